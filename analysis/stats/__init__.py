@@ -32,15 +32,6 @@ from .accuracy.general_accuracy import (
 )
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
 from .agreement.annotators import AnnotatorQuality, annotator_quality
-from .agreement.ceiling import (
-    AgreementCeiling,
-    ShareOfPossible,
-    agreed_with,
-    agreement_ceiling,
-    retest_ceiling,
-    share_of_ceiling,
-    share_of_possible,
-)
 from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
@@ -49,14 +40,6 @@ from .agreement.coefficients import (
     general_agreement,
     gwet_ac,
     percent_agreement,
-)
-from .agreement.response_sets import (
-    ForcedChoices,
-    forced_choices,
-    forced_shares,
-    ranks,
-    set_distance,
-    set_vectors,
 )
 from .agreement.shared_errors import (
     SharedErrors,
@@ -279,7 +262,6 @@ __all__ = [
     "AccuracyBounds",
     "AccuracyCells",
     "Adjusted",
-    "AgreementCeiling",
     "AgreementDraws",
     "AgreementScale",
     "AltTest",
@@ -303,7 +285,6 @@ __all__ = [
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
-    "ForcedChoices",
     "GeneralDifference",
     "GroupComparison",
     "GroupDifference",
@@ -338,7 +319,6 @@ __all__ = [
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
-    "ShareOfPossible",
     "SharedErrors",
     "SharedGuess",
     "SharedStereotype",
@@ -355,8 +335,6 @@ __all__ = [
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
-    "agreed_with",
-    "agreement_ceiling",
     "alpha_sd",
     "alt_test",
     "alt_test_certainty",
@@ -409,8 +387,6 @@ __all__ = [
     "fleiss_kappa",
     "flipped_signs",
     "folds_by_key",
-    "forced_choices",
-    "forced_shares",
     "general_agreement",
     "general_contrast",
     "general_difference",
@@ -457,20 +433,14 @@ __all__ = [
     "position_bias_single_order",
     "preference_entropy",
     "probe_effect",
-    "ranks",
     "recalibrate",
     "recruiting_cost",
     "reference_judges",
-    "retest_ceiling",
     "risk_coverage",
     "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
-    "set_distance",
-    "set_vectors",
-    "share_of_ceiling",
-    "share_of_possible",
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",

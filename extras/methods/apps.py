@@ -11,7 +11,8 @@ class MethodsConfig(AppConfig):
 
         READERS.add("extras.methods.criteria:CRITERIA")
         MORE_CHAPTERS.add("extras.methods.insight:INSIGHT", after="certainty")
-        MORE_CHAPTERS.add("extras.methods.distances:DISTANCES", after="disagreement")
+        MORE_CHAPTERS.add("extras.methods.disagreement:DISAGREEMENT", after="agreement")
+        MORE_CHAPTERS.add("extras.methods.distances:DISTANCES", after="agreement")
         MORE_CHAPTERS.add("extras.methods.criteria:CHAPTER", after="bias")
         MORE_CHAPTERS.add("extras.methods.choices:CHOICES", after="methods")
         MORE_PARTS["glance"].add(

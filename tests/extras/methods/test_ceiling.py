@@ -7,7 +7,10 @@ import pytest
 from scipy import optimize
 from scipy.special import expit
 
-from analysis.stats.agreement.ceiling import (
+from analysis.stats.core.results import Estimate
+from analysis.stats.core.shared_variance import Sharing
+from analysis.stats.core.votes import Votes
+from extras.methods.stats.ceiling import (
     agreed_with,
     agreement_ceiling,
     majority_of_others,
@@ -16,9 +19,6 @@ from analysis.stats.agreement.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from analysis.stats.core.results import Estimate
-from analysis.stats.core.shared_variance import Sharing
-from analysis.stats.core.votes import Votes
 from tests.sampling import examples
 
 NODES = np.linspace(-4, 4, 81)

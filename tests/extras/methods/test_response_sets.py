@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.agreement.response_sets import (
+from analysis.stats.core.shared_variance import Sharing
+from extras.methods.stats.response_sets import (
     forced_choices,
     forced_shares,
     ranks,
     set_distance,
     set_vectors,
 )
-from analysis.stats.core.shared_variance import Sharing
 
 
 def apart(n):

@@ -14,7 +14,10 @@ from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, percent_range, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
-from analysis.stats.agreement.ceiling import (
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import Estimate, IntArray
+from analysis.stats.core.shared_variance import Sharing
+from extras.methods.stats.ceiling import (
     ShareOfPossible,
     agreed_with,
     agreement_ceiling,
@@ -24,16 +27,13 @@ from analysis.stats.agreement.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from analysis.stats.agreement.response_sets import (
+from extras.methods.stats.response_sets import (
     ForcedChoices,
     forced_choices,
     forced_shares,
     ranks,
     set_distance,
 )
-from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
-from analysis.stats.core.results import Estimate, IntArray
-from analysis.stats.core.shared_variance import Sharing
 
 
 def possible_accuracy(study: ReportedStudy) -> Json:
@@ -93,6 +93,11 @@ class PossibleAccuracy(Section):
     """Accuracy as a share of the ceiling that own answers set."""
 
     name = "possible_accuracy"
+    keys = """
+possible_accuracy | object | Accuracy compared with what is possible, as personas err themselves.
+possible_accuracy.retest | share | How often personas give the same answer again.
+possible_accuracy.ceiling | share | Best possible accuracy.
+"""
 
     def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return possible_accuracy(study)
@@ -242,6 +247,23 @@ class ResponseSets(Section):
     """Judges under both readings of an answer that either response could be right."""
 
     name = "response_sets"
+    keys = """
+response_sets | object | Judgments that may say that either response could be right.
+response_sets.answers | count | Answers of annotators.
+either | count | Answers of annotators that either response could be right.
+response_sets.same_order | flag | Whether sets and forced choices order the judges alike.
+sets.place | count | Place of the judge by its sets, the closest first.
+forced | object | Distance from people if the judge is forced to choose.
+forced.source | text | asked, or rebuilt from the sets.
+forced.place | count | Place of the judge by its forced choices.
+matrix.either | object | Items for which the judge answered that either could be right.
+matrix.r1 | object | Items for which the judge answered response 1 alone.
+matrix.r2 | object | Items for which the judge answered response 2 alone.
+matrix.r1.r1 | share | Share of response 1 among the forced choices there.
+matrix.r2.r1 | share | Share of response 1 among the forced choices there.
+matrix.either.r1 | share | Share of response 1 among the forced choices there.
+rebuilt | object | Distance of the forced choices rebuilt from the sets.
+"""
 
     def compute(self, study: ReportedStudy, earlier: Report) -> Json:
         return response_sets(study)
@@ -351,6 +373,15 @@ class Disagreement(Section):
     """What the disagreement of people leaves possible, and whether judges reproduce it."""
 
     name = "disagreement"
+    keys = """
+disagreement | object | Judges as predictors of all answers to an item, not only of the majority.
+disagreement.items | count | Items with several answers.
+disagreement.chance | share | Agreement of a guess among the options with a single answer.
+disagreement.ceiling | object | Best possible agreement with single answers.
+ceiling.low | object | Lower estimate of the best possible agreement.
+ceiling.high | object | Upper estimate of the best possible agreement.
+share.up_to | share | Share of the best possible agreement, at most.
+"""
     title = "Disagreement"
     inside = "The best possible agreement with all answers of an item"
     sources = (NumberSource("disagreement", "ceiling"),)
@@ -408,3 +439,6 @@ class Disagreement(Section):
                 f"disagreement.judges.{best}.agreement.value",
             )
         yield Sentence("finding", fill(words + ".", **values))
+
+
+DISAGREEMENT = Disagreement()

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import (
+from analysis.stats.comparison.general_difference import (
     FEW_OTHERS,
     GeneralDifference,
     general_difference,
     interval_of,
 )
-from ..core.bootstrap import row_maxima, row_sums
-from ..core.results import Estimate, FloatArray, IntArray, Interval, Reason, t_quantile
-from ..core.shared_variance import Sharing
+from analysis.stats.core.bootstrap import row_maxima, row_sums
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Interval, Reason, t_quantile
+from analysis.stats.core.shared_variance import Sharing
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..comparison.general_difference import GeneralDifference, general_difference
-from ..core.results import FloatArray, IntArray
-from ..core.shared_variance import Sharing
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.shared_variance import Sharing
 
 # Rows: the sets {r1}, {r2} and {r1, r2}; columns: whether r1 is in it, whether r2 is.
 _IN_SET = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
