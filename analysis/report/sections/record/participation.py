@@ -274,6 +274,7 @@ def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:
 def raters_table(report: Report) -> Table:
     listed = report["human"]["raters"]
     has_bits = any("bits" in row for row in listed)
+    bits: tuple[tuple[str, Kind, str], ...] = (("Bits per answer", "decimal", "bits"),)
     fields: tuple[tuple[str, Kind, str], ...] = (
         ("Answers", "count", "answers"),
         ("As the majority of others", "percent", "with_others"),
@@ -284,7 +285,7 @@ def raters_table(report: Report) -> Table:
         ("Favourite option", "percent", "favourite_share"),
         ("Share A", "percent", "share_a"),
         ("Longest run on a side", "count", "longest_run"),
-        *([("Bits per answer", "decimal", "bits")] if has_bits else []),
+        *(bits if has_bits else ()),
         ("Median seconds", "number", "median_seconds"),
     )
     columns = (
@@ -298,7 +299,7 @@ def raters_table(report: Report) -> Table:
         [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
         for row in listed
     ]
-    bits = (
+    about_bits = (
         " Bits: the information of one answer about the right one by the model of Dawid and Skene, "
         "0 for somebody who ignores the items; from a few dozen answers it is rough."
     )
@@ -310,7 +311,7 @@ def raters_table(report: Report) -> Table:
         "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
         "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
         "of answers on one side of the screen, in the order in which the person saw the items."
-        f"{bits if has_bits else ''}",
+        f"{about_bits if has_bits else ''}",
         is_record=True,
     )
 

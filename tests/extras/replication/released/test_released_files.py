@@ -1,14 +1,21 @@
 """Result files as they were released: every row in the shapes seen there, the words our own."""
 
 import json
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 
+from extras.replication.released.result_rows import aligned, parse_released, split_features
+from judging.models import Judgment
+from studies.exporters.items import item_rows
 from studies.importers.files.bundle import File, open_path
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import read_bundle
-from studies.importers.items.personalized_judge import aligned, parse_released, split_features
+from studies.importers.items.storage import import_items
+from tests.factories import make_study
 from tests.studies.files import jsonl, read
+from tests.studies.test_import_items import everything, put
 
 PERSON = (
     "The person is female. The person is 25-34 years old. The person is student. The person's "
@@ -225,3 +232,84 @@ def test_the_format_can_be_forced(tmp_path):
     result = read_bundle(open_path(path), format="personalized-judge", task="preference")
 
     assert result.items[0].values["first_person"] == "r2"
+
+
+def result_row(question, first, second, *, answer, certainty="80", truth="A"):
+    prompt = (
+        "assigning a certainty level from 1 to 100 [[A]] [[B]]\n[User Profile]\n"
+        f"The person is 40 years old.\n\n[User Question]\n{question}\n"
+    )
+    return {
+        "prompt": prompt,
+        "answer": answer,
+        "certainty": certainty,
+        "acc": answer == truth,
+        "ground_truth": truth,
+        "user_info": "The person is 40 years old.",
+        "question": question,
+        "asst_A": first,
+        "asst_B": second,
+        "conversation_type": "unguided",
+    }
+
+
+@pytest.mark.django_db
+def test_released_result_files_bring_items_and_judgments_whatever_side_was_shown_first(tmp_path):
+    rows = [
+        result_row("Tea?", "yes", "no", answer="A"),
+        result_row("Coffee?", "yes", "no", answer="N", certainty="NA"),
+    ]
+    turned = [result_row("Tea?", "no", "yes", answer="A", truth="B", certainty="100")]
+    first, second = tmp_path / "prism_a_gpt.jsonl", tmp_path / "prism_b_gpt.jsonl"
+    first.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    second.write_text("".join(json.dumps(row) + "\n" for row in turned))
+    call_command("import_items", "pj", str(first), "--create", stdout=StringIO())
+
+    for name, file in (("one", first), ("two", second)):
+        call_command("import_judgments", "pj", str(file), "--judge", name, stdout=StringIO())
+
+    def of(judge):
+        found = Judgment.objects.filter(run__judge__name=judge).order_by("item__question")
+        return list(found.values_list("state", "choice", "certainty", "shown_first"))
+
+    assert of("one") == [("unparseable", "", None, "r1"), ("done", "r1", 80, "r1")]
+    assert of("two") == [("done", "r2", 100, "r2")]
+
+
+def put_released(study, *rows):
+    return import_items(study.slug, [read(jsonl(*rows), name="prism_x.jsonl")])
+
+
+@pytest.mark.django_db
+def test_a_released_file_that_turns_the_sides_round_adds_nothing():
+    study = make_study()
+    put_released(study, preference())
+    before = everything()
+
+    result = put_released(
+        study,
+        preference(asst_A="Coffee.", asst_B="Tea.", ground_truth="A", person=PERSON.split(". ")[0]),
+    )
+
+    assert (result.created, result.unchanged) == (0, 1)
+    assert everything() == before
+
+
+@pytest.mark.django_db
+def test_a_released_file_that_tells_another_truth_is_refused():
+    study = make_study()
+    put_released(study, preference())
+
+    with pytest.raises(Refused, match="with another first_person"):
+        put_released(study, preference(ground_truth="A"))
+
+
+@pytest.mark.django_db
+def test_the_same_item_from_an_ordinary_file_must_be_the_same():
+    study = make_study()
+    put_released(study, preference())
+    (row,) = item_rows(study)
+
+    assert put(study, row).unchanged == 1
+    with pytest.raises(Refused, match="another persona"):
+        put(study, row | {"persona": {"id": "other", "text": "Somebody else."}})

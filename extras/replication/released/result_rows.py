@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from studies.importers.files.bundle import File
+from judging.runs.imports import ImportedJudgment, JudgmentFile, JudgmentFormat
+from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.readers import BadLine, read_json_lines
-from studies.models import Choice, Side, Task
+from studies.importers.items.item_bundle import FileFormat
+from studies.models import Choice, Item, Side, Study, Task
 from studies.texts.normalisation import digest, fold, plain, storable
 
 # A sentence ends where the next one starts; a value can contain a full stop ("St. Gallen").
@@ -345,3 +347,64 @@ def _item_id(subject: str, r1: ReleasedResponse, r2: ReleasedResponse) -> str:
     sides = sorted([r1, r2], key=lambda response: (response.text, response.prompt))
     prompts = [response.prompt for response in sides]
     return f"pj-{digest([subject, prompts, [response.text for response in sides]])[:16]}"
+
+
+def is_released(file: File) -> bool:
+    """Whether the first object of a file is a row of a released result file."""
+    first = next(read_json_lines(file), None) if file.head()[:1] == b"{" else None
+    return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
+
+
+def read_judgments(file: File, study: Study) -> JudgmentFile:
+    """The judgments of a released file about items of the study. Raises `Refused`."""
+    released = parse_released(file)
+    items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
+    unknown = [row for row in released if row.item_id not in items]
+    if unknown:
+        raise Refused(
+            Fault(
+                row.line,
+                "item",
+                "unknown item",
+                "the study has no such item.",
+                "Import the items of the same files first.",
+                row.item_id,
+                file.name,
+                item=row.item_id,
+            )
+            for row in unknown
+        )
+    judgments = JudgmentFile()
+    seen = Counter[tuple[str, str]]()
+    for row in released:
+        row = aligned(row, items[row.item_id].r1)
+        seen[row.item_id, row.shown_first] += 1
+        judgments.keep(
+            ImportedJudgment(
+                line=row.line,
+                item_key=row.item_id,
+                shown_first=row.shown_first,
+                sample=seen[row.item_id, row.shown_first],
+                state="done" if row.choice else "unparseable",
+                choice=row.choice,
+                certainty=row.certainty if row.choice in (Choice.R1, Choice.R2) else None,
+                raw_text=row.raw_text,
+                replies=1,
+            )
+        )
+    shown_all = all(
+        row.feature_keys == [feature["key"] for feature in items[row.item_id].persona.features]
+        for row in released
+    )
+    keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
+    judgments.setting = released[0].setting
+    judgments.feature_keys = None if shown_all and keys else keys
+    return judgments
+
+
+def _read_items(bundle: Bundle, faults: Faults, own: str) -> Iterator[tuple[int, Any] | BadLine]:
+    return released_items(bundle.items)
+
+
+ITEMS = FileFormat("personalized-judge", is_released, _read_items, is_released=True)
+JUDGMENTS = JudgmentFormat("personalized-judge", is_released, read_judgments)
