@@ -33,7 +33,7 @@ run: setup  ## web server and worker on what is there
 test-fast: .venv/.dev  ## pure and service tests on SQLite, without pages, model servers and slow ones
 	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow and not server and not browser and not e2e and not postgres and not gpu and not live" \
 	  analysis/stats tests/analysis/stats tests/annotation tests/judging tests/studies tests/test_conventions.py tests/test_documentation.py \
-	  --ignore=tests/annotation/pages --ignore=tests/annotation/prolific --ignore=tests/annotation/load_test \
+	  --ignore=tests/annotation/pages --ignore=tests/annotation/prolific \
 	  --ignore-glob="*_page.py" --ignore-glob="*_pages.py" --ignore-glob="*/test_views.py" --ignore-glob="*/test_admin.py"
 
 test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what can differ there

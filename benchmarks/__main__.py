@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from annotation.load_test.client import tree
 from benchmarks._environments import NotInstalled, environment
+from extras.load_test.client import tree
 from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psycopg2
 
-from annotation.load_test.client import ServerProcess
 from config.processes import web_command
+from extras.load_test.client import ServerProcess
 
 _ROOT = Path(__file__).resolve().parent.parent
 SLUG = "bench"

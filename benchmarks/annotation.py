@@ -20,12 +20,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from annotation.load_test.client import Scenario, ServerProcess, cpu_seconds
-from annotation.load_test.measurement import Measurement, measure
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
+from extras.load_test.client import Scenario, ServerProcess, cpu_seconds
+from extras.load_test.measurement import Measurement, measure
 
-SITE = "annotation.load_test.participants:SimulatedAnnotator"
+SITE = "extras.load_test.participants:SimulatedAnnotator"
 
 
 def main() -> None:

@@ -26,7 +26,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from annotation.load_test.client import Scenario
 from benchmarks import slow_clients
 from benchmarks._installation import SLUG, Installation
 from benchmarks._machine import free_ports
@@ -43,6 +42,7 @@ from benchmarks.peers.turns import (
     ratios,
     take_turn,
 )
+from extras.load_test.client import Scenario
 from tests.migrated import own_database
 from tests.servers import postgres, redis_broker
 

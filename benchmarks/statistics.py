@@ -26,8 +26,6 @@ from analysis.stats import (
     certainty_quality,
     cochran_q,
     compare_judges,
-    crowd_equivalence,
-    dawid_skene,
     individual_accuracy,
     krippendorff_alpha,
     majority_accuracy,
@@ -35,6 +33,8 @@ from analysis.stats import (
     pigeonhole_bootstrap,
     shared_errors,
 )
+from extras.label_models.stats import dawid_skene
+from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000
 ROW = "{:<58}{:>12}{:>10}{:>14}  {}\n"

@@ -13,6 +13,8 @@ NAMES = [
     "datasets",
     "estimation",
     "judge_models",
+    "label_models",
+    "load_test",
     "local_models",
     "methods",
     "option_sets",

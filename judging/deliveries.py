@@ -1,13 +1,12 @@
 """Ways to have a run answered other than by requests of workers: extras add them to `MORE`.
 
 Such a delivery holds questions by a lease that ends later than any worker's
-(`last_lease_of_workers`), stores each request in the ledger before it leaves, and reads replies by
-`judging.worker.batches`.
+(`last_lease_of_workers`), and stores each request in the ledger before it leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,9 +35,24 @@ class RunDelivery:
     """One such way. Every method may stay as it is."""
 
     name: ClassVar[str]
+    asks_by_batch: ClassVar[bool] = False  # the runs that are `by_batch`
+    packages: ClassVar[tuple[str, ...]] = ()  # that send the questions
 
     def add_judge_options(self, parser: ArgumentParser) -> None:
         """Add options to `judge`."""
+
+    def specify(self, spec: RunSpec, options: dict[str, Any]) -> RunSpec:
+        """What the options of `judge` add to the run."""
+        return spec
+
+    def queue(self, run_id: int) -> None:
+        """Have a worker take the next step of a run that it asks by batch."""
+
+    def follow(self) -> None:
+        """Queue the steps of all runs that have one to take. A worker calls this every minute."""
+
+    def work_off(self, run_id: int, on_wait: Callable[[], None]) -> None:
+        """Take the steps of a run that it asks by batch, in this process, until the run ends."""
 
     def deliver(self, spec: RunSpec, options: dict[str, Any]) -> str:
         """Do what the options of `judge` say. A sentence on it, if nothing is to be asked here."""
@@ -68,3 +82,8 @@ class RunDelivery:
 
 
 MORE: Additions[RunDelivery] = Additions()
+
+
+def by_batch() -> RunDelivery | None:
+    """The delivery that asks runs by batch, if there is one."""
+    return next((delivery for delivery in MORE if delivery.asks_by_batch), None)

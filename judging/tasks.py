@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django import db
 
-from judging.worker import batches, chunks, recovery, runtime
+from judging.worker import chunks, recovery, runtime
 from studies.jobs.queueing import queue
 
 
@@ -21,25 +21,15 @@ def recover_runs(at_start: bool = False) -> None:
     recovery.recover_runs(call=queue_chunk, at_start=at_start)
 
 
-@shared_task
-def advance_batches(run_id: int) -> None:
-    batches.advance_run(run_id=run_id)
-
-
 def queue_chunk(run_id: int) -> None:
     """Put a token for a run into the queue of the workers that can process it."""
     queue(judge_chunk, run_id, **chunks.route_of(run_id))
 
 
-def queue_batches(run_id: int) -> None:
-    """Have a worker take the next step of a run that asks by batch."""
-    queue(advance_batches, run_id, queue=chunks.JUDGING_QUEUE)
-
-
 @worker_ready.connect
 def start_recovery(**_: Any) -> None:
     """Start the recovery thread of a worker; which queues other workers serve is unknown."""
-    recovery.begin_recovery(call=queue_chunk, step=queue_batches)
+    recovery.begin_recovery(call=queue_chunk)
 
 
 @worker_shutdown.connect

@@ -23,7 +23,7 @@ from analysis.report.build import all_chapters, all_figures, all_sentences, all_
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure
 from analysis.report.registration import mark_of
-from analysis.report.rules import SMALL, TOO_SMALL
+from analysis.report.rules import MORE_PARTS, SMALL, TOO_SMALL
 from analysis.report.section import Place, ReportPage, Section, attempted, part_words, with_parts
 from analysis.report.sections.accuracy.high_and_low import by_band_over_studies, table_b
 from analysis.report.sections.accuracy.section import comparison
@@ -166,7 +166,9 @@ def _body(
     """A chapter's tables, figures and texts; nothing if the page cannot show them."""
 
     def body() -> SafeString:
-        return render_to_string(section.template, {**context, **section.context(page)})
+        added = [page.tables.get(name) for part in MORE_PARTS[section.name] for name in part.shows]
+        own = {"added": list(filter(None, added)), **section.context(page)}
+        return render_to_string(section.template, {**context, **own})
 
     if section.name in page.report.get("failed_parts", ()):
         return SafeString("")

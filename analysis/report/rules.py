@@ -1,9 +1,10 @@
 """What is fixed for every report: rules, names of analyses, and the chapters that extras add.
 
 Pages and every process that starts read this, so it loads no section and no statistics. An extra
-adds its chapter and the labels of its analyses when Django starts.
+adds its chapter or its parts of one of the core, and the labels of its analyses when Django starts.
 """
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from studies.additions import Additions
@@ -44,3 +45,5 @@ ANALYSES = {
 
 
 MORE_CHAPTERS: "Additions[Section]" = Additions()
+# Parts by the name of the chapter that they belong to.
+MORE_PARTS: "defaultdict[str, Additions[Section]]" = defaultdict(Additions)

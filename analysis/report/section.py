@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from analysis.report.figures import Figure
 from analysis.report.report_json import Json
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import ANALYSES, MORE_PARTS
 from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
@@ -101,6 +101,8 @@ class Section:
     `needs` names the sections whose results `compute` reads; sections are computed in reading
     order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
 
+    A part that an extra adds to a chapter `shows` tables there, by their names.
+
     An extra's section that `has_claims` hands in the tests behind them, and needs no claims itself.
 
     A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
@@ -113,6 +115,7 @@ class Section:
     parts: Sequence["Section"] = ()
     analyses: Sequence[Analysis] = ()
     sources: Sequence[NumberSource] = ()
+    shows: Sequence[str] = ()
     keys = ""
     has_threshold = False
     has_claims = False
@@ -158,7 +161,7 @@ def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
     """Every section, followed by its parts."""
     for section in sections:
         yield section
-        yield from section.parts
+        yield from MORE_PARTS[section.name].among(section.parts)
 
 
 def attempted(

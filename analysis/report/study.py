@@ -38,8 +38,6 @@ from analysis.stats.core.shared_variance import (
     effective_number,
 )
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.dawid_skene import DawidSkene, dawid_skene
-from analysis.stats.labels.fitting import MAX_STEPS
 
 # With fewer blocks of annotators than this, a t interval over them is not informative.
 MIN_BLOCKS = 8
@@ -286,10 +284,6 @@ def families(judges: Sequence[Entry]) -> list[list[int]]:
     return found
 
 
-# Votes that a model of labels can read over all its steps; most models converge within 150.
-MAX_READ = 60_000_000
-
-
 @dataclass(frozen=True, eq=False)
 class ReportedStudy:
     """The data of a study and the options of a report; everything else is computed once.
@@ -341,18 +335,6 @@ class ReportedStudy:
     def shared(self) -> SharedClusters:
         """The clusters that items and answers share."""
         return shared_by(self.data, self.votes)
-
-    @property
-    def label_steps(self) -> int:
-        """The number of steps that a model of labels can take; there must be votes."""
-        return min(MAX_STEPS, MAX_READ // self.votes.n)
-
-    @cached_property
-    def confusions(self) -> DawidSkene | None:
-        """The model of annotators' own errors, converged or not; None without votes."""
-        if not self.votes.n:
-            return None
-        return dawid_skene(self.votes, max_iterations=self.label_steps)
 
     def votes_with_options_of(self, run: RunData) -> Votes:
         """Single answers, with as many options as annotators or the run had."""

@@ -32,15 +32,6 @@ from .accuracy.general_accuracy import (
 )
 from .agreement.alpha import certainty_alpha, krippendorff_alpha
 from .agreement.annotators import AnnotatorQuality, annotator_quality
-from .agreement.ceiling import (
-    AgreementCeiling,
-    ShareOfPossible,
-    agreed_with,
-    agreement_ceiling,
-    retest_ceiling,
-    share_of_ceiling,
-    share_of_possible,
-)
 from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
@@ -49,14 +40,6 @@ from .agreement.coefficients import (
     general_agreement,
     gwet_ac,
     percent_agreement,
-)
-from .agreement.response_sets import (
-    ForcedChoices,
-    forced_choices,
-    forced_shares,
-    ranks,
-    set_distance,
-    set_vectors,
 )
 from .agreement.shared_errors import (
     SharedErrors,
@@ -132,13 +115,6 @@ from .comparison.alt_test import (
     human_advantage,
 )
 from .comparison.contrasts import Clusters, Contrast, paired_contrast
-from .comparison.cost_accuracy import Mix, price_mixes
-from .comparison.crowd_equivalence import (
-    CrowdEquivalence,
-    CrowdPoint,
-    crowd_equivalence,
-    majority_of_some,
-)
 from .comparison.differences import (
     Adjusted,
     BlockDifference,
@@ -281,14 +257,11 @@ from .labels.aggregation import (
     unanimity,
     weighted_vote,
 )
-from .labels.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
-from .labels.label_models import Glad, Mace, glad, mace
 
 __all__ = [
     "AccuracyBounds",
     "AccuracyCells",
     "Adjusted",
-    "AgreementCeiling",
     "AgreementDraws",
     "AgreementScale",
     "AltTest",
@@ -307,17 +280,12 @@ __all__ = [
     "Clusters",
     "CochranQ",
     "Contrast",
-    "CrowdEquivalence",
-    "CrowdPoint",
-    "DawidSkene",
     "DifferenceBounds",
     "Discrimination",
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
-    "ForcedChoices",
     "GeneralDifference",
-    "Glad",
     "GroupComparison",
     "GroupDifference",
     "GroupErrors",
@@ -333,14 +301,11 @@ __all__ = [
     "LeaveOneOutSummary",
     "LengthPull",
     "LikeForLike",
-    "Mace",
     "MajorityVote",
     "MaxT",
     "McNemar",
-    "Mix",
     "MultiwayProportion",
     "MultiwayVariance",
-    "OneCoin",
     "OwnPreference",
     "PairedCounts",
     "PairedDifference",
@@ -354,7 +319,6 @@ __all__ = [
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
-    "ShareOfPossible",
     "SharedErrors",
     "SharedGuess",
     "SharedStereotype",
@@ -371,8 +335,6 @@ __all__ = [
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
-    "agreed_with",
-    "agreement_ceiling",
     "alpha_sd",
     "alt_test",
     "alt_test_certainty",
@@ -407,8 +369,6 @@ __all__ = [
     "compare_high_sets",
     "compare_judges",
     "count_pairs",
-    "crowd_equivalence",
-    "dawid_skene",
     "detectable_difference",
     "difference_bounds",
     "discrimination",
@@ -427,8 +387,6 @@ __all__ = [
     "fleiss_kappa",
     "flipped_signs",
     "folds_by_key",
-    "forced_choices",
-    "forced_shares",
     "general_agreement",
     "general_contrast",
     "general_difference",
@@ -436,7 +394,6 @@ __all__ = [
     "general_proportion",
     "general_proportions",
     "general_spearman",
-    "glad",
     "gwet_ac",
     "held_out_threshold",
     "holding",
@@ -452,9 +409,7 @@ __all__ = [
     "length_pull",
     "like_for_like",
     "log_odds_weights",
-    "mace",
     "majority_accuracy",
-    "majority_of_some",
     "majority_proportion",
     "majority_vote",
     "matched_accuracy",
@@ -464,7 +419,6 @@ __all__ = [
     "multiway_proportion",
     "multiway_variance",
     "newcombe_interval",
-    "one_coin",
     "one_per_cluster",
     "own_preference",
     "paired_contrast",
@@ -478,22 +432,15 @@ __all__ = [
     "position_bias",
     "position_bias_single_order",
     "preference_entropy",
-    "price_mixes",
     "probe_effect",
-    "ranks",
     "recalibrate",
     "recruiting_cost",
     "reference_judges",
-    "retest_ceiling",
     "risk_coverage",
     "run_noise",
     "sample_without_replacement",
     "seed_of",
     "self_preference",
-    "set_distance",
-    "set_vectors",
-    "share_of_ceiling",
-    "share_of_possible",
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",

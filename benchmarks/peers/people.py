@@ -1,11 +1,11 @@
-"""The paths of simulated people through the peers' pages; see `annotation.load_test.client`."""
+"""The paths of simulated people through the peers' pages; see `extras.load_test.client`."""
 
 import random
 import re
 from typing import Any
 from urllib.parse import urlencode
 
-from annotation.load_test.participants import Browser, Response, UnexpectedResponse
+from extras.load_test.participants import Browser, Response, UnexpectedResponse
 
 _INSTANCE = re.compile(r'id="instance_id"[^>]* value="([^"]+)"')
 

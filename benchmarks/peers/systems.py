@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from annotation.load_test.client import ServerProcess
 from benchmarks import _workload as workload
 from benchmarks._environments import environment
 from benchmarks._installation import SLUG, Installation, postmaster
+from extras.load_test.client import ServerProcess
 
-_OURS = "annotation.load_test.participants:SimulatedAnnotator"
+_OURS = "extras.load_test.participants:SimulatedAnnotator"
 _PROJECTS = Path(__file__).resolve().parent
 _SESSION = 120  # oTree creates its participants in advance
 

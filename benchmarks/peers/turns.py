@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.load_test.client import Scenario, cpu_seconds, memory_mb
-from annotation.load_test.measurement import Measurement, measure
 from benchmarks._environments import NotInstalled
 from benchmarks._installation import Installation
 from benchmarks._machine import busy_seconds, free_ports, own_seconds
 from benchmarks.peers.systems import OTree, Potato, System, Thirdperson
+from extras.load_test.client import Scenario, cpu_seconds, memory_mb
+from extras.load_test.measurement import Measurement, measure
 from tests.servers import postgres
 
 REDIRECTS = "Thirdperson, PostgreSQL, redirects"

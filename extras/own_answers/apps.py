@@ -18,7 +18,7 @@ class OwnAnswersConfig(AppConfig):
         from studies.services import whole_studies
 
         READERS.add(f"{self.name}.answers_twice:RETESTS")
-        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="disagreement")
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="agreement")
         catalogue.MORE.add(f"{self.name}.second_visits:SECOND_VISITS")
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
         STEPS.add(f"{self.name}.profiles:STEP")

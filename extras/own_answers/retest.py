@@ -1,12 +1,12 @@
 """How often people repeat their own answers, and accuracy as a share of what that allows."""
 
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.stats.accuracy.general_accuracy import general_proportion
-from analysis.stats.agreement.ceiling import retest_ceiling
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.results import (
     Estimate,
@@ -50,7 +50,7 @@ def retest_of(same: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> 
     Returns
     -------
     Retest
-        The interval of the ceiling is that of the agreement, transformed as in `retest_ceiling`,
+        The interval of the ceiling is that of the agreement, transformed as is its value,
         which grows with it; an end at one half or below becomes 1/2, the accuracy of chance.
 
     Examples
@@ -63,12 +63,12 @@ def retest_of(same: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> 
     agreement = general_proportion(same, sharing, level=level)
     if agreement.value is None:
         return Retest(agreement, Estimate(None, agreement.reason))
-    value = retest_ceiling(agreement.value)
+    value = _ceiling(agreement.value)
     if value is None:
         return Retest(agreement, Estimate(None, "at_chance"))
     interval = agreement.interval
     if interval is not None:
-        low, high = (retest_ceiling(end) or 0.5 for end in (interval.low, interval.high))
+        low, high = (_ceiling(end) or 0.5 for end in (interval.low, interval.high))
         interval = replace(interval, low=low, high=high)
     return Retest(agreement, Estimate(value, None, interval, agreement.interval_reason))
 
@@ -175,3 +175,8 @@ def _variance(parts: FloatArray) -> float:
     """Of a sum over people."""
     used = int((parts != 0).sum())
     return float((parts**2).sum()) * (used / (used - 1) if used > 1 else 1.0)
+
+
+def _ceiling(repeated: float) -> float | None:
+    """Best accuracy about one of two answers that agree so often because both slip alike."""
+    return (1 + sqrt(2 * repeated - 1)) / 2 if repeated > 0.5 else None

@@ -1,1 +1,1 @@
-"""Packs: the questions of a run as files that are answered elsewhere, and raw replies."""
+"""The questions of a run as files: packs answered elsewhere, batches of a provider, raw replies."""

@@ -11,7 +11,7 @@ class PacksConfig(AppConfig):
         from judging.deliveries import MORE as DELIVERIES
         from studies.services import whole_studies
 
-        DELIVERIES.add(f"{self.name}.delivery:PACKS")
+        DELIVERIES.add(f"{self.name}.delivery:PACKS", f"{self.name}.batches:BATCHES")
         FILES.add(f"{self.name}.jobs:FILES")
         whole_studies.register_content(content_of)
         whole_studies.register_remover(delete_packs)

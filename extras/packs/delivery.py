@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, may_pack, write_pack
 from extras.packs.reading import import_raw
+from extras.packs.requests import ledger_rows, open_questions, store_rows
 from judging.deliveries import RunDelivery, RunPanel
 from judging.engine.interface import AttemptEnd
 from judging.management.errors import option_name
@@ -20,7 +21,7 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.extension import run_for
 from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress
-from judging.worker import batches, chunks
+from judging.worker import chunks
 from studies.importers.files.bundle import file_at
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -52,11 +53,11 @@ def discard_packs(*, run_id: int, user: User | None = None) -> bool:
 
 
 def _discard_pack(pack: Pack, run: JudgeRun) -> None:
-    questions = batches.open_questions(run, pack.public_id)
+    questions = open_questions(run, pack.public_id)
     judgments = Judgment.objects.filter(lease=pack.public_id)
-    rows = batches.ledger_rows(run, pack.public_id, judgments)
+    rows = ledger_rows(run, pack.public_id, judgments)
     end = AttemptEnd("expired", None, error=_DISCARDED)
-    batches.store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
+    store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
     chunks.release(judgments)
     Pack.objects.filter(pk=pack.pk).update(
         state=Pack.State.DISCARDED, sentence=_DISCARDED, ended_at=clock.now()

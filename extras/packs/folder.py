@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from judging.backends.batch import MAX_BYTES
+from extras.packs.batch_files import MAX_BYTES
 from judging.errors import BadRun
 
 _HASH_LETTERS = 16

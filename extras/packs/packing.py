@@ -12,9 +12,10 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.packs.batch_files import request_line
 from extras.packs.folder import CustomId, RequestFiles, new_folder, write_manifest, write_readme
 from extras.packs.models import Pack
-from judging.backends.batch import request_line
+from extras.packs.requests import count_in_budget, ledger_rows, sent_parameters, store_rows
 from judging.backends.parameters import request_body
 from judging.bias.registry import probe_choice
 from judging.engine.asking import seed_of
@@ -25,7 +26,7 @@ from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
-from judging.worker import batches, chunks
+from judging.worker import chunks
 from judging.worker.budgets import room_of
 from judging.worker.endpoints import kind_of, settings_of
 from judging.worker.questions import questions_of
@@ -186,7 +187,7 @@ def _take_over(run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing
         last = some[-1].pk
         Judgment.objects.filter(pk__in=[each.pk for each in some]).update(lease=pack.public_id)
         questions = questions_of(run, some)
-        sent = batches.sent_parameters(questions)
+        sent = sent_parameters(questions)
         for question in questions:
             writing.add([question], sent[question.id], is_open=True)
         pack.requests += len(questions)
@@ -202,10 +203,10 @@ def _open(
 ) -> bool:
     """Store the requests that fit into the budgets; False if some of them do not."""
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
-    rows = batches.ledger_rows(run, pack.public_id, judgments)
+    rows = ledger_rows(run, pack.public_id, judgments)
     openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
-    fitting = batches.count_in_budget(openings, room_of(run.pk))
-    if batches.store_rows(openings[:fitting]):
+    fitting = count_in_budget(openings, room_of(run.pk))
+    if store_rows(openings[:fitting]):
         raise BadRun(_NO_ROOM)
     left = [question.id for question in questions[fitting:]]
     chunks.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from judging.backends.batch import BatchLine
+from extras.packs.batch_files import BatchLine
 from judging.engine.messages import Message, prompt_sha256
 from studies.importers.files.bundle import File, bad_zip, open_zip
 from studies.importers.files.faults import MAX_BYTES, MAX_FILE_VALUES, Fault, Refused

@@ -15,12 +15,12 @@ from extras.packs.matching import match
 from extras.packs.models import Pack
 from extras.packs.packing import LEARNT, WITH_PACK, parameters_of
 from extras.packs.raw_replies import RawReply
+from extras.packs.requests import AnswerReader, ledger_rows, sent_parameters
 from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import Parameters
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.worker import batches, chunks
-from judging.worker.batches import AnswerReader
+from judging.worker import chunks
 from judging.worker.questions import questions_of, share_replies
 from studies.importers.files.bundle import File, unpacked_size
 from studies.importers.files.child import Send, from_child, is_needed
@@ -272,12 +272,12 @@ class _Reading:
         changed = [j for j in judgments if j.prompt_sha256 != asked_with[j.pk]]
         if changed:
             raise Refused(_changed_since(self._replies[judgment.pk]) for judgment in changed)
-        sent = batches.sent_parameters(questions.values())
+        sent = sent_parameters(questions.values())
         by_pack: dict[str, list[Judgment]] = defaultdict(list)
         for judgment in judgments:
             by_pack[judgment.lease].append(judgment)
         for lease, members in by_pack.items():
-            rows = batches.ledger_rows(self.run, lease, members)
+            rows = ledger_rows(self.run, lease, members)
             # Nobody knows when its requests were sent.
             reader = AnswerReader(self.run, rows, sent, sent_at=None, learn=self._learn)
             for judgment in members:

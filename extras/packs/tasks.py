@@ -1,10 +1,12 @@
-"""Tasks of packs for the workers; each can safely run any number of times."""
+"""Tasks of packs and batches for the workers; each can safely run any number of times."""
 
 from celery import shared_task
 
-from extras.packs import jobs
+from extras.packs import batches, jobs
 from extras.packs.models import PackJob
+from judging.worker.chunks import JUDGING_QUEUE
 from studies.file_storage.storage import remove_drafts
+from studies.jobs.queueing import queue
 from studies.jobs.retry import tidy_jobs
 
 
@@ -12,6 +14,16 @@ from studies.jobs.retry import tidy_jobs
 def work_on_pack(job_id: int) -> None:
     """Write a pack, or read replies; running it twice does it once."""
     jobs.run_job(job_id=job_id)
+
+
+@shared_task
+def advance_batches(run_id: int) -> None:
+    batches.advance_run(run_id=run_id)
+
+
+def queue_batches(run_id: int) -> None:
+    """Have a worker take the next step of a run that asks by batch."""
+    queue(advance_batches, run_id, queue=JUDGING_QUEUE)
 
 
 @shared_task

@@ -84,20 +84,6 @@ def answered(
     return right, right.reshape(-1, 3).sum(axis=1) >= 2
 
 
-def crowd(
-    rng: np.random.Generator, n: int, k: int, a: float = 4, b: float = 2
-) -> tuple[IntArray, FloatArray]:
-    """Answers of k people to n items, of which 0 is always right, and the ease of the items."""
-    ease = rng.beta(a, b, n)
-    return (rng.random((n, k)) > ease[:, None]).astype(np.int64), ease
-
-
-def majority_of(rng: np.random.Generator, ease: FloatArray, k: int) -> IntArray:
-    """A judge that answers as the majority of k such people."""
-    wrong = (rng.random((ease.size, k)) > ease[:, None]).sum(axis=1)
-    return (wrong > k / 2).astype(np.int64)
-
-
 def runs_of(rng: np.random.Generator, p: FloatArray, n_runs: int) -> Votes:
     """Runs of one judge that choose option 1 with probability `p` on each item."""
     return Votes.from_matrix((rng.random((len(p), n_runs)) < p[:, None]).astype(np.int64))

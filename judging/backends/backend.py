@@ -10,17 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
 from judging.engine.messages import from_user, prompt_sha256
 from judging.errors import BadJudge, ConflictingValue, InvalidValue, Reason
 from studies.network import is_link_local
-
-if TYPE_CHECKING:
-    from judging.backends.batch import BatchClient
-
 
 NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
@@ -46,7 +42,7 @@ class Capabilities:
     `structured`: replies can be requested in a form that the server enforces.
     `probabilities`: the ways in which it gives option probabilities: "beside" a reply, or "only"
     the probabilities instead of a reply.
-    `batch`: questions can be submitted as a file, at a lower price.
+    `batch`: its servers may take questions as files in the format of `/v1/batches`.
     `media`: the types of pictures and sounds that its requests can hold. Whether a model takes them
     is known of each judge.
     `costs_money`: a question can cost something. If it cannot, a new judge has the price 0
@@ -123,7 +119,6 @@ class BackendKind(ABC):
     default_base_url: ClassVar[str] = ""
     # Python packages that send the questions: their versions are stored with every run.
     packages: ClassVar[tuple[str, ...]] = ()
-    batch_packages: ClassVar[tuple[str, ...]] = ()
     # Parameters that a judge may be set to leave out, for servers that refuse them.
     may_leave_out: ClassVar[tuple[str, ...]] = ()
     own_form: ClassVar[OwnForm | None] = None
@@ -162,10 +157,6 @@ class BackendKind(ABC):
     def models(self, judge: JudgeSettings) -> list[str]:
         """The models that the judge's server says it offers; empty if it does not say."""
         return []
-
-    def batch_client(self, judge: JudgeSettings) -> "BatchClient":
-        """The client that submits files of questions; only with the capability `batch`."""
-        raise NotImplementedError(f"{self.name} takes no batches")
 
 
 OPENAI_URL = "https://api.openai.com/v1"

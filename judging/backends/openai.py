@@ -58,7 +58,6 @@ from judging.errors import BadJudge
 from studies.network import seconds_to_wait
 
 if TYPE_CHECKING:
-    from judging.backends.batch import BatchClient
     from judging.backends.connections import Connections
 
 
@@ -256,7 +255,6 @@ class OpenAIKind(BackendKind):
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)
     may_leave_out = MAY_BE_LEFT_OUT
-    batch_packages = ("openai",)
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
         key, settings = api_key(judge), _settings(judge)
@@ -294,13 +292,6 @@ class OpenAIKind(BackendKind):
             return [storable(str(model["id"])) for model in found]
         except (BackendFault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
             return []
-
-    def batch_client(self, judge: JudgeSettings) -> "BatchClient":
-        from judging.backends.batch import BatchClient
-
-        return BatchClient(
-            base_url=judge.base_url, api_key=api_key(judge), link_local=judge.link_local
-        )
 
 
 def _settings(judge: JudgeSettings) -> OpenAISettings:

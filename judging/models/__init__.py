@@ -2,7 +2,6 @@
 
 from judging.models.answers import (
     Attempt,
-    Batch,
     Judgment,
     SentParameters,
     last_lease_of_workers,
@@ -14,7 +13,6 @@ __all__ = [
     "NANO",
     "SAMPLED",
     "Attempt",
-    "Batch",
     "Campaign",
     "Judge",
     "JudgeRun",

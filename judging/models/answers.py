@@ -7,55 +7,8 @@ from django.db.models import Q
 
 from judging.models.runs import JudgeRun
 from judging.protocols.reading import READ_AS
-from studies.models import Choice, Item, Side, public_id
+from studies.models import Choice, Item, Side
 from studies.statements import clock
-
-
-class Batch(models.Model):
-    """Questions of a run that were submitted to a provider as one file."""
-
-    class State(models.TextChoices):
-        PREPARED = "prepared", "being handed in"
-        SUBMITTED = "submitted", "with the provider"
-        COLLECTED = "collected", "collected"
-        FAILED = "failed", "failed"
-
-    OPEN = (State.PREPARED, State.SUBMITTED)
-
-    # Also the lease of its judgments, and the name by which the provider finds it after a crash.
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
-    state = models.CharField(max_length=10, choices=State, default=State.PREPARED)
-    provider_id = models.CharField(max_length=200, blank=True)
-    requests = models.PositiveIntegerField()
-    most_nano = models.PositiveBigIntegerField(default=0, help_text="What it can cost at most.")
-    most_tokens = models.PositiveBigIntegerField(default=0)
-    answered = models.PositiveIntegerField(default=0, help_text="As the provider counts.")
-    sentence = models.TextField(blank=True)
-    busy_until = models.DateTimeField(
-        null=True, blank=True, help_text="Some process hands it in, or collects it, until then."
-    )
-    failing_since = models.DateTimeField(null=True, blank=True)
-    submitted_at = models.DateTimeField(null=True, blank=True)
-    ended_at = models.DateTimeField(null=True, blank=True)
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        ordering = ["created_at", "pk"]
-        verbose_name_plural = "batches"
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=["prepared", "submitted", "collected", "failed"]),
-                name="batch_state",
-            ),
-            models.CheckConstraint(
-                condition=Q(state__in=["prepared", "failed"]) | ~Q(provider_id=""),
-                name="batch_known_to_provider",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.public_id}: {self.requests} requests of run {self.run_id}"
 
 
 class SentParameters(models.Model):

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.db.models import Q
 
+from judging import deliveries
 from judging.backends.backend import IMPORTED
 from judging.bias.registry import MITIGATIONS, choices_of_probes
 from judging.errors import FieldError
@@ -292,6 +293,8 @@ class CampaignForm(CostedForm):
         known = self._like.get("judges", [])
         may_be_asked = Q(is_retired=False) | Q(name__in=known)
         askable = Judge.objects.filter(may_be_asked).exclude(model=IMPORTED)
+        if deliveries.by_batch() is None:
+            del self.fields["batch"]
         self._choices("settings", settings_for(study))
         language = self.fields["language"]
         assert isinstance(language, forms.ChoiceField)  # noqa: S101
@@ -343,8 +346,12 @@ class CampaignForm(CostedForm):
         return [
             FieldGroup(
                 title,
-                [self[name] for name in usual],
-                any(self._is_unusual(self[name], values) for name, values in usual.items()),
+                [self[name] for name in usual if name in self.fields],
+                any(
+                    self._is_unusual(self[name], values)
+                    for name, values in usual.items()
+                    if name in self.fields
+                ),
             )
             for title, usual in _GROUPS.items()
         ]

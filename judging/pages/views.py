@@ -367,7 +367,6 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "speed": speeds_of([run]).get(run.pk, 0),
         "cost": recent_cost(run),
         "saving": _saving_of(run, progress.ended),
-        "batches": run.batches.all(),
         "panels": panels,
         # Nothing is left to ask here, so there is nothing to resume.
         "is_all_elsewhere": any(panel.holds_all for panel in panels),

@@ -14,6 +14,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Count, Q, Sum
 
+from judging import deliveries
 from judging.bias.probes import FEATURE
 from judging.bias.registry import probe_choice
 from judging.engine.messages import prompt_sha256
@@ -183,8 +184,8 @@ def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
 
     A model in this process reports its own packages with every answer; a replay has none.
     """
-    kind = kind_of(judge)
-    packages = kind.packages + (kind.batch_packages if by_batch else ())
+    delivery = deliveries.by_batch() if by_batch else None
+    packages = kind_of(judge).packages + (delivery.packages if delivery else ())
     return {name: _version(name) for name in packages}
 
 

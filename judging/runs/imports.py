@@ -1,11 +1,9 @@
 """Importing judgments that were made elsewhere: all faults of a file, or all its rows.
 
-Two formats: our own answers of models (CSV or JSON Lines with item_id and choice), and the result
-files released with “Can LLM be a Personalized Judge?”.
+CSV or JSON Lines with item_id and choice; extras add formats of their own.
 """
 
-from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +17,7 @@ from judging.protocols.registry import protocol
 from judging.runs.extension import parameters_key
 from judging.runs.judges import check_name
 from studies import personas as feature_sets
+from studies.additions import Additions
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,
@@ -28,8 +27,7 @@ from studies.importers.files.answer_rows import (
 )
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
-from studies.importers.files.readers import BadLine, read_json_lines
-from studies.importers.items.personalized_judge import aligned, looks_released, parse_released
+from studies.importers.files.readers import BadLine
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock
@@ -91,6 +89,18 @@ class JudgmentFile:
             yield [ImportedJudgment(row.line, *row.values) for row in rows]
 
 
+@dataclass(frozen=True)
+class JudgmentFormat:
+    """A format of files of judgments that an extra reads. `read` raises `Refused`."""
+
+    name: str
+    matches: Callable[[File], bool]
+    read: Callable[[File, Study], JudgmentFile]
+
+
+MORE: Additions[JudgmentFormat] = Additions()
+
+
 def read_judgments(
     file: File,
     *,
@@ -104,8 +114,9 @@ def read_judgments(
     With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
     is that of the certainties, without which a file of low ones only is refused.
     """
-    if _is_released(file):
-        return _read_released(file, study)
+    for known in MORE:
+        if known.matches(file):
+            return known.read(file, study)
     reader = _JudgmentReader(file.name, item_keys, skip=skip_faulty, scale=scale)
     for found in read_answer_rows(file, required=REQUIRED):
         if isinstance(found, BadLine):
@@ -124,57 +135,6 @@ def read_judgments(
     reader.judgments.setting = reader.setting()
     reader.judgments.skipped = reader.faults.skipped
     return reader.judgments
-
-
-def _is_released(file: File) -> bool:
-    first = next(read_json_lines(file), None) if file.head()[:1] == b"{" else None
-    return isinstance(first, tuple) and isinstance(first[1], dict) and looks_released(first[1])
-
-
-def _read_released(file: File, study: Study) -> JudgmentFile:
-    released = parse_released(file)
-    items = {i.key: i for i in Item.objects.filter(study=study).select_related("persona")}
-    unknown = [row for row in released if row.item_id not in items]
-    if unknown:
-        raise Refused(
-            Fault(
-                row.line,
-                "item",
-                "unknown item",
-                "the study has no such item.",
-                "Import the items of the same files first.",
-                row.item_id,
-                file.name,
-                item=row.item_id,
-            )
-            for row in unknown
-        )
-    judgments = JudgmentFile()
-    seen = Counter[tuple[str, str]]()
-    for row in released:
-        row = aligned(row, items[row.item_id].r1)
-        seen[row.item_id, row.shown_first] += 1
-        judgments.keep(
-            ImportedJudgment(
-                line=row.line,
-                item_key=row.item_id,
-                shown_first=row.shown_first,
-                sample=seen[row.item_id, row.shown_first],
-                state="done" if row.choice else "unparseable",
-                choice=row.choice,
-                certainty=row.certainty if row.choice in (Choice.R1, Choice.R2) else None,
-                raw_text=row.raw_text,
-                replies=1,
-            )
-        )
-    shown_all = all(
-        row.feature_keys == [feature["key"] for feature in items[row.item_id].persona.features]
-        for row in released
-    )
-    keys = list(dict.fromkeys(key for row in released for key in row.feature_keys))
-    judgments.setting = released[0].setting
-    judgments.feature_keys = None if shown_all and keys else keys
-    return judgments
 
 
 class _JudgmentReader:

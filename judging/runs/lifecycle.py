@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from judging import deliveries
 from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
@@ -25,8 +26,8 @@ from judging.runs.judges import keep_exact
 from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
 from judging.runs.spec import RunSpec
 from judging.selectors import has_replies
-from judging.tasks import queue_batches, queue_chunk
-from judging.worker import batches, chunks, recovery, runtime
+from judging.tasks import queue_chunk
+from judging.worker import chunks, recovery, runtime
 from judging.worker.endpoints import backend_maker
 from judging.worker.questions import check_sharing
 from judging.worker.runtime import outlive_restart
@@ -168,8 +169,9 @@ def _retry(run: JudgeRun) -> int:
 
 
 def _enqueue(run: JudgeRun) -> None:
-    if run.by_batch and not run.probe_first:
-        transaction.on_commit(partial(queue_batches, run.pk))
+    delivery = deliveries.by_batch()
+    if run.by_batch and not run.probe_first and delivery is not None:
+        transaction.on_commit(partial(delivery.queue, run.pk))
         return
     chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
 
@@ -276,8 +278,9 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
     Calls `on_wait` twice a second.
     """
     run = JudgeRun.objects.select_related("judge").get(pk=run_id)
-    if run.by_batch:
-        batches.work_off(run_id=run_id, on_wait=on_wait)
+    delivery = deliveries.by_batch()
+    if run.by_batch and delivery is not None:
+        delivery.work_off(run_id, on_wait)
         return
     threads = _threads(run)
     with ThreadPoolExecutor(threads, thread_name_prefix="judging") as pool:

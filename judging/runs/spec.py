@@ -5,6 +5,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Self
 
+from judging import deliveries
 from judging.backends.backend import INSTEAD_OF_REPLY, WITH_REPLY
 from judging.bias.registry import probe_choice
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
@@ -139,7 +140,7 @@ class RunSpec:
                 raise InvalidValue("budget", _NOT_POSITIVE, value=self.budget)
             if not judge.is_priced:
                 raise ConflictingValue("budget", NO_PRICE, judge=judge.name)
-        if self.by_batch and not judge.capabilities.batch:
+        if self.by_batch and not (judge.capabilities.batch and deliveries.by_batch()):
             raise ConflictingValue("by_batch", _NO_BATCHES, judge=judge.name)
         if not 0 <= self.anchors <= MOST_ANCHORS:
             raise InvalidValue(

@@ -14,8 +14,7 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from django.db.models import QuerySet
 
 from judging import deliveries
-from judging.models import Batch, JudgeRun, Judgment
-from judging.worker import batches
+from judging.models import JudgeRun, Judgment
 from judging.worker.chunks import LEASE, call_workers, give_back, settle
 from studies.statements import clock
 
@@ -49,10 +48,9 @@ def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
     expired = Judgment.everything.filter(
         clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
     )
-    # Requests in a batch are with the provider, even if a worker died here.
-    batches = Batch.objects.filter(state__in=Batch.OPEN).values("public_id")
-    for held in (batches, *(delivery.leases() for delivery in deliveries.MORE)):
-        expired = expired.exclude(lease__in=held)
+    # Their requests are elsewhere, even if a worker died here.
+    for delivery in deliveries.MORE:
+        expired = expired.exclude(lease__in=delivery.leases())
     return expired
 
 
@@ -83,18 +81,18 @@ logger = logging.getLogger(__name__)
 SWEEP_SECONDS = 30.0
 # After a time without a database no lease is renewed. Workers that live renew theirs in this time.
 GRACE_SECONDS = 3.0
-_SWEEPS_PER_STEP = 2  # runs that ask by batch
+_SWEEPS_PER_STEP = 2  # of deliveries
 
 _stop = threading.Event()
 
 
-def begin_recovery(*, call: Callable[[int], Any], step: Callable[[int], Any]) -> threading.Thread:
+def begin_recovery(*, call: Callable[[int], Any]) -> threading.Thread:
     """Sweep now and every half minute until `end`, in a thread.
 
-    `call` puts tokens of a run into its queue, `step` advances a run that is asked by batch.
+    `call` puts tokens of a run into its queue.
     """
     _stop.clear()
-    thread = threading.Thread(target=_watch, args=(call, step), name="judging-watch", daemon=True)
+    thread = threading.Thread(target=_watch, args=(call,), name="judging-watch", daemon=True)
     thread.start()
     return thread
 
@@ -103,7 +101,7 @@ def end_recovery() -> None:
     _stop.set()
 
 
-def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
+def _watch(call: Callable[[int], Any]) -> None:
     sweeps = 0
     while True:
         try:
@@ -112,7 +110,8 @@ def _watch(call: Callable[[int], Any], step: Callable[[int], Any]) -> None:
             # A worker that starts may replace one that died with the runs' tokens.
             recover_runs(call=call, at_start=sweeps == 0)
             if sweeps % _SWEEPS_PER_STEP == 0:
-                batches.follow_batches(queue=step)
+                for delivery in deliveries.MORE:
+                    delivery.follow()
             sweeps += 1
         except (DatabaseError, InterfaceError) as error:
             logger.warning("Runs could not be looked after, trying again: %s", error)

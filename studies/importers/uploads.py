@@ -24,8 +24,7 @@ from studies.importers.files.faults import STOPPED, Refused, place
 from studies.importers.files.packed import GZIPPED, ZIPPED, is_parquet
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.import_source import is_of_a_set, read_paths
-from studies.importers.items.item_bundle import ImportReport, report_on
-from studies.importers.items.personalized_judge import looks_released
+from studies.importers.items.item_bundle import ImportReport, recognise, report_on
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import data_sets
 from studies.jobs.runner import JobFailed, JobProgress, Steps, carry_out
@@ -284,7 +283,7 @@ def needs_mapping(file: File) -> bool:
     cells = head.rows[0][1]
     if start[:1] in (b"{", b"["):
         is_item = any(path.startswith(("persona.", "responses.0.")) for path in cells)
-        return not is_item and not looks_released(cells) and len(head.columns) > 1
+        return not is_item and not recognise(file).is_released and len(head.columns) > 1
     if not set(REQUIRED) <= set(head.columns):
         return len(head.columns) > 1
     return _hides_own_answers(head)

@@ -1,4 +1,4 @@
-"""What holds a report's numbers to account: clusters, groups, several judges, worth, thresholds."""
+"""What holds a report's numbers to account: clusters, groups, several judges, thresholds."""
 
 import datetime
 from collections import Counter

@@ -375,7 +375,7 @@ def test_a_yes_needs_both_sides_to_beat_chance_and_the_best_constant_answer(
 
 def test_a_judge_better_than_a_person_and_worse_than_the_majority_is_worth_people(report):
     report["headline"]["state"] = "worse"
-    worth = report["comparison"][headline_run(report)]["worth"]
+    worth = report["comparison"][headline_run(report)].setdefault("worth", {})
 
     worth |= {"people": 2.1, "low": 1.4, "high": 3.0}
     more = answer_of(report).sentence

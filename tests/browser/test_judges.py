@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from judging.models import Attempt, Batch, JudgeRun, Judgment
+from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.worker.chunks import AFTER_PROBE
 from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def campaign():
-    """A sweep under way, with a budget, failures, a model that changed, and a batch."""
+    """A sweep under way, with a budget, failures, and a model that changed."""
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_study(slug="one", title="Everyday choices", is_simulated=True)
     features = [
@@ -58,14 +58,6 @@ def campaign():
         Judgment.objects.filter(pk=asked.pk).update(
             model_snapshot="a-model-2026-05-04", fingerprint=f"fp_{number}" * 4
         )
-    Batch.objects.create(
-        run=run,
-        state="submitted",
-        provider_id="batch_" + "x" * 40,
-        requests=1200,
-        submitted_at=timezone.now(),
-        sentence="In progress.",
-    )
     return campaign
 
 

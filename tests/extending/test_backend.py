@@ -77,8 +77,6 @@ def test_what_it_cannot_do_is_refused_with_the_options_of_the_command(study):
 
     follow(add)
 
-    with pytest.raises(CommandError, match=r"cannot be asked by batch\. Leave --batch out"):
-        follow("manage.py judge films --judge longest --batch --inline")
     assert not JudgeRun.objects.exists()
 
 

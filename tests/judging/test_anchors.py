@@ -13,7 +13,7 @@ from scipy.stats import binomtest, fisher_exact
 from analysis.data.dataset import load_dataset
 from analysis.data.judgments import judgment_rows
 from judging.drift import AnchorComparison, Share, anchors_of, chance_of_as_many, create_anchors
-from judging.errors import ConflictingValue, InvalidValue
+from judging.errors import InvalidValue
 from judging.models import JudgeRun, Judgment
 from judging.runs.costs import estimate_run
 from judging.runs.extension import run_for
@@ -184,10 +184,7 @@ def test_a_cost_estimate_includes_anchors(judge):
     assert estimate(anchors=3) == 2 + 3
 
 
-def test_anchors_need_a_start_and_an_end(judge):
-    spec = RunSpec(study_id=1, judge_id=1, anchors=2, by_batch=True)
-    with pytest.raises(ConflictingValue, match="a batch has neither"):
-        spec.check(judge)
+def test_the_number_of_anchors_has_limits(judge):
     with pytest.raises(InvalidValue, match="anchors must be from 0 to 1000, not -1"):
         RunSpec(study_id=1, judge_id=1, anchors=-1).check(judge)
 

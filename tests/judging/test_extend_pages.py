@@ -164,19 +164,6 @@ def test_a_budget_without_a_price_is_refused_by_the_name_of_the_field(run, edito
     assert "--" not in message
 
 
-def test_a_batch_of_a_judge_that_takes_none_is_refused_next_to_its_field(study, editor, tmp_path):
-    recording = tmp_path / "replies.jsonl"
-    recording.write_text("")
-    make_judge(name="recorded", backend="replay", model=str(recording))
-    url = reverse("judging:new", args=["s"])
-
-    page = press(editor, url, {**PLAN, "judges": ["recorded"], "batch": "on"})
-
-    (message,) = page.context["form"].errors["batch"]
-    assert "Judge “recorded” cannot be asked by batch" in message
-    assert "--" not in message
-
-
 def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
     study.persona_style = "sentences" if study.persona_style == "facts" else "facts"
     study.save(update_fields=["persona_style"])

@@ -190,13 +190,6 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
     judge = make_judge(base_url="http://localhost:1/v1")
 
     plain = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
-    batch = lifecycle.start_run(
-        RunSpec(study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True), enqueue=False
-    )
 
     assert plain.parameters["software"] == {"httpcore2": version("httpcore2")}
-    assert batch.parameters["software"] == {
-        "httpcore2": version("httpcore2"),
-        "openai": version("openai"),
-    }
     assert client_versions(Judge(backend="replay"), by_batch=False) == {}

@@ -203,47 +203,6 @@ def test_a_tie_needs_the_setting_that_offers_it(study):
         bring(study, [{"item_id": "a", "choice": "tie"}], setting="standard", judge="other")
 
 
-def released_row(question, first, second, *, answer, certainty="80", truth="A"):
-    prompt = (
-        "assigning a certainty level from 1 to 100 [[A]] [[B]]\n[User Profile]\n"
-        f"The person is 40 years old.\n\n[User Question]\n{question}\n"
-    )
-    return {
-        "prompt": prompt,
-        "answer": answer,
-        "certainty": certainty,
-        "acc": answer == truth,
-        "ground_truth": truth,
-        "user_info": "The person is 40 years old.",
-        "question": question,
-        "asst_A": first,
-        "asst_B": second,
-        "conversation_type": "unguided",
-    }
-
-
-def test_released_result_files_bring_items_and_judgments_whatever_side_was_shown_first(tmp_path):
-    rows = [
-        released_row("Tea?", "yes", "no", answer="A"),
-        released_row("Coffee?", "yes", "no", answer="N", certainty="NA"),
-    ]
-    turned = [released_row("Tea?", "no", "yes", answer="A", truth="B", certainty="100")]
-    first, second = tmp_path / "prism_a_gpt.jsonl", tmp_path / "prism_b_gpt.jsonl"
-    first.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    second.write_text("".join(json.dumps(row) + "\n" for row in turned))
-    call_command("import_items", "pj", str(first), "--create", stdout=StringIO())
-
-    for name, file in (("one", first), ("two", second)):
-        call_command("import_judgments", "pj", str(file), "--judge", name, stdout=StringIO())
-
-    def of(judge):
-        found = Judgment.objects.filter(run__judge__name=judge).order_by("item__question")
-        return list(found.values_list("state", "choice", "certainty", "shown_first"))
-
-    assert of("one") == [("unparseable", "", None, "r1"), ("done", "r1", 80, "r1")]
-    assert of("two") == [("done", "r2", 100, "r2")]
-
-
 def test_the_command_says_what_came_in_and_what_is_wrong(study, tmp_path):
     file = tmp_path / "f.jsonl"
     file.write_text('{"item_id": "a", "choice": "r1"}\n')

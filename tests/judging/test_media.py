@@ -13,8 +13,6 @@ from judging.engine.messages import as_text, length, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import Attempt, Judgment
 from judging.prompts.asking import messages_of
-from judging.worker import batches, runtime
-from judging.worker.questions import questions_of
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
 from studies.prompts import build_prompt
@@ -175,20 +173,6 @@ def test_probes_are_refused(tmp_path):
 
     with pytest.raises(ConflictingValue, match="probes change texts"):
         start(study, away(**SEES), bias_probe="injection")
-
-
-def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path):
-    study = make(tmp_path)
-    run = start(study, away(**SEES), by_batch=True)
-    questions = questions_of(run, list(run.judgments.select_related("item__persona")))
-    parameters = runtime.backend_of(run.judge).parameters()
-
-    counted = [batches._length(each, parameters) for each in questions]
-    lines = [batches._line(each, parameters) for each in questions]
-
-    assert counted == [len(line) for line in lines]
-    parts = json.loads(lines[0])["body"]["messages"][0]["content"]
-    assert next(each[1] for each in of(parts) if isinstance(each, tuple)) == HELLO
 
 
 def test_an_estimate_counts_pictures_and_sounds_roughly(tmp_path):

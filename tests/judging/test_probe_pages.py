@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection
-from django.test import TestCase
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
@@ -14,7 +13,7 @@ from judging.models import Attempt, Campaign, JudgeRun, Judgment
 from judging.runs.campaigns import CampaignPlan, change_campaign, start_campaign
 from judging.runs.lifecycle import resume_run, work_off
 from judging.tasks import judge_chunk
-from judging.worker import batches, chunks
+from judging.worker import chunks
 from judging.worker.recovery import recover_runs
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -302,25 +301,6 @@ def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, ll
     editor.post(after(campaign, "start"))
     work(queued)
     assert len(llm.requests) == 1 + 4 + 1
-
-
-def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, queued, monkeypatch):
-    handed: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_batches", handed.append)
-    make_judge(name="one", base_url=llm.url, price_input=10, price_output=100, batch_price="0.5")
-    campaign = probed(editor, queued, {**PLAN, "judges": ["one"], "batch": "on"})
-    run = JudgeRun.objects.get()
-
-    batches.advance_run(run_id=run.pk)
-    followed = batches.follow_batches(queue=handed.append)
-
-    assert (followed, handed, run.batches.count(), len(llm.requests)) == (0, [], 0, 1)
-    page = words(editor, page_of(campaign))
-    assert "about 330 tokens, $0.0030, within a day" in page  # half of the price
-
-    with TestCase.captureOnCommitCallbacks(execute=True):
-        editor.post(after(campaign, "start"))
-    assert handed == [run.pk]
 
 
 def test_a_budget_counts_what_the_probe_took(study, judges, llm, editor, queued):

@@ -14,7 +14,7 @@ from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs.lifecycle import start_run, work_off
 from judging.runs.spec import RunSpec
 from judging.runs.study_content import content_of
-from judging.worker import batches, chunks, ledger, recovery, runtime
+from judging.worker import chunks, ledger, recovery, runtime
 from judging.worker.questions import questions_of
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
@@ -210,10 +210,9 @@ def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
     assert taken == [50, 50, 20]
 
 
-@pytest.mark.parametrize("by_batch", [False, True])
 @pytest.mark.django_db(transaction=True)
 def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
-    by_batch, monkeypatch
+    monkeypatch,
 ):
     def refuse(*args, **options):
         raise OperationalError("Connection refused")
@@ -223,13 +222,11 @@ def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
     make_item(study=study)
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
 
-    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk, by_batch=by_batch))
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk))
 
     assert run.state == "queued"
     JudgeRun.objects.update(touched_at=timezone.now() - timedelta(minutes=5))
-    stepped: list[int] = []
-    batches.follow_batches(queue=stepped.append)
-    assert sweep() + stepped == [run.pk]
+    assert sweep() == [run.pk]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,8 +7,9 @@ import threading
 import pytest
 from django.db import OperationalError
 
+from judging.deliveries import RunDelivery
 from judging.models import Judgment
-from judging.worker import batches, recovery
+from judging.worker import recovery
 from tests.judging.llm_server import completion
 from tests.judging.processes import Site, wait_for, write_items
 
@@ -17,6 +18,10 @@ from tests.judging.processes import Site, wait_for, write_items
 def swept(monkeypatch):
     """What the watch did, and a way to wait for so many sweeps."""
     sweeps, stepped, enough = [], [], threading.Event()
+
+    class Following(RunDelivery):
+        def follow(self):
+            stepped.append(len(sweeps))
 
     def recover_runs(*, call, at_start):
         sweeps.append(at_start)
@@ -27,7 +32,7 @@ def swept(monkeypatch):
 
     monkeypatch.setattr(recovery, "recover_runs", recover_runs)
     monkeypatch.setattr(recovery, "expired_leases", Judgment.objects.none)
-    monkeypatch.setattr(batches, "follow_batches", lambda queue: stepped.append(len(sweeps)))
+    monkeypatch.setattr(recovery.deliveries, "MORE", [Following()])
     monkeypatch.setattr(recovery, "SWEEP_SECONDS", 0.01)
     yield sweeps, stepped, enough
     recovery.end_recovery()
@@ -36,7 +41,7 @@ def swept(monkeypatch):
 def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
     sweeps, stepped, enough = swept
 
-    thread = recovery.begin_recovery(call=print, step=print)
+    thread = recovery.begin_recovery(call=print)
     assert enough.wait(20)
     recovery.end_recovery()
     thread.join(20)

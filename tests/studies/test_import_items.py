@@ -8,7 +8,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from studies.errors import StudyError
-from studies.exporters.items import item_rows
 from studies.importers.files.faults import Refused
 from studies.importers.items.storage import import_items
 from studies.models import Item, Persona, Study, StudyLog
@@ -16,17 +15,12 @@ from studies.services.studies import freeze
 from tests.factories import make_study
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.test_csv import zipped
-from tests.studies.test_released_files import PERSON, preference
 
 pytestmark = pytest.mark.django_db
 
 
 def put(study, *rows, **options):
     return import_items(study.slug, [read(jsonl(*rows))], **options)
-
-
-def put_released(study, *rows):
-    return import_items(study.slug, [read(jsonl(*rows), name="prism_x.jsonl")])
 
 
 def everything():
@@ -183,38 +177,6 @@ def test_a_sample_for_people_is_drawn_by_topic_and_leaves_the_rest_to_judges():
     assert result.seated == sampled.count() == 10
     assert sampled.filter(topic="b").count() in {2, 3}
     assert Item.objects.filter(seats_needed=0).count() == 30
-
-
-def test_a_released_file_that_turns_the_sides_round_adds_nothing():
-    study = make_study()
-    put_released(study, preference())
-    before = everything()
-
-    result = put_released(
-        study,
-        preference(asst_A="Coffee.", asst_B="Tea.", ground_truth="A", person=PERSON.split(". ")[0]),
-    )
-
-    assert (result.created, result.unchanged) == (0, 1)
-    assert everything() == before
-
-
-def test_a_released_file_that_tells_another_truth_is_refused():
-    study = make_study()
-    put_released(study, preference())
-
-    with pytest.raises(Refused, match="with another first_person"):
-        put_released(study, preference(ground_truth="A"))
-
-
-def test_the_same_item_from_an_ordinary_file_must_be_the_same():
-    study = make_study()
-    put_released(study, preference())
-    (row,) = item_rows(study)
-
-    assert put(study, row).unchanged == 1
-    with pytest.raises(Refused, match="another persona"):
-        put(study, row | {"persona": {"id": "other", "text": "Somebody else."}})
 
 
 def test_queries_do_not_grow_with_the_rows_that_are_there_already():

@@ -6,7 +6,6 @@ from analysis.report.sections.accuracy.section import Accuracy
 from analysis.report.sections.agreement.section import AgreementSection
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import CertaintySection
-from analysis.report.sections.disagreement import Disagreement
 from analysis.report.sections.glance.section import Glance
 from analysis.report.sections.groups.section import GroupsSection
 from analysis.report.sections.limits import LimitsSection
@@ -20,7 +19,6 @@ SECTIONS: list[Section] = [
     Accuracy(),
     CertaintySection(),
     AgreementSection(),
-    Disagreement(),
     GroupsSection(),
     Ablations(),
     WordingSection(),

@@ -300,18 +300,6 @@ def unanimity(votes: Votes) -> Unanimity:
     )
 
 
-def log_total(log_values: FloatArray) -> FloatArray:
-    """Logarithm of the sum over the options of each item, shape (n_items, 1).
-
-    A few options are summed one after the other, several times faster than by
-    `scipy.special.logsumexp`; minus infinity means an impossible option.
-    """
-    total = log_values[:, 0]
-    for option in range(1, log_values.shape[1]):
-        total = np.logaddexp(total, log_values[:, option])
-    return np.asarray(total[:, None])
-
-
 def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
     """Candidate option with the largest score, or -1, and those that share the maximum.
 

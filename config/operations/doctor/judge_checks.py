@@ -11,10 +11,10 @@ from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 from api.models import Webhook
 from api.webhooks import has_readable_secret
 from config.operations.doctor import InvariantCheck, InvariantFault, portions
+from judging import deliveries
 from judging.models import (
     NANO,
     Attempt,
-    Batch,
     Campaign,
     Judge,
     JudgeRun,
@@ -139,10 +139,10 @@ def runs_against_judgments() -> Iterator[InvariantFault]:
                 yield InvariantFault(
                     f"Run {name} is done, but {open_ones:,} judgments are open.", study
                 )
-        with_batch = Batch.objects.filter(public_id=OuterRef("lease"), state__in=Batch.OPEN)
         lost = judgments.filter(state=Judgment.State.LEASED, leased_until__lt=now - _PATIENCE)
-        lost_ones = lost.exclude(Exists(with_batch)).count()
-        if lost_ones:
+        for delivery in deliveries.MORE:
+            lost = lost.exclude(lease__in=delivery.leases())
+        if lost_ones := lost.count():
             yield InvariantFault(
                 f"Run {name}: {lost_ones:,} judgments are with a worker that was silent for long.",
                 study,

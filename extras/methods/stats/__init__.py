@@ -1,17 +1,60 @@
 """Statistics that few studies need; `thirdperson.stats` offers them too."""
 
+from extras.methods.stats.ceiling import (
+    AgreementCeiling,
+    ShareOfPossible,
+    agreed_with,
+    agreement_ceiling,
+    retest_ceiling,
+    share_of_ceiling,
+    share_of_possible,
+)
 from extras.methods.stats.contrasts import SharedPeople, set_contrast, shared_people
+from extras.methods.stats.cost_accuracy import Mix, price_mixes
+from extras.methods.stats.crowd_equivalence import (
+    CrowdEquivalence,
+    CrowdPoint,
+    crowd_equivalence,
+    majority_of_some,
+)
 from extras.methods.stats.meta_d import Insight, certainty_levels, insight, insight_difference
+from extras.methods.stats.response_sets import (
+    ForcedChoices,
+    forced_choices,
+    forced_shares,
+    ranks,
+    set_distance,
+    set_vectors,
+)
 from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
 
 __all__ = [
+    "AgreementCeiling",
+    "CrowdEquivalence",
+    "CrowdPoint",
+    "ForcedChoices",
     "Insight",
+    "Mix",
+    "ShareOfPossible",
     "SharedPeople",
     "SoftLabelScores",
+    "agreed_with",
+    "agreement_ceiling",
     "certainty_levels",
+    "crowd_equivalence",
+    "forced_choices",
+    "forced_shares",
     "insight",
     "insight_difference",
+    "majority_of_some",
+    "price_mixes",
+    "ranks",
+    "retest_ceiling",
     "set_contrast",
+    "set_distance",
+    "set_vectors",
+    "share_of_ceiling",
+    "share_of_possible",
     "shared_people",
     "soft_label_scores",
 ]

@@ -1,4 +1,4 @@
-"""Could a judge take a person's place, how many people is it worth, and at what price?
+"""Could a judge take a person's place?
 
 Nobody knows the right label. Items, personas and questions lean to labels; people differ in how
 sharply they see it, in the label that they prefer, and in how much they answer. Part of what leads
@@ -12,16 +12,13 @@ import numpy as np
 
 from analysis.promises import Counts, MethodCheck, covers, errs
 from analysis.stats import (
-    Mix,
     Sharing,
     Votes,
     alt_test,
-    crowd_equivalence,
     pooled_replacement_tests,
-    price_mixes,
 )
 from analysis.stats.core.results import FloatArray, IntArray
-from extras.planted_truth.answers import crowd, majority_of, unequal_seats
+from extras.planted_truth.answers import unequal_seats
 
 SD_ITEM, SD_SKILL, SHARPER = 1.0, 1.0, 2.0
 DRAWN = 400_000
@@ -207,46 +204,6 @@ def in_place_of_a_person(
         counts.happened("the judge beats its own labels in random order", (found.gain_low or 0) > 0)
 
 
-def equal_to_five(rng: np.random.Generator, counts: Counts) -> None:
-    people, ease = crowd(rng, 300, 3)
-    found = crowd_equivalence(
-        Votes.from_matrix(people),
-        majority_of(rng, ease, 5),
-        np.zeros(300, dtype=int),
-        rng=rng,
-        n_draws=300,
-    )
-    low = -np.inf if found.low is None else found.low
-    high = np.inf if found.high is None else found.high
-    inside = low <= 5 <= high or (found.place == "above any" and found.low is None)
-    counts.happened("interval of the number", inside)
-
-
-def _mix(rng: np.random.Generator, n: int) -> Mix:
-    people, ease = crowd(rng, n, 3)
-    mixes = price_mixes(
-        Votes.from_matrix(people),
-        majority_of(rng, ease, 3),
-        rng.integers(30, 100, n),
-        np.zeros(n, dtype=int),
-        price_person=1.0,
-        price_judge=0.1,
-        thresholds=[70],
-        rng=rng,
-        n_draws=300,
-    )
-    return next(m for m in mixes if (m.policy, m.people) == ("judge, then people", 3))
-
-
-@cache
-def _true_mix() -> float:
-    return float(_mix(np.random.default_rng(0), 60_000).accuracy)
-
-
-def mixed(rng: np.random.Generator, counts: Counts) -> None:
-    counts.covered("accuracy of a mix", _mix(rng, 300).interval, _true_mix())
-
-
 LABELLINGS = {
     "two answers an item": PlantedLabels(),
     "three answers an item": PlantedLabels(k=3, n_people=40, load=0.7, personas=0),
@@ -325,21 +282,5 @@ CHECKS = (
             batch=BATCH,
         )
         for name, design in LABELLINGS.items()
-    ),
-    MethodCheck(
-        "a judge worth five people",
-        "300 items, three people each; the judge answers as a majority of five such people.",
-        equal_to_five,
-        {"interval of the number": covers(least=0.90)},
-        quick=40,
-        full=1000,
-    ),
-    MethodCheck(
-        "a judge where certain, people elsewhere",
-        "300 items; a judge as good as three people answers where its certainty is 70 or more.",
-        mixed,
-        {"accuracy of a mix": covers(least=0.92)},
-        quick=40,
-        full=1000,
     ),
 )

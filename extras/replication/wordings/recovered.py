@@ -10,6 +10,12 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from extras.replication.released.result_rows import (
+    ReleasedRow,
+    aligned,
+    looks_released,
+    parse_released,
+)
 from extras.replication.wordings.recovery import NotRecovered, PromptRow, recover
 from judging.models import PromptTemplate
 from judging.prompts.asking import CONTENT, Asking, names_by_side
@@ -19,12 +25,6 @@ from judging.wordings import save_wording
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
 from studies.importers.files.readers import BadLine, json_lines, read_json_lines
-from studies.importers.items.personalized_judge import (
-    ReleasedRow,
-    aligned,
-    looks_released,
-    parse_released,
-)
 from studies.models import Item, Study
 from studies.prompts import PROMPT_LANGUAGE, slots_of
 from studies.services.studies import lock_study

@@ -109,11 +109,6 @@ class Command(BaseCommand):
             help="reuse no judgment of another run",
         )
         parser.add_argument(
-            "--batch",
-            action="store_true",
-            help="use the provider's batch service: cheaper, with replies within a day",
-        )
-        parser.add_argument(
             "--probe",
             action="store_true",
             help="send one test question, show prompt, reply and estimated cost, then pause",
@@ -166,8 +161,9 @@ class Command(BaseCommand):
             token_budget=options["token_budget"],
             extend=options["extend"],
             reuse=options["reuse"],
-            by_batch=options["batch"],
         )
+        for delivery in deliveries.MORE:
+            spec = delivery.specify(spec, options)
         if note := language_note(study.language, options["language"]):
             self.stdout.write(note)
         try:

@@ -24,7 +24,7 @@ from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED, BadLine, read_json_lines
-from studies.importers.items.item_bundle import FILE_FORMATS, ReadItems, read_bundle
+from studies.importers.items.item_bundle import ReadItems, file_formats, read_bundle
 from studies.importers.items.option_sets import OPTION, PairRule
 from studies.importers.items.records import ItemRecord, KeptItems
 from studies.importers.items.validation import Validator
@@ -51,7 +51,7 @@ _NEUTRAL = ({"id", "responses"}, {"persona", "responses"}, set(REQUIRED))
 
 def format_names() -> list[str]:
     """The allowed values of `format`."""
-    return ["auto", *FILE_FORMATS, *data_sets()]
+    return ["auto", *file_formats(), *data_sets()]
 
 
 def read_paths(

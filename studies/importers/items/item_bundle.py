@@ -1,17 +1,15 @@
 """The items of a bundle: its format, its checked items, all faults, the report of the import."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
+from studies.additions import Additions
 from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import WORKBOOKS, Bundle, File
-from studies.importers.files.faults import LISTED, MAX_ROW, Fault, Faults, ImportRow, Refused
-from studies.importers.files.lines import has_too_many_values
+from studies.importers.files.faults import LISTED, Fault, Faults, ImportRow, Refused
 from studies.importers.files.readers import (
     BadLine,
     own_answer_column,
@@ -20,7 +18,6 @@ from studies.importers.files.readers import (
     read_json_lines,
 )
 from studies.importers.items.option_sets import PairRule, has_more_than_two
-from studies.importers.items.personalized_judge import looks_released, released_items
 from studies.importers.items.records import (
     ItemFacts,
     ItemRecord,
@@ -34,7 +31,6 @@ from studies.importers.items.validation import Validator
 from studies.importers.sets.data_set import Watch
 from studies.media.delivered import Delivered
 
-_HEAD_LINES = 50
 _CSV = (".csv", ".tsv")
 
 RawItems = Iterator[tuple[int, Any] | BadLine]
@@ -59,7 +55,7 @@ class FileFormat:
 
 def recognise(file: File) -> FileFormat:
     """The format of a file."""
-    return next(known for known in FILE_FORMATS.values() if known.matches(file))
+    return next(known for known in file_formats().values() if known.matches(file))
 
 
 def _is_csv(file: File) -> bool:
@@ -83,37 +79,20 @@ def _read_json_lines(bundle: Bundle, faults: Faults, own: str) -> RawItems:
     return json_rows(bundle.items)
 
 
-def _read_released(bundle: Bundle, faults: Faults, own: str) -> RawItems:
-    return released_items(bundle.items)
-
-
-def _is_released(file: File) -> bool:
-    """Whether the first object of the file is a row of a released result file."""
-    with file.open() as stream:
-        for line in islice(iter(lambda: stream.readline(MAX_ROW + 1), b""), _HEAD_LINES):
-            if len(line) <= MAX_ROW and line.strip():
-                try:
-                    text = line.decode("utf-8-sig")
-                    first = None if has_too_many_values(text) else json.loads(text)
-                except (ValueError, RecursionError):
-                    return False
-                return isinstance(first, dict) and looks_released(first)
-    return False
-
-
 def _is_any(file: File) -> bool:
     return True
 
 
-# A file is read in the first format that matches; the last one matches every file.
-FILE_FORMATS = {
-    file_format.name: file_format
-    for file_format in (
-        FileFormat("csv", _is_csv, _read_csv, own_answer=own_answer_column),
-        FileFormat("personalized-judge", _is_released, _read_released, is_released=True),
-        FileFormat("jsonl", _is_any, _read_json_lines),
-    )
-}
+_OWN = [
+    FileFormat("csv", _is_csv, _read_csv, own_answer=own_answer_column),
+    FileFormat("jsonl", _is_any, _read_json_lines),
+]
+MORE: Additions[FileFormat] = Additions()
+
+
+def file_formats() -> dict[str, FileFormat]:
+    """The formats by name. A file is read in the first one that matches; the last matches any."""
+    return {known.name: known for known in MORE.among(_OWN)}
 
 
 _COLUMNS_SHOWN = 20
@@ -166,7 +145,7 @@ def read_bundle(
     if watch is not None:
         watch.total += bundle.items.count_lines() + 1
     rows = sets = 0
-    file_format = recognise(bundle.items) if format == "auto" else FILE_FORMATS[format]
+    file_format = recognise(bundle.items) if format == "auto" else file_formats()[format]
     faults = Faults(skip=skip_faulty)
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(

@@ -4,7 +4,6 @@ import pytest
 from analysis.stats import (
     Votes,
     certainty_weights,
-    dawid_skene,
     log_odds_weights,
     majority_vote,
     tie_credit_accuracy,
@@ -137,58 +136,3 @@ def test_unanimity_counts_items_with_two_votes_and_names_single_ones():
 
     assert (result.unanimous, result.n, result.single, result.value) == (1, 2, 1, 0.5)
     assert unanimity(Votes.from_matrix([[1, -1]])).value is None
-
-
-def anaesthetists(first_only):
-    """The 45 patients of Dawid and Skene: observer 1 read each three times."""
-    item, annotator, choice = [], [], []
-    for patient, observers in enumerate(vector("dawid_skene_1979")["data"]):
-        for observer, labels in enumerate(observers):
-            readings = labels if isinstance(labels, list) else [labels]
-            for label in readings[: 1 if first_only else None]:
-                item.append(patient)
-                annotator.append(observer)
-                choice.append(label - 1)
-    return Votes.from_long(item, annotator, choice, n_options=4)
-
-
-def test_dawid_skene_reproduces_the_anaesthetists():
-    expected = vector("dawid_skene_1979")["expected"]
-
-    result = dawid_skene(anaesthetists(first_only=False), smoothing=0)
-
-    assert result.converged
-    assert result.priors == pytest.approx(expected["class_priors"], abs=1e-6)
-    assert result.log_likelihood == pytest.approx(expected["loglik"], abs=1e-6)
-    assert (result.answer + 1).tolist() == expected["labels"]
-    np.testing.assert_allclose(result.confusion[0], expected["observer1_confusion"], atol=1e-6)
-    np.testing.assert_allclose(result.posterior[:5], expected["posteriors_first5"], atol=1e-6)
-
-
-def test_dawid_skene_names_a_class_that_it_explained_away():
-    votes = Votes.from_matrix([[0, 0, 0]] * 30 + [[0, 0, 1]])
-
-    assert dawid_skene(votes).collapsed == (1,)
-
-
-@pytest.mark.parametrize(
-    "votes",
-    [
-        Votes.from_long([], [], []),
-        Votes.from_matrix([[-1, -1], [-1, -1]]),
-        Votes.from_matrix([[1]]),
-        Votes.from_matrix([[0, 0], [0, 0]], n_options=3),
-        Votes.from_matrix([[0, 1], [-1, -1]]),
-    ],
-    ids=["nothing", "no votes", "one vote", "one option", "an item without votes"],
-)
-@pytest.mark.parametrize("smoothing", [0, 0.01])
-def test_poor_data_give_finite_estimates(votes, smoothing):
-    fitted = dawid_skene(votes, smoothing=smoothing)
-
-    assert np.isfinite(fitted.posterior).all()
-    assert np.isfinite(fitted.confusion).all()
-    assert np.isfinite(fitted.log_likelihood)
-    assert (fitted.answer[votes.counts().sum(axis=1) == 0] == -1).all()
-    assert majority_vote(votes).answer.shape == (votes.n_items,)
-    assert weighted_vote(votes).answer.shape == (votes.n_items,)

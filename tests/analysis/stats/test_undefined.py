@@ -182,12 +182,6 @@ STATISTICS = {
     "human_likeness": lambda s: stats.human_likeness(
         s.votes, s.model, rng=rng(), n_draws=20, min_common=2
     ),
-    "crowd_equivalence": lambda s: stats.crowd_equivalence(
-        s.votes, s.model, s.truth, rng=rng(), n_draws=20
-    ),
-    "price_mixes": lambda s: stats.price_mixes(
-        s.votes, s.model, s.certainty, s.truth, price_person=1, price_judge=0
-    ),
     "error_consistency": lambda s: stats.error_consistency(
         s.model_right, s.people_right, rng=rng(), n_draws=20
     ),

@@ -1,13 +1,11 @@
 """A set of four responses on one screen: its seats, its page, and the order that people give."""
 
-import random
 import re
 
 import pytest
 from django.urls import reverse
 
 from annotation.files.answers_out import annotation_rows
-from annotation.load_test.participants import SimulatedAnnotator as Simulated
 from annotation.models import Annotation, Assignment, Draft
 from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError
@@ -199,16 +197,6 @@ def test_whole_sets_and_a_draw_by_a_judge_exclude_each_other(study):
     study.set_display = "whole"
     with pytest.raises(StudyError, match="which is about pairs"):
         save_settings(study, changed=["set_display"])
-
-
-def test_the_simulated_annotators_of_a_load_test_put_a_set_in_order(client):
-    page, _ = at_set(client)
-    simulated = Simulated(None, 1, random.Random(1), {"slug": "s"})
-
-    places = simulated._places(page.content.decode())
-
-    assert sorted(places) == ["place_a", "place_b", "place_c", "place_d"]
-    assert post_answer(client, page, choice=None, **places).status_code == 303
 
 
 def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, tmp_path):

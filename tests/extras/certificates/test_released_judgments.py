@@ -12,10 +12,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.importers.files.bundle import File
-from studies.importers.items.personalized_judge import parse_released
 from studies.models import Item, Study
 from tests.factories import make_study
 
+released = pytest.importorskip("extras.replication.released.result_rows")
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 WITH_PERSONA = "prism_all_features_command-r-plus.jsonl"
 WITHOUT_PERSONA = "prism_no_persona_command-r-plus_new.jsonl"
@@ -36,7 +36,7 @@ def known_rows(file: Path, study: Study, folder: Path) -> Path:
     """A file with the lines of a released one that are about items of the study."""
     known = set(Item.objects.filter(study=study).values_list("key", flat=True))
     lines = file.read_bytes().split(b"\n")
-    rows = parse_released(File(file.name, file))
+    rows = released.parse_released(File(file.name, file))
     made = folder / file.name
     made.write_bytes(b"\n".join(lines[row.line - 1] for row in rows if row.item_id in known))
     return made

@@ -9,7 +9,7 @@ from analysis.report.build import build_report
 from analysis.report.render import render_html
 from tests.analysis.builders import random_study
 from tests.analysis.partial import computed
-from tests.analysis.test_disagreement_section import split_study
+from tests.extras.methods.test_disagreement import split_study
 
 pytestmark = pytest.mark.django_db
 

@@ -13,13 +13,14 @@ from django.core.management import CommandError, call_command
 from analysis.exports.rows import judgment_table
 from demo.llm_server import SimulatedServer
 from demo.truth import SEED, World
+from extras.packs import batches
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, write_pack
 from extras.packs.reading import import_raw
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
-from judging.worker import batches, chunks, recovery
+from judging.worker import chunks, recovery
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import Refused
 from studies.models import Study

@@ -3,7 +3,6 @@
 import pytest
 from django.urls import reverse
 
-from judging.backends.batch import BatchClient, BatchError
 from judging.catalog.connection_test import run_connection_test
 from judging.models import JudgeRun, Judgment
 from judging.runs.judges import store_judge
@@ -182,7 +181,7 @@ def test_link_local_and_metadata_addresses_are_known(address, is_one):
     assert is_link_local(address) is is_one
 
 
-def test_a_launch_check_and_a_batch_ask_no_link_local_address(study, monkeypatch):
+def test_a_launch_check_asks_no_link_local_address(study, monkeypatch):
     judge = make_judge(base_url="http://metadata.example/v1")
     start(study, judge)
     monkeypatch.setattr(
@@ -192,7 +191,3 @@ def test_a_launch_check_and_a_batch_ask_no_link_local_address(study, monkeypatch
 
     (check,) = judges_of(study)
     assert "These judges do not answer: judge." in check.text
-    client = BatchClient(base_url=judge.base_url, api_key="")
-    with pytest.raises(BatchError, match="is a link-local or metadata address"):
-        client.status("batch_1")
-    client.close()

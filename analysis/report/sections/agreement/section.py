@@ -1,4 +1,4 @@
-"""The chapter on agreement: of judges with the majority, in errors, and by other rules."""
+"""The chapter on agreement: of people, of judges with the majority, and in errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,6 @@ from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.report_json import (
     Json,
-    cell,
     estimate,
     number,
     put,
@@ -27,19 +26,14 @@ from analysis.report.sections.agreement.coefficients import (
 )
 from analysis.report.sections.agreement.replacement import LeaveOneOutSection, ReplacementSection
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
-from analysis.report.words import named_comparisons, named_entries, reason, run_names, whole_runs
-from analysis.stats.accuracy.bands import tie_credit_accuracy
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.words import named_comparisons, named_entries, run_names, whole_runs
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.agreement.coefficients import cohen_kappa
 from analysis.stats.comparison.mistakes import error_consistency, shared_guess
-from analysis.stats.core.proportions import EMPTY, wilson_proportion
-from analysis.stats.core.results import IntArray
+from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import log_odds_weights, majority_vote, weighted_vote
-from analysis.stats.labels.dawid_skene import DawidSkene, OneCoin, one_coin
-from analysis.stats.labels.label_models import Glad, Mace, glad, mace
 
 
 def agreement_matrix(
@@ -235,109 +229,6 @@ class SharedErrorsSection(Section):
         )
 
 
-# Every step of GLAD has as many dimensions as there are items and annotators.
-GLAD_VOTES = 50_000
-
-
-def aggregation(study: ReportedStudy) -> list[Json]:
-    """Accuracy of every rule, with an interval for these annotators (Wilson)."""
-    votes, truth = study.votes, study.truth
-    at_random = majority_vote(votes, ties="random", rng=study.rng())
-    rules = [
-        ("majority", majority_vote(votes).answer),
-        ("majority, ties by certainty", majority_vote(votes, ties="certainty").answer),
-        (f"majority, ties at random (seed {study.seed})", at_random.answer),
-        ("weighted by certainty", weighted_vote(votes).answer),
-        (
-            "weighted by accuracy on the other items (uses the true answers)",
-            weighted_vote(votes, log_odds_weights(votes, truth)).answer,
-        ),
-    ]
-    out: list[Json] = [{"rule": name} | _score(answer, truth) for name, answer in rules]
-    half = tie_credit_accuracy(majority_vote(votes, ties="half"), truth)
-    put(out[0], "ties_as_half", number(half.value), half.reason)
-    confusions = study.confusions
-    if confusions is None:
-        return out
-    steps = study.label_steps
-    coins = one_coin(votes, max_iterations=steps)
-    spammers = mace(votes, max_iterations=steps)
-    for name, fitted in (("Dawid-Skene", confusions), ("one-coin", coins), ("MACE", spammers)):
-        out.append({"rule": name} | _settled(fitted, truth))
-    if votes.n > GLAD_VOTES:
-        unknown = undefined("too_large", "steps", "converged")
-        out.append({"rule": "GLAD"} | unknown | _nothing("too_large"))
-    else:
-        out.append({"rule": "GLAD"} | _settled(glad(votes), truth))
-    return out
-
-
-def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
-    """Score of a model that converged; a model that stopped earlier has no result."""
-    steps = {"steps": fitted.n_iterations, "converged": fitted.converged}
-    found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
-    return steps | found
-
-
-def _nothing(reason: str) -> Json:
-    """The keys of `_score` without values."""
-    return cell(EMPTY) | undefined(reason, "undecided", "accuracy", "ci")
-
-
-def _score(answer: IntArray, truth: np.ndarray) -> Json:
-    scored = (answer >= 0) & (truth >= 0)
-    right = wilson_proportion((answer == truth)[scored])
-    return {"undecided": int((answer < 0).sum())} | cell(right)
-
-
-def aggregation_table(report: Report) -> Table:
-    rows = [
-        [entry["rule"], entry, entry["undecided"], _reached(entry)]
-        for entry in report["human"]["aggregation"]
-    ]
-    columns = (
-        TableColumn("Rule"),
-        TableColumn("Accuracy", "share"),
-        TableColumn("Undecided", "count"),
-        TableColumn("Steps"),
-    )
-    return Table(
-        "aggregation",
-        "One answer of many, by other rules",
-        columns,
-        rows if report["human"]["answers"] else [],
-        "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
-        "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
-        "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
-        "either know or spam). GLAD adds how hard each item is. None of these four knows the "
-        "truth: mistakes that most people share are right answers to them. The vote weighted by "
-        "accuracy does know it, of all items but the one that it answers, so it is no rule for "
-        f"items without known answers. {CONDITIONAL}",
-    )
-
-
-def _reached(entry: Report) -> str | None:
-    """The steps that a model took, and whether it converged; other rules take none."""
-    if "steps" not in entry:
-        return None
-    if entry["steps"] is None:
-        return reason(entry["steps_reason"])
-    steps = f"{entry['steps']}"
-    return steps if entry["converged"] else f"{steps}, {reason('not_settled')}: no result"
-
-
-class Aggregation(Section):
-    """Accuracy of every rule that combines several answers into one."""
-
-    name = "aggregation"
-
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
-        return {"human": {"aggregation": aggregation(study)}}
-
-    def tables(self, report: Report) -> Iterator[Table]:
-        yield aggregation_table(report)
-
-
 class AgreementSection(Section):
     """Agreement among annotators, and of judges with them."""
 
@@ -348,7 +239,6 @@ class AgreementSection(Section):
         Coefficients(),
         AgreementFromAccuracy(),
         AlphaCheck(),
-        Aggregation(),
         AgreementWithJudges(),
         ReplacementSection(),
         LeaveOneOutSection(),

@@ -227,8 +227,8 @@ MEASURES = (
 
 
 def raters(study: ReportedStudy) -> list[Json]:
-    """One row per annotator, with the information in their answers by the model of their errors."""
-    data, votes, truth, labels = study.data, study.votes, study.truth, study.confusions
+    """One row per annotator."""
+    data, votes, truth = study.data, study.votes, study.truth
     known = (truth >= 0)[votes.item]
     right = votes.choice == truth[votes.item]
     stated = known & ~np.isnan(votes.certainty)
@@ -245,13 +245,10 @@ def raters(study: ReportedStudy) -> list[Json]:
     found = annotator_quality(
         votes, truth, side=side, position=data.answers.position, seconds=data.answers.seconds
     )
-    bits = labels.informativeness if labels is not None and labels.converged else None
-    unknown = "not_settled" if votes.n else "no_votes"
     rows = []
     for index, (pseudonym, quality) in enumerate(zip(data.raters, found, strict=True)):
         own = {name: int(counts[index]) for name, counts in counted.items()}
         row: Json = {"rater": pseudonym} | _row(quality, own)
-        put(row, "bits", None if bits is None else float(bits[index]), unknown)
         seen, failed = data.attention[index] if data.attention else (0, 0)
         row["checks"] = {"seen": seen, "failed": failed}
         rows.append(row)
@@ -275,6 +272,9 @@ def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:
 
 
 def raters_table(report: Report) -> Table:
+    listed = report["human"]["raters"]
+    has_bits = any("bits" in row for row in listed)
+    bits: tuple[tuple[str, Kind, str], ...] = (("Bits per answer", "decimal", "bits"),)
     fields: tuple[tuple[str, Kind, str], ...] = (
         ("Answers", "count", "answers"),
         ("As the majority of others", "percent", "with_others"),
@@ -285,7 +285,7 @@ def raters_table(report: Report) -> Table:
         ("Favourite option", "percent", "favourite_share"),
         ("Share A", "percent", "share_a"),
         ("Longest run on a side", "count", "longest_run"),
-        ("Bits per answer", "decimal", "bits"),
+        *(bits if has_bits else ()),
         ("Median seconds", "number", "median_seconds"),
     )
     columns = (
@@ -297,8 +297,12 @@ def raters_table(report: Report) -> Table:
     )
     rows = [
         [row["rater"], row, *(row[key] for _, _, key in fields), *row["checks"].values()]
-        for row in report["human"]["raters"]
+        for row in listed
     ]
+    about_bits = (
+        " Bits: the information of one answer about the right one by the model of Dawid and Skene, "
+        "0 for somebody who ignores the items; from a few dozen answers it is rough."
+    )
     return Table(
         "raters",
         "How each person worked, by pseudonym",
@@ -306,9 +310,8 @@ def raters_table(report: Report) -> Table:
         rows,
         "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
         "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
-        "of answers on one side of the screen, in the order in which the person saw the items. "
-        "Bits: the information of one answer about the right one by the model of Dawid and Skene, "
-        "0 for somebody who ignores the items; from a few dozen answers it is rough.",
+        "of answers on one side of the screen, in the order in which the person saw the items."
+        f"{about_bits if has_bits else ''}",
         is_record=True,
     )
 

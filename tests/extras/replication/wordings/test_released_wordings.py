@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from extras.replication.released.result_rows import aligned, parse_released
 from extras.replication.wordings.recovered import import_protocol
 from judging.models import PromptTemplate
 from judging.prompts.asking import Asking
@@ -16,7 +17,6 @@ from judging.protocols.framings import framing
 from judging.protocols.registry import protocol
 from studies.importers.files.bundle import file_at
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.personalized_judge import aligned, parse_released
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
 from tests.factories import make_study

@@ -1,0 +1,1 @@
+"""Models of annotators that label items: Dawid and Skene, one coin, MACE, GLAD, and other rules."""

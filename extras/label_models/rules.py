@@ -1,0 +1,160 @@
+"""One answer of many: the accuracy of majority, weights, and models of annotators."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.report.report_json import Json, cell, number, put, undefined
+from analysis.report.section import Report, Section
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.words import reason
+from analysis.stats.accuracy.bands import tie_credit_accuracy
+from analysis.stats.core.proportions import EMPTY, wilson_proportion
+from analysis.stats.core.results import IntArray
+from analysis.stats.core.votes import Votes
+from analysis.stats.labels.aggregation import log_odds_weights, majority_vote, weighted_vote
+from extras.label_models.stats.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
+from extras.label_models.stats.fitting import MAX_STEPS
+from extras.label_models.stats.label_models import Glad, Mace, glad, mace
+
+# Every step of GLAD has as many dimensions as there are items and annotators.
+GLAD_VOTES = 50_000
+
+
+# Votes that a model of labels can read over all its steps; most models converge within 150.
+MAX_READ = 60_000_000
+
+
+def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Json]:
+    """Accuracy of every rule, with an interval for these annotators (Wilson)."""
+    votes, truth = study.votes, study.truth
+    at_random = majority_vote(votes, ties="random", rng=study.rng())
+    rules = [
+        ("majority", majority_vote(votes).answer),
+        ("majority, ties by certainty", majority_vote(votes, ties="certainty").answer),
+        (f"majority, ties at random (seed {study.seed})", at_random.answer),
+        ("weighted by certainty", weighted_vote(votes).answer),
+        (
+            "weighted by accuracy on the other items (uses the true answers)",
+            weighted_vote(votes, log_odds_weights(votes, truth)).answer,
+        ),
+    ]
+    out: list[Json] = [{"rule": name} | _score(answer, truth) for name, answer in rules]
+    half = tie_credit_accuracy(majority_vote(votes, ties="half"), truth)
+    put(out[0], "ties_as_half", number(half.value), half.reason)
+    if confusions is None:
+        return out
+    steps = _steps(votes)
+    coins = one_coin(votes, max_iterations=steps)
+    spammers = mace(votes, max_iterations=steps)
+    for name, fitted in (("Dawid-Skene", confusions), ("one-coin", coins), ("MACE", spammers)):
+        out.append({"rule": name} | _settled(fitted, truth))
+    if votes.n > GLAD_VOTES:
+        unknown = undefined("too_large", "steps", "converged")
+        out.append({"rule": "GLAD"} | unknown | _nothing("too_large"))
+    else:
+        out.append({"rule": "GLAD"} | _settled(glad(votes), truth))
+    return out
+
+
+def _steps(votes: Votes) -> int:
+    """The number of steps that a model can take; there must be votes."""
+    return min(MAX_STEPS, MAX_READ // votes.n)
+
+
+def informativeness(study: ReportedStudy, confusions: DawidSkene | None) -> list[Json]:
+    """The information in an answer of each annotator by the model of their errors."""
+    bits = confusions.informativeness if confusions is not None and confusions.converged else None
+    reason = "not_settled" if study.votes.n else "no_votes"
+    rows = []
+    for index in sorted(range(len(study.data.raters)), key=lambda index: study.data.raters[index]):
+        row: Json = {}
+        put(row, "bits", None if bits is None else float(bits[index]), reason)
+        rows.append(row)
+    return rows
+
+
+def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
+    """Score of a model that converged; a model that stopped earlier has no result."""
+    steps = {"steps": fitted.n_iterations, "converged": fitted.converged}
+    found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
+    return steps | found
+
+
+def _nothing(reason: str) -> Json:
+    """The keys of `_score` without values."""
+    return cell(EMPTY) | undefined(reason, "undecided", "accuracy", "ci")
+
+
+def _score(answer: IntArray, truth: np.ndarray) -> Json:
+    scored = (answer >= 0) & (truth >= 0)
+    right = wilson_proportion((answer == truth)[scored])
+    return {"undecided": int((answer < 0).sum())} | cell(right)
+
+
+def aggregation_table(report: Report) -> Table:
+    rows = [
+        [entry["rule"], entry, entry["undecided"], _reached(entry)]
+        for entry in report["human"]["aggregation"]
+    ]
+    columns = (
+        TableColumn("Rule"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Undecided", "count"),
+        TableColumn("Steps"),
+    )
+    return Table(
+        "aggregation",
+        "One answer of many, by other rules",
+        columns,
+        rows if report["human"]["answers"] else [],
+        "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
+        "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
+        "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
+        "either know or spam). GLAD adds how hard each item is. None of these four knows the "
+        "truth: mistakes that most people share are right answers to them. The vote weighted by "
+        "accuracy does know it, of all items but the one that it answers, so it is no rule for "
+        f"items without known answers. {CONDITIONAL}",
+    )
+
+
+def _reached(entry: Report) -> str | None:
+    """The steps that a model took, and whether it converged; other rules take none."""
+    if "steps" not in entry:
+        return None
+    if entry["steps"] is None:
+        return reason(entry["steps_reason"])
+    steps = f"{entry['steps']}"
+    return steps if entry["converged"] else f"{steps}, {reason('not_settled')}: no result"
+
+
+class Aggregation(Section):
+    """Accuracy of every rule that combines several answers into one, and the bits of people."""
+
+    name = "aggregation"
+    shows = ("aggregation",)
+    keys = """
+aggregation | list | The accuracy of other ways to combine answers.
+aggregation.rule | text | Name of the way.
+ties_as_half | share | Accuracy with undecided items as half right.
+steps | count | Steps until the estimation ended.
+converged | flag | Whether the estimation ended by itself.
+bits | bits | What an answer of the annotator says about the truth, from Dawid and Skene's model.
+"""
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        votes = study.votes
+        fitted = dawid_skene(votes, max_iterations=_steps(votes)) if votes.n else None
+        return {
+            "human": {
+                "aggregation": aggregation(study, fitted),
+                "raters": informativeness(study, fitted),
+            }
+        }
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        yield aggregation_table(report)
+
+
+RULES = Aggregation()

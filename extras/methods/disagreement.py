@@ -1,0 +1,444 @@
+"""Disagreement: the best possible agreement with people, and how much of it judges have."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import RunData
+from analysis.data.verdicts import Verdicts, answer_shares, probability_shares
+from analysis.report.report_json import Json, estimate, number, put, put_interval
+from analysis.report.section import NumberSource, Report, Section, Sentence
+from analysis.report.sentences import fill, shown
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import percent, percent_range, run_name
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.comparison.general_difference import GeneralDifference, general_difference
+from analysis.stats.core.results import Estimate, IntArray
+from analysis.stats.core.shared_variance import Sharing
+from extras.methods.stats.ceiling import (
+    ShareOfPossible,
+    agreed_with,
+    agreement_ceiling,
+    majority_of_others,
+    pair_agreement,
+    retest_ceiling,
+    share_of_ceiling,
+    share_of_possible,
+)
+from extras.methods.stats.response_sets import (
+    ForcedChoices,
+    forced_choices,
+    forced_shares,
+    ranks,
+    set_distance,
+)
+
+
+def possible_accuracy(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty if the source of the items states no agreement of a retest.
+
+    Only with two options: a third one has another chance and another ceiling.
+    """
+    retest = study.data.study.source.get("retest_agreement")
+    # The source of an imported file is stored as it is.
+    if not isinstance(retest, int | float) or not 0.5 < retest <= 1 or study.votes.n_options > 2:
+        return {}
+    ceiling = retest_ceiling(retest)
+    judges = zip(study.data.runs, study.judges, strict=True)
+    return {
+        "possible_accuracy": {
+            "retest": retest,
+            "ceiling": ceiling,
+            "people": _side(study.people, study.shared.items, retest),
+            "judges": [
+                identity(run) | _side(judge, study.shared.judged, retest) for run, judge in judges
+            ],
+        }
+    }
+
+
+def _side(side: Verdicts, sharing: Sharing, retest: float) -> Json:
+    found = general_proportion(side.correct[side.scored] == 1, sharing.take(side.scored))
+    accuracy = Estimate(found.value, found.reason, found.interval, found.interval_reason)
+    share = share_of_ceiling(accuracy, retest)
+    return {"items": found.n, "accuracy": estimate(accuracy), "share": estimate(share)}
+
+
+def possible_accuracy_table(report: Report) -> Table:
+    found = report["possible_accuracy"]
+    named = [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
+    return table_of_entries(
+        "possible_accuracy",
+        "Accuracy against own answers, as a share of what is possible",
+        [("Majority of annotators", found["people"]), *named],
+        [
+            ("Items", "count", "items"),
+            ("Accuracy", "percent", "accuracy.value"),
+            ("95 % interval", "percent_range", "accuracy.ci"),
+            ("Estimate", "percent", "share.value", "Share of what is possible"),
+            ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
+        ],
+        "The source of the items states that people repeat "
+        f"{percent(found['retest'])} of their own answers when asked again. If their slips are as "
+        f"likely either way, no judge can be right on more than {percent(found['ceiling'])} in the "
+        "long run. Share: 0 is chance, 100 % that ceiling; by chance it can be more. The stated "
+        "agreement counts as known exactly.",
+        first="Who",
+    )
+
+
+class PossibleAccuracy(Section):
+    """Accuracy as a share of the ceiling that own answers set."""
+
+    name = "possible_accuracy"
+    keys = """
+possible_accuracy | object | Accuracy compared with what is possible, as personas err themselves.
+possible_accuracy.retest | share | How often personas give the same answer again.
+possible_accuracy.ceiling | share | Best possible accuracy.
+"""
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return possible_accuracy(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "possible_accuracy" in report:
+            yield possible_accuracy_table(report)
+
+
+TIE = 2
+# People were not asked twice: an answer of both sides counts half for each when forced.
+EVEN = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+ASKED, REBUILT = "asked", "rebuilt"
+
+
+def response_sets(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty unless people answered and could say that either is right.
+
+    It has the judges that could answer the same, each with the run of the same judge, features,
+    wording and framing that was forced to choose.
+    """
+    counts = study.votes.counts()
+    if not study.data.answers_are_sets or counts.shape[1] < TIE + 1 or not counts.any():
+        return {}
+    pairs = list(zip(study.data.runs, study.judges, strict=True))
+    judges = [
+        _judge_of_sets(study, counts, run, judge, _forced_run(run, pairs))
+        for run, judge in pairs
+        if run.offers_tie
+    ]
+    if not judges:
+        return {}
+    for reading in ("sets", "forced"):
+        places = ranks([each[reading]["value"] for each in judges])
+        for each, place in zip(judges, places, strict=True):
+            put(each[reading], "place", place, each[reading].get("value_reason"))
+    total = int(counts.sum())
+    return {
+        "response_sets": {
+            "answers": total,
+            "either": int(counts[:, TIE].sum()),
+            "same_order": all(each["sets"]["place"] == each["forced"]["place"] for each in judges),
+            "judges": judges,
+        }
+    }
+
+
+def _forced_run(run: RunData, pairs: list[tuple[RunData, Verdicts]]) -> Verdicts | None:
+    """The first run of the same judge that was forced to choose about the same texts."""
+    for other, verdicts in pairs:
+        same = (other.judge, other.features, other.way) == (run.judge, run.features, run.way)
+        if same and not other.offers_tie:
+            return verdicts
+    return None
+
+
+def _judge_of_sets(
+    study: ReportedStudy,
+    counts: np.ndarray[Any, np.dtype[np.int64]],
+    run: RunData,
+    judge: Verdicts,
+    forced: Verdicts | None,
+) -> Json:
+    given = probability_shares(study.data, run, judge).shares
+    if np.isnan(given).all():
+        given = answer_shares(study.data, run, judge).shares
+    found = set_distance(given, counts, study.shared.items)
+    matrix = None if forced is None else forced_choices(judge.answer, forced.answer)
+    rebuilt = forced_shares(given, EVEN if matrix is None else matrix.shares)
+    if forced is not None:
+        asked = np.column_stack([forced.answer == 0, forced.answer == 1]).astype(np.float64)
+        asked[forced.answer < 0] = np.nan
+    people = forced_shares(counts, EVEN)
+    by_force = _forced_distance(study, rebuilt if forced is None else asked, counts, people)
+    out = identity(run) | {"sets": _distance(found), "forced": _distance(by_force)}
+    out["forced"]["source"] = REBUILT if forced is None else ASKED
+    out["matrix"] = None if matrix is None else _matrix(matrix)
+    if forced is not None:
+        off = _forced_distance(study, rebuilt, counts, people)
+        out["rebuilt"] = _distance(off)
+    return out
+
+
+def _forced_distance(
+    study: ReportedStudy,
+    shares: np.ndarray[Any, np.dtype[np.float64]],
+    counts: np.ndarray[Any, np.dtype[np.int64]],
+    people: np.ndarray[Any, np.dtype[np.float64]],
+) -> GeneralDifference:
+    """Squared distance from people's shares with half an answer to each side of a tie."""
+    n = counts.sum(axis=1)
+    p = people[:, 0] / np.maximum(n, 1)
+    # Answers of 1, 1/2 or 0 have this variance, whose part in the share is subtracted.
+    variance = (counts[:, 0] + counts[:, TIE] / 4) / np.maximum(n, 1) - p**2
+    distance = (shares[:, 0] - p) ** 2 - variance / np.maximum(n - 1, 1)
+    return general_difference(np.where(n >= 2, distance, np.nan), study.shared.items)
+
+
+def _distance(found: GeneralDifference) -> Json:
+    return {"items": found.n} | estimate(found)
+
+
+def _matrix(found: ForcedChoices) -> Json:
+    names = ("r1", "r2", "either")
+    return {
+        name: {"n": int(counts.sum()), "r1": float(shares[0]) if counts.sum() else None}
+        for name, counts, shares in zip(names, found.counts, found.shares, strict=True)
+    }
+
+
+def response_sets_table(report: Report) -> Table:
+    found = report["response_sets"]
+    rows = []
+    for entry in found["judges"]:
+        source = {ASKED: "asked", REBUILT: "from its sets"}[entry["forced"]["source"]]
+        matrix = entry["matrix"] or {}
+        either = matrix.get("either", {})
+        forced = {"source": source, "either": either.get("r1"), "n": either.get("n")}
+        rows.append((run_name(entry, found["judges"]), {**entry, **forced}))
+    return table_of_entries(
+        "response_sets",
+        "Judges by the sets that people find possible, and by a forced choice",
+        rows,
+        [
+            ("Items", "count", "sets.items", "Sets"),
+            ("Distance", "decimal", "sets.value", "Sets"),
+            ("95 % interval", "range", "sets.ci", "Sets"),
+            ("Place", "count", "sets.place", "Sets"),
+            ("Choices", "text", "source", "Forced choice"),
+            ("Distance", "decimal", "forced.value", "Forced choice"),
+            ("95 % interval", "range", "forced.ci", "Forced choice"),
+            ("Place", "count", "forced.place", "Forced choice"),
+            ("Items", "count", "n", "Forced where either"),
+            ("Response 1", "percent", "either", "Forced where either"),
+        ],
+        "Sets: squared distance between the shares of answers that include each response, 0 is "
+        "people in general; a judge’s tie counts as either. What a judge chooses when forced has "
+        "no part in it. Forced choice: squared distance from people’s share of response 1, where "
+        "an answer of either counts half for each response, because people were not asked twice; "
+        "the judge’s own run without a tie, or, without one, its sets split evenly. Both distances "
+        "allow for few answers and can be below 0 by chance.",
+        first="Judge",
+    )
+
+
+class ResponseSets(Section):
+    """Judges under both readings of an answer that either response could be right."""
+
+    name = "response_sets"
+    keys = """
+response_sets | object | Judgments that may say that either response could be right.
+response_sets.answers | count | Answers of annotators.
+either | count | Answers of annotators that either response could be right.
+response_sets.same_order | flag | Whether sets and forced choices order the judges alike.
+sets.place | count | Place of the judge by its sets, the closest first.
+forced | object | Distance from people if the judge is forced to choose.
+forced.source | text | asked, or rebuilt from the sets.
+forced.place | count | Place of the judge by its forced choices.
+matrix.either | object | Items for which the judge answered that either could be right.
+matrix.r1 | object | Items for which the judge answered response 1 alone.
+matrix.r2 | object | Items for which the judge answered response 2 alone.
+matrix.r1.r1 | share | Share of response 1 among the forced choices there.
+matrix.r2.r1 | share | Share of response 1 among the forced choices there.
+matrix.either.r1 | share | Share of response 1 among the forced choices there.
+rebuilt | object | Distance of the forced choices rebuilt from the sets.
+"""
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return response_sets(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "response_sets" in report:
+            yield response_sets_table(report)
+
+
+def finding(report: Report) -> Sentence:
+    """How often either could be right, and whether that changes the order of judges."""
+    found = report["response_sets"]
+    words = "People find either response possible in {share} of {n} answers"
+    values = {
+        "share": shown(percent(found["either"] / found["answers"]), "response_sets.either"),
+        "n": shown(f"{found['answers']:,}", "response_sets.answers"),
+    }
+    ranked = [each for each in found["judges"] if each["sets"]["place"] is not None]
+    if len(ranked) > 1:
+        words += (
+            "; both readings rank the judges alike"
+            if found["same_order"]
+            else "; judges rank otherwise by people’s sets than by a forced choice"
+        )
+    return Sentence("finding", fill(words + ".", **values))
+
+
+FEWEST_ANSWERS = 2  # on average, of the items with an answer
+PERSON, OTHERS = "One annotator", "Majority of the item’s other annotators"
+
+
+def disagreement(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty without judges or with few items that have two answers."""
+    votes = study.votes
+    counts = votes.counts()
+    answers = counts.sum(axis=1)
+    if not study.data.runs or votes.n < FEWEST_ANSWERS * max(int((answers > 0).sum()), 1):
+        return {}
+    sharing = study.shared.items
+    ceiling = agreement_ceiling(counts, sharing)
+    found: Json = {
+        "items": ceiling.n_items,
+        "answers_per_item": votes.n / int((answers > 0).sum()),
+        "chance": 1 / votes.n_options,
+        "ceiling": {"low": estimate(ceiling.low), "high": estimate(ceiling.high)},
+    }
+    for name, agreed in (
+        ("person", pair_agreement(counts)),
+        ("others", majority_of_others(counts)),
+    ):
+        found[name] = _share(share_of_possible(agreed, counts, sharing), ceiling.n_items)
+    runs = zip(study.data.runs, study.judges, strict=True)
+    found["judges"] = [_judge_of_possible(study, counts, run, judge) for run, judge in runs]
+    return {"disagreement": found}
+
+
+def _judge_of_possible(
+    study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts
+) -> Json:
+    # An option that annotators did not have agrees with nobody.
+    wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
+    agreed = agreed_with(judge.answer, wide)
+    items = int(((judge.answer >= 0) & (counts.sum(axis=1) >= 2)).sum())
+    found = share_of_possible(agreed, counts, study.shared.items)
+    return identity(run) | _share(found, items)
+
+
+def _share(found: ShareOfPossible, items: int) -> Json:
+    share: Json = {}
+    put(share, "value", number(found.low), found.reason)
+    put(share, "up_to", number(found.high), found.reason)
+    put_interval(share, "ci", found.interval, found.interval_reason or found.reason)
+    return {"items": items, "agreement": estimate(found.agreement), "share": share}
+
+
+def _named(report: Report) -> list[tuple[str, Report]]:
+    judges = report["disagreement"]["judges"]
+    return [(run_name(entry, judges), entry) for entry in judges]
+
+
+def ceiling_table(report: Report) -> Table:
+    found = report["disagreement"]
+    rows = [(PERSON, found["person"]), (OTHERS, found["others"]), *_named(report)]
+    ends = " and ".join(percent(found["ceiling"][end]["value"]) for end in ("low", "high"))
+    return table_of_entries(
+        "ceiling",
+        "Agreement with one more person, as a share of what is possible",
+        rows,
+        [
+            ("Items", "count", "items"),
+            ("Agreement", "percent", "agreement.value"),
+            ("95 % interval", "percent_range", "agreement.ci"),
+            ("at least", "percent", "share.value", "Share of what is possible"),
+            ("at most", "percent", "share.up_to", "Share of what is possible"),
+            ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
+        ],
+        "Items with two or more answers. No judge can agree with everybody where people differ: "
+        f"the best possible agreement is estimated to be between {ends}. Share: 0 is chance "
+        f"({percent(found['chance'])}), 100 % the best possible on the same items; “–” where that "
+        "may be no better than chance. Intervals are for items, people, personas and questions in "
+        "general; that of the share is for both ends.",
+        first="Who",
+    )
+
+
+class Disagreement(Section):
+    """What the disagreement of people leaves possible, and whether judges reproduce it."""
+
+    name = "disagreement"
+    keys = """
+disagreement | object | Judges as predictors of all answers to an item, not only of the majority.
+disagreement.items | count | Items with several answers.
+disagreement.chance | share | Agreement of a guess among the options with a single answer.
+disagreement.ceiling | object | Best possible agreement with single answers.
+ceiling.low | object | Lower estimate of the best possible agreement.
+ceiling.high | object | Upper estimate of the best possible agreement.
+share.up_to | share | Share of the best possible agreement, at most.
+"""
+    title = "Disagreement"
+    inside = "The best possible agreement with all answers of an item"
+    sources = (NumberSource("disagreement", "ceiling"),)
+    parts = (PossibleAccuracy(), ResponseSets())
+
+    def is_needed(self, report: Report) -> bool:
+        return any(key in report for key in ("disagreement", *(part.name for part in self.parts)))
+
+    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+        return disagreement(study)
+
+    def tables(self, report: Report) -> Iterator[Table]:
+        if "disagreement" in report:
+            yield ceiling_table(report)
+
+    def sentences(self, report: Report) -> Iterator[Sentence]:
+        if "response_sets" in report:
+            yield finding(report)
+        found = report.get("disagreement")
+        if found is None or found["person"]["agreement"]["value"] is None:
+            return
+        pair = found["person"]["agreement"]["value"]
+        high = found["ceiling"]["high"]["value"]
+        seen = [each["agreement"]["value"] or 0 for each in found["judges"]]
+        # A bound that a judge passes, by copying one of these people, is none.
+        ends = found["ceiling"]["high"]["ci"] if max(seen, default=0) <= (high or 0) else None
+        words = "Two people agree on {pair} of the items"
+        if ends is not None:
+            words += (
+                ", so the most that a judge can agree with one more person is estimated at {high} "
+                "(95 % CI {ends})"
+            )
+        values = {
+            "pair": shown(percent(pair), "disagreement.person.agreement.value"),
+            "high": shown(percent(high), "disagreement.ceiling.high.value"),
+        }
+        if ends is not None:
+            values["ends"] = shown(percent_range(ends), "disagreement.ceiling.high.ci")
+        known = [
+            index
+            for index, entry in enumerate(found["judges"])
+            if entry["share"]["value"] is not None
+        ]
+        if known:
+            best = max(known, key=lambda at: found["judges"][at]["agreement"]["value"])
+            entry = found["judges"][best]
+            words += (
+                "; {judge} agrees most, on {agreed}"
+                if len(known) > 1
+                else ("; {judge} agrees on {agreed}")
+            )
+            values["judge"] = shown(run_name(entry, found["judges"]), "")
+            values["agreed"] = shown(
+                percent(entry["agreement"]["value"]),
+                f"disagreement.judges.{best}.agreement.value",
+            )
+        yield Sentence("finding", fill(words + ".", **values))
+
+
+DISAGREEMENT = Disagreement()

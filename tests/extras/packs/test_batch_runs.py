@@ -1,0 +1,144 @@
+"""Runs by batch: what may be asked so, what its files hold, and where they may go."""
+
+import json
+from importlib.metadata import version
+
+import pytest
+from django.test import TestCase
+from django.urls import reverse
+from django.utils import timezone
+
+from extras.packs import batches, requests, tasks
+from extras.packs.batch_files import BatchClient, BatchError
+from extras.packs.models import Batch
+from judging.errors import ConflictingValue
+from judging.models import JudgeRun
+from judging.runs import lifecycle
+from judging.runs.spec import RunSpec
+from judging.worker import runtime
+from judging.worker.questions import questions_of
+from tests.factories import make_items, make_study, sign_in
+from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import start
+from tests.judging.test_campaigns import press
+from tests.judging.test_media import HELLO, SEES, away
+from tests.judging.test_media import make as with_files
+from tests.judging.test_media import of as contents
+from tests.judging.test_probe_pages import PLAN, after, page_of, probed, words
+
+
+@pytest.fixture
+def study(transactional_db):
+    study = make_study(slug="s")
+    make_items(study, 4)
+    return study
+
+
+@pytest.fixture
+def editor(study):
+    return sign_in(study)
+
+
+@pytest.fixture
+def queued(monkeypatch):
+    """The tokens that a page handed to the workers."""
+    tokens: list[int] = []
+    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", tokens.append)
+    monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
+    return tokens
+
+
+def test_a_batch_hands_in_nothing_before_the_yes(study, llm, engine, editor, queued, monkeypatch):
+    handed: list[int] = []
+    monkeypatch.setattr(tasks, "queue_batches", handed.append)
+    make_judge(name="one", base_url=llm.url, price_input=10, price_output=100, batch_price="0.5")
+    campaign = probed(editor, queued, {**PLAN, "judges": ["one"], "batch": "on"})
+    run = JudgeRun.objects.get()
+
+    batches.advance_run(run_id=run.pk)
+    followed = batches.follow_batches(queue=handed.append)
+
+    assert (followed, handed, run.batches.count(), len(llm.requests)) == (0, [], 0, 1)
+    page = words(editor, page_of(campaign))
+    assert "about 330 tokens, $0.0030, within a day" in page  # half of the price
+
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        editor.post(after(campaign, "start"))
+    assert handed == [run.pk]
+
+
+@pytest.mark.django_db
+def test_a_line_of_a_batch_has_the_length_that_was_counted(tmp_path, settings):
+    settings.VAR_DIR = tmp_path
+    study = with_files(tmp_path)
+    run = start(study, away(**SEES), by_batch=True)
+    questions = questions_of(run, list(run.judgments.select_related("item__persona")))
+    parameters = runtime.backend_of(run.judge).parameters()
+
+    counted = [requests._length(each, parameters) for each in questions]
+    lines = [requests._line(each, parameters) for each in questions]
+
+    assert counted == [len(line) for line in lines]
+    parts = json.loads(lines[0])["body"]["messages"][0]["content"]
+    assert next(each[1] for each in contents(parts) if isinstance(each, tuple)) == HELLO
+
+
+def test_a_batch_of_a_judge_that_takes_none_is_refused_next_to_its_field(study, editor, tmp_path):
+    recording = tmp_path / "replies.jsonl"
+    recording.write_text("")
+    make_judge(name="recorded", backend="replay", model=str(recording))
+    url = reverse("judging:new", args=["s"])
+
+    page = press(editor, url, {**PLAN, "judges": ["recorded"], "batch": "on"})
+
+    (message,) = page.context["form"].errors["batch"]
+    assert "Judge “recorded” cannot be asked by batch" in message
+    assert "--" not in message
+
+
+def test_a_run_names_the_package_that_hands_in_its_files(study):
+    judge = make_judge(base_url="http://localhost:1/v1")
+    spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True)
+
+    run = lifecycle.start_run(spec, enqueue=False)
+
+    assert run.parameters["software"] == {
+        "httpcore2": version("httpcore2"),
+        "openai": version("openai"),
+    }
+
+
+def test_anchors_need_a_start_and_an_end(db):
+    spec = RunSpec(study_id=1, judge_id=1, anchors=2, by_batch=True)
+    with pytest.raises(ConflictingValue, match="a batch has neither"):
+        spec.check(make_judge(base_url="http://localhost:1/v1"))
+
+
+def test_a_batch_asks_no_link_local_address(monkeypatch):
+    monkeypatch.setattr(
+        "judging.backends.backend.socket.getaddrinfo",
+        lambda *arguments, **named: [(2, 1, 6, "", ("169.254.169.254", 80))],
+    )
+    client = BatchClient(base_url="http://metadata.example/v1", api_key="")
+    with pytest.raises(BatchError, match="is a link-local or metadata address"):
+        client.status("batch_1")
+    client.close()
+
+
+def test_the_run_s_page_lists_its_batches(study, editor):
+    judge = make_judge(base_url="http://127.0.0.1:9/v1")
+    run = start(study, judge, by_batch=True)
+    Batch.objects.create(
+        run=run,
+        state="submitted",
+        provider_id="batch_x",
+        requests=1200,
+        submitted_at=timezone.now(),
+        sentence="In progress.",
+    )
+
+    page = words(editor, reverse("judging:run", args=["s", run.public_id]))
+
+    assert "batch_x" in page
+    assert "1,200" in page
+    assert "at 50 % of the normal price" in page
