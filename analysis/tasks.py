@@ -53,9 +53,9 @@ def compare_items(comparison_id: int) -> None:
 @shared_task
 def compare_errors(comparison_id: int) -> None:
     """Compare the errors of annotators and judges; running it twice compares them once."""
-    from analysis.shared_errors import job
+    from analysis.shared_errors import compare_queued
 
-    job.compare_queued(comparison_id=comparison_id)
+    compare_queued(comparison_id=comparison_id)
 
 
 @shared_task

@@ -5,17 +5,17 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
+        from annotation.files import study_parts
         from annotation.files.study_parts import Comprehension, Quotas
         from annotation.prolific.launch.publication import follow_state
         from annotation.researchers import text_views as texts
         from annotation.researchers import workbench
-        from annotation.services import study_copies
         from studies.services import items, studies, whole_studies
         from studies.study_files import folder
 
-        whole_studies.register_copier(study_copies.copy_questions)
-        whole_studies.register_content(study_copies.content_of)
-        whole_studies.register_remover(study_copies.wait_for_answers)
+        whole_studies.register_copier(study_parts.copy_questions)
+        whole_studies.register_content(study_parts.content_of)
+        whole_studies.register_remover(study_parts.wait_for_answers)
         folder.register(Quotas())
         folder.register(Comprehension())
         studies.follow_state(follow_state)

@@ -175,7 +175,7 @@ def stop_heartbeat(**_: Any) -> None:
 @worker_init.connect
 def refuse_other_files(sender: Any, **_: Any) -> None:
     """End a worker that does not fit the installation; one that only asks judges keeps no files."""
-    from config.files_location import misfit, refusal
+    from config.health import misfit, refusal
 
     keeps_files = "celery" in sender.app.amqp.queues.consume_from
     if sentence := refusal() if keeps_files else misfit():
@@ -185,7 +185,7 @@ def refuse_other_files(sender: Any, **_: Any) -> None:
 @beat_init.connect
 def refuse_another_clock(**_: Any) -> None:
     """End a schedule that does not fit the installation."""
-    from config.files_location import misfit
+    from config.health import misfit
 
     if sentence := misfit():
         sys.exit(sentence)

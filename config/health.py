@@ -1,10 +1,12 @@
 """Health check of everything that an answer or a judgment needs."""
 
 import functools
+import logging
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,9 +20,15 @@ from django.views.decorators.http import require_safe
 from kombu.exceptions import OperationalError
 
 from config.celery import HEARTBEAT_SECONDS, app
-from studies.file_storage.storage import StorageUnreachable, files_storage, wrong_location
+from studies.file_storage.storage import (
+    StorageUnreachable,
+    files_storage,
+    note_location,
+    wrong_location,
+)
 from studies.models import Heartbeat
 from studies.statements import clock
+from studies.statements.clock import wrong_clock
 
 _UP_TO_DATE_FOR = 60.0
 # A disk is short of space when less than both is free: a small one may be of use when it is empty.
@@ -219,3 +227,31 @@ def _broker() -> str:
     except (OperationalError, OSError):
         return "unreachable"
     return "ok"
+
+
+logger = logging.getLogger(__name__)
+
+
+def refusal() -> str:
+    """Why a process that keeps files must not start, or nothing."""
+    return misfit() or _asked(note_location)
+
+
+def misfit() -> str:
+    """Why any process must not start: its tables or its clock are not those of the database."""
+    return _asked(lambda: newer_database() or wrong_clock())
+
+
+def _asked(find: Callable[[], str]) -> str:
+    """What is found wrong.
+
+    Without a database a process may start: `/healthz` says what is missing, and whether files are
+    elsewhere once it answers.
+    """
+    try:
+        return find()
+    except DatabaseError as error:
+        logger.warning("whether this process fits the database could not be checked: %s", error)
+        return ""
+    finally:
+        connection.close()

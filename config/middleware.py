@@ -15,6 +15,7 @@ from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
 from django.utils.functional import SimpleLazyObject
+from django.views.debug import SafeExceptionReporterFilter
 
 from studies.pages.signed_in import user_of_session
 
@@ -181,3 +182,13 @@ def _has_lost_study(request: HttpRequest, exception: Exception) -> bool:
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
     is_of_study = isinstance(exception, DatabaseError) and slug is not None
     return is_of_study and not Study.objects.filter(slug=slug).exists()
+
+
+class HideAlways(SafeExceptionReporterFilter):
+    """Hides what a view marks as sensitive, also on debug pages.
+
+    Django shows everything there, and a screenshot of such a page would hold a key.
+    """
+
+    def is_active(self, request: HttpRequest | None) -> bool:
+        return True

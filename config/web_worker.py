@@ -34,7 +34,7 @@ OPTIONS: dict[str, Any] = {
 class WaitressWorker(Worker):
     def load_wsgi(self) -> None:
         super().load_wsgi()
-        from config.files_location import refusal  # after Django is set up
+        from config.health import refusal  # after Django is set up
 
         if sentence := refusal():
             sys.stderr.write(f"{sentence}\n")

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import CHOICES, MISSING, TIE, Codes, Dataset, Index, RunData
+from analysis.stats.core.aggregation import MajorityVote, majority_vote
 from analysis.stats.core.results import relabel
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import MajorityVote, majority_vote
 
 # The reasons why an item has no valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")

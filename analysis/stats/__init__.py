@@ -200,6 +200,15 @@ from .comparison.sample_sizes import (
     recruiting_cost,
     wilson_items,
 )
+from .core.aggregation import (
+    MajorityVote,
+    Unanimity,
+    certainty_weights,
+    log_odds_weights,
+    majority_vote,
+    unanimity,
+    weighted_vote,
+)
 from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
 from .core.clusters import (
     annotator_blocks,
@@ -248,15 +257,6 @@ from .core.resampling import (
 from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
-from .labels.aggregation import (
-    MajorityVote,
-    Unanimity,
-    certainty_weights,
-    log_odds_weights,
-    majority_vote,
-    unanimity,
-    weighted_vote,
-)
 
 __all__ = [
     "AccuracyBounds",

@@ -1,13 +1,25 @@
-"""The quota plan and the comprehension questions as files of a study."""
+"""What people's side of a study has: as files, and for copying and deleting the whole study."""
+
+from collections.abc import Collection
 
 from django.contrib.auth.models import User
 
 from annotation.content.comprehension import as_toml, questions_of, read_questions, set_questions
 from annotation.errors import AnnotationError
+from annotation.models import (
+    Annotation,
+    Annotator,
+    Assignment,
+    ComprehensionQuestion,
+    DemographicQuestion,
+    ProlificStudy,
+    QuotaGroup,
+)
 from annotation.seats import quotas
 from annotation.seats.quotas import plan_to_toml, read_plan
 from studies.errors import StudyError
 from studies.models import Study
+from studies.services.whole_studies import StudyContent, copy_rows
 from studies.study_files.folder import Folder
 
 
@@ -43,3 +55,33 @@ class Comprehension:
         except AnnotationError as error:
             raise StudyError(f"{file}: {error}") from error
         return []
+
+
+# On Prolific nothing waits for the researcher in these.
+_ENDED = ["", "UNPUBLISHED", "COMPLETED"]
+
+
+def copy_questions(study: Study, copy: Study) -> None:
+    """Questions about the annotator, comprehension questions, and empty quota groups."""
+    copy_rows(DemographicQuestion.objects.filter(study=study), study_id=copy.pk)
+    copy_rows(ComprehensionQuestion.objects.filter(study=study), study_id=copy.pk)
+    groups = QuotaGroup.objects.filter(study=study)
+    copy_rows(groups, study_id=copy.pk, reserved=0, completed=0)
+
+
+def content_of(study: Study) -> StudyContent:
+    answers = Annotation.objects.filter(assignment__annotator__study=study).count()
+    people = Annotator.objects.filter(study=study).count()
+    obstacles = []
+    if ProlificStudy.objects.filter(study=study).exclude(status__in=_ENDED).exists():
+        obstacles.append(
+            "The study is not completed on Prolific, so people may still have to be paid. Approve "
+            "and pay them first."
+        )
+    return StudyContent([("annotators", people), ("answers", answers)], obstacles)
+
+
+def wait_for_answers(study: Study, items: Collection[int]) -> None:
+    """Lock seats at items that are deleted: an answer that is being stored comes first."""
+    seats = Assignment.objects.select_for_update(no_key=False).filter(item__in=items).order_by("pk")
+    list(seats.values_list("pk"))

@@ -2,9 +2,9 @@
 
 import logging
 
+from annotation.files.study_parts import content_of
 from annotation.models import ProlificIdentity
 from annotation.services.identities import purge_identities
-from annotation.services.study_copies import content_of
 from studies.errors import StudyError
 from studies.models import Retention, Study
 from studies.services.studies import record

@@ -259,7 +259,7 @@ PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # Where a form holds a key, neither an error page nor a debug page shows what was entered.
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.error_reports.HideAlways"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.HideAlways"
 
 LOGGING = {
     "version": 1,

@@ -10,10 +10,10 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import reason
 from analysis.stats.accuracy.bands import tie_credit_accuracy
+from analysis.stats.core.aggregation import log_odds_weights, majority_vote, weighted_vote
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
 from analysis.stats.core.results import IntArray
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import log_odds_weights, majority_vote, weighted_vote
 from extras.label_models.stats.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
 from extras.label_models.stats.fitting import MAX_STEPS
 from extras.label_models.stats.label_models import Glad, Mace, glad, mace

@@ -27,11 +27,11 @@ from analysis.stats.comparison.general_difference import (
     why_not,
 )
 from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.aggregation import TiePolicy, majority_vote
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import TiePolicy, majority_vote
 from extras.methods.stats.contrasts import set_contrast, shared_people
 
 MIN_BLOCKS = 8

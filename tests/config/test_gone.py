@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError
 from django.urls import reverse
 
-from analysis.disagreements import notes
+from analysis.disagreements import comparisons
 from analysis.models import ItemNote
 from judging import wordings
 from judging.models import PromptTemplate
@@ -69,7 +69,7 @@ def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monke
         delete_item(study_id=study_id, key="one")
         return lock_study(study_id)
 
-    monkeypatch.setattr(notes, "lock_study", delete_first)
+    monkeypatch.setattr(comparisons, "lock_study", delete_first)
 
     answer = client.post(reverse("studies:item-note", args=["s", "one"]), {"text": "A note."})
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
-from analysis.disagreements.notes import read_tags, save_note
+from analysis.disagreements.comparisons import read_tags, save_note
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from judging.models import Judge, PromptTemplate
 from studies.models import Invitation, Membership, Study

@@ -22,7 +22,7 @@ from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config import celery, files_location, migrate
+from config import celery, health, migrate
 from config.celery import note_alive, refuse_another_clock, refuse_other_files
 from config.health import processes
 from config.operations.doctor.examination import another_clock, full_disks, silent_processes
@@ -89,7 +89,7 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
 def unseen(monkeypatch):
     """As after a start: nobody has looked at the migrations yet."""
     # A process that starts has no transaction open.
-    monkeypatch.setattr(files_location, "connection", SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(health, "connection", SimpleNamespace(close=lambda: None))
     monkeypatch.setattr("config.health._looked_up", None)
 
 
@@ -192,7 +192,7 @@ def test_everything_refuses_a_database_that_a_newer_version_has_migrated(client,
             refuse()
         if isinstance(refused.value, SystemExit):
             assert "studies 9999_of_the_future" in str(refused.value)
-    assert "The database is newer than this program" in files_location.refusal()
+    assert "The database is newer than this program" in health.refusal()
 
 
 @pytest.mark.django_db
@@ -209,7 +209,7 @@ def test_a_process_with_another_clock_does_not_start_and_says_so_later(
         timezone, "now", lambda: right() + timedelta(seconds=seconds, microseconds=9)
     )
 
-    refused = files_location.refusal()
+    refused = health.refusal()
 
     assert bool(refused) == bool(sentence)
     assert sentence in refused

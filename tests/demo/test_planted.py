@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from analysis.shared_errors.likeness import likenesses
+from analysis.shared_errors import likenesses
 from annotation.content.comprehension import standard_questions
 from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
 from annotation.quality import quality_of

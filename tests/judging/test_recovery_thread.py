@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -17,7 +18,9 @@ from tests.judging.processes import Site, wait_for, write_items
 @pytest.fixture
 def swept(monkeypatch):
     """What the watch did, and a way to wait for so many sweeps."""
-    sweeps, stepped, enough = [], [], threading.Event()
+    sweeps: list[Any] = []
+    stepped: list[int] = []
+    enough = threading.Event()
 
     class Following(RunDelivery):
         def follow(self):

@@ -27,7 +27,7 @@ from analysis.data.item_answers import (
 )
 from analysis.data.item_comparisons import find_run, labelled, runs_to_compare
 from analysis.data.item_texts import items_by_id
-from analysis.disagreements import notes
+from analysis.disagreements import comparisons
 from analysis.disagreements.comparisons import comparison_for, stored_for
 from analysis.disagreements.selection import (
     LISTINGS,
@@ -143,7 +143,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "first": page[0].key if page else "",
         "last": page[-1].key if page else "",
         "choices": _choices(comparison),
-        "tags": notes.tags_of(study),
+        "tags": comparisons.tags_of(study),
         "with_note": WITH_NOTE,
     }
     return render(request, "analysis/disagreements.html", context)
@@ -267,15 +267,15 @@ def save_note(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     found = get_item(study, key)
     text = request.POST.get("text", "").replace("\r\n", "\n")
-    tags = notes.read_tags(request.POST.get("tags", ""))
+    tags = comparisons.read_tags(request.POST.get("tags", ""))
     given = request.POST.get("version", "")
     version = int(given) if given.isdecimal() and len(given) < 9 else 0
-    faults = {"tags": notes.fault_of_tags(tags), "text": ""}
-    if len(text) > notes.NOTE_LENGTH:
-        faults["text"] = f"Use at most {notes.NOTE_LENGTH:,} characters for the note"
+    faults = {"tags": comparisons.fault_of_tags(tags), "text": ""}
+    if len(text) > comparisons.NOTE_LENGTH:
+        faults["text"] = f"Use at most {comparisons.NOTE_LENGTH:,} characters for the note"
     if not any(faults.values()):
         try:
-            notes.save_note(
+            comparisons.save_note(
                 study,
                 found.pk,
                 found.key,
@@ -284,7 +284,7 @@ def save_note(request: HttpRequest, slug: str, key: str) -> HttpResponse:
                 version=version,
                 user=cast(User, request.user),
             )
-        except notes.NoteChanged:
+        except comparisons.NoteChanged:
             faults["text"] = (
                 "Somebody else changed the note while you were writing. Read it above the form, "
                 "then save again to replace it"
@@ -306,7 +306,7 @@ def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any
     )
     runs = runs_on(found)
     shown = Paginator(runs, _RUNS_PER_PAGE).get_page(request.GET.get("judges_page"))
-    note = notes.note_on(found.pk)
+    note = comparisons.note_on(found.pk)
     majority = majority_on(found)
     setting, prompt = prompt_to_a_judge(found)
     return {
@@ -328,7 +328,7 @@ def _item_context(request: HttpRequest, study: Study, key: str) -> dict[str, Any
             "tags": ", ".join(tag.name for tag in note.tags.all()) if note else "",
         },
         "faults": {},
-        "known_tags": notes.tags_of(study),
+        "known_tags": comparisons.tags_of(study),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
         "walk": _walk(study, found.key, request.GET),
     }

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from ..core.aggregation import MajorityVote
 from ..core.clusters import annotator_blocks, majority_proportion
 from ..core.proportions import (
     item_clustered_proportion,
@@ -15,7 +16,6 @@ from ..core.proportions import (
 )
 from ..core.results import BoolArray, Estimate, FloatArray, IntArray, Proportion
 from ..core.votes import Votes
-from ..labels.aggregation import MajorityVote
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def majority_accuracy(
 
     Examples
     --------
-    >>> from analysis.stats.labels.aggregation import majority_vote
+    >>> from analysis.stats.core.aggregation import majority_vote
     >>> votes = Votes.from_matrix([[0, 0, 1], [1, 1, 1]], [[79, 80, 99], [80, 80, 80]])
     >>> cells = majority_accuracy(majority_vote(votes), [0, 0])
     >>> cells.low.correct, cells.low.n, cells.high.correct, cells.high.n
@@ -314,7 +314,7 @@ def tie_credit_accuracy(majority: MajorityVote, truth: npt.ArrayLike) -> Estimat
 
     Examples
     --------
-    >>> from analysis.stats.labels.aggregation import majority_vote
+    >>> from analysis.stats.core.aggregation import majority_vote
     >>> votes = Votes.from_matrix([[0, 0], [0, 1]])
     >>> tie_credit_accuracy(majority_vote(votes, ties="half"), [0, 1]).value
     0.75

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..core.aggregation import majority_vote
 from ..core.multiway import Clusters, score_variance
 from ..core.proportions import (
     CONDITIONAL,
@@ -33,7 +34,6 @@ from ..core.results import (
     t_quantile,
 )
 from ..core.votes import Votes
-from ..labels.aggregation import majority_vote
 from .calibration import usable_answers
 
 # Answers on either side of the cut that say how often those just there are right.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from analysis.stats.core.aggregation import single_maximum
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import single_maximum
 from extras.label_models.stats.fitting import (
     MAX_STEPS,
     TOLERANCE,

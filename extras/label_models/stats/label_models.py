@@ -6,9 +6,9 @@ import numpy as np
 from scipy import optimize
 from scipy.special import digamma, expit, gammaln
 
+from analysis.stats.core.aggregation import single_maximum
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import single_maximum
 from extras.label_models.stats.fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
 
 MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.disagreements.notes import save_note
+from analysis.disagreements.comparisons import save_note
 from analysis.exports.rows import exported_id, in_cells_of_k
 from analysis.exports.study_export import export_study
 from annotation import services

@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from analysis.models import ErrorComparison
 from analysis.pages.items.disagreement_views import error_comparison_for
-from analysis.shared_errors.job import compare_queued
-from analysis.shared_errors.likeness import likenesses
+from analysis.shared_errors import compare_queued, likenesses
 from annotation import services
 from annotation.models import Annotation
 from studies.models import Membership, Study

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.lifecycle.requests import request_report
-from config import files_location, health
+from config import health
 from config.celery import refuse_other_files
 from studies.file_storage.storage import Stored, note_location, wrong_location
 from studies.models import FilesLocation
@@ -164,7 +164,7 @@ def test_the_command_copies_files_to_another_storage_and_back(use, s3, settings)
 
 @pytest.mark.parametrize(("queues", "is_refused"), [(["celery"], True), (["judging"], False)])
 def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monkeypatch):
-    monkeypatch.setattr(files_location, "refusal", lambda: "elsewhere")
+    monkeypatch.setattr(health, "refusal", lambda: "elsewhere")
     amqp = SimpleNamespace(queues=SimpleNamespace(consume_from=dict.fromkeys(queues)))
     worker = SimpleNamespace(app=SimpleNamespace(amqp=amqp))
 

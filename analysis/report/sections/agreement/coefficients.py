@@ -43,10 +43,10 @@ from analysis.stats.agreement.coefficients import (
     percent_agreement,
 )
 from analysis.stats.agreement.shared_errors import shared_stereotype
+from analysis.stats.core.aggregation import unanimity
 from analysis.stats.core.resampling import bootstrap_agreement
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.votes import Votes
-from analysis.stats.labels.aggregation import unanimity
 
 SHEET = 30  # items on one annotator's sheet in the source article's draw
 

@@ -17,8 +17,8 @@ from analysis.report.tables import Kind, Table, TableColumn
 from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
+from analysis.stats.core.aggregation import majority_vote
 from analysis.stats.core.results import Estimate
-from analysis.stats.labels.aggregation import majority_vote
 from studies.money import major_units
 
 # Measured a second time with the excluded annotators.

@@ -6,9 +6,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import row_maxima, row_sums
-from ..core.results import BoolArray, FloatArray, IntArray
-from ..core.votes import Votes
+from .bootstrap import row_maxima, row_sums
+from .results import BoolArray, FloatArray, IntArray
+from .votes import Votes
 
 TiePolicy = Literal["exclude", "half", "certainty", "random"]
 

@@ -1,18 +1,30 @@
-"""Errors that annotators share with judges, and their pace, as advice for the researcher.
+"""Annotators whose errors are those of a judge: compared by a worker, shown as advice."""
 
-It is in analysis because annotation and judging do not import each other. It only reads.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, RunData
 from analysis.data.dataset import load_dataset
+from analysis.data.item_comparisons import fingerprint_of, runs_to_compare
 from analysis.data.raters import load_all_answers
 from analysis.data.verdicts import Verdicts, run_verdicts
-from analysis.stats.agreement.shared_errors import SharedErrors, shared_errors, stands_out
+from analysis.models import ErrorComparison
+from analysis.stats.agreement.shared_errors import (
+    FALSE_FLAGS_PER_1000,
+    FALSE_FLAGS_PER_1000_WHEN_HURRIED,
+    HURRIED_PACE,
+    LIMIT,
+    LIMIT_WHEN_HURRIED,
+    READING_PACE,
+    SharedErrors,
+    shared_errors,
+    stands_out,
+)
+from studies.jobs.runner import JobProgress, carry_out
 
 
 @dataclass(frozen=True)
@@ -93,3 +105,33 @@ def _errors(verdicts: Verdicts) -> npt.NDArray[np.int64]:
 
 def _rank(probability: float | None) -> float:
     return 2.0 if probability is None else probability
+
+
+def compare_queued(*, comparison_id: int) -> ErrorComparison:
+    """Compare the annotators of a queued comparison; running it twice compares them once."""
+    return carry_out(ErrorComparison, comparison_id, _compare, expected=())
+
+
+def _compare(comparison: ErrorComparison, progress: JobProgress) -> Mapping[str, Any]:
+    study = comparison.study
+    fingerprint = fingerprint_of(study, runs_to_compare(study))
+    if fingerprint == comparison.fingerprint:
+        return {}
+    progress(10, "The answers and judgments are being compared.")
+    return {
+        "fingerprint": fingerprint,
+        "rule": _rule(),
+        "annotators": [asdict(found) for found in likenesses(study.slug)],
+    }
+
+
+def _rule() -> dict[str, float]:
+    """When an annotator is flagged, and how often without a cause."""
+    return {
+        "reading_pace": READING_PACE,
+        "hurried_pace": HURRIED_PACE,
+        "limit": LIMIT,
+        "limit_when_hurried": LIMIT_WHEN_HURRIED,
+        "false_flags": FALSE_FLAGS_PER_1000,
+        "false_flags_when_hurried": FALSE_FLAGS_PER_1000_WHEN_HURRIED,
+    }

@@ -1,1 +1,0 @@
-"""One label for each item from the labels of several annotators."""
