@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from analysis.stats import Interval
 
 Counted = Literal["coverage", "false claims", "mean"]
-Source = Literal["simulated", "published"]
+PromiseSource = Literal["simulated", "published"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class MethodCheck:
     quick: int
     full: int
     batch: int = 1
-    source: Source = "simulated"
+    source: PromiseSource = "simulated"
 
 
 @dataclass(frozen=True)

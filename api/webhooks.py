@@ -269,7 +269,7 @@ def _session(target: WebhookTarget) -> "requests.Session":
 
 _OVERLAP = timedelta(minutes=10)
 _ENDED = ("done", "failed")
-Found = tuple[str, str, dict[str, Any]]
+FoundEvent = tuple[str, str, dict[str, Any]]
 
 
 def find_events() -> int:
@@ -286,7 +286,7 @@ def find_events() -> int:
     return stored
 
 
-def store(webhook: Webhook, found: list[Found]) -> int:
+def store(webhook: Webhook, found: list[FoundEvent]) -> int:
     """Store events that are not stored yet; return how many."""
     known = set(
         Delivery.objects.filter(
@@ -311,7 +311,7 @@ def complete_seats(study: Study) -> int:
     return sum(group.needed * group.items for group in groups) if is_complete else 0
 
 
-def _events(webhook: Webhook, since: datetime) -> Iterator[Found]:
+def _events(webhook: Webhook, since: datetime) -> Iterator[FoundEvent]:
     study = webhook.study
     data: dict[str, Any]
     runs = JudgeRun.objects.filter(study=study, ended_at__gte=since, is_imported=False)

@@ -148,7 +148,7 @@ class Accounts(_ForAccounts, AuthenticationMiddleware):
         return None
 
 
-class Messages(_ForAccounts, MessageMiddleware):
+class KeptMessages(_ForAccounts, MessageMiddleware):
     pass
 
 

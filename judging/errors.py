@@ -31,7 +31,7 @@ class BadPlan(JudgingError):
 
 
 @dataclass(frozen=True)
-class Reason:
+class FailureReason:
     """Why a value is refused: a code for programs, and a sentence for readers.
 
     In the sentence `{field}` is the name of the field at fault, `{names[x]}` the name of another
@@ -42,15 +42,15 @@ class Reason:
     sentence: str
 
 
-OUT_OF_RANGE = Reason("out_of_range", "{field} must be from {low} to {high}, not {value}.")
-TOO_SMALL = Reason("too_small", "{field} must be at least {low}, not {value}.")
-NOT_ALLOWED = Reason("not_allowed", "{field}: {problem}")
+OUT_OF_RANGE = FailureReason("out_of_range", "{field} must be from {low} to {high}, not {value}.")
+TOO_SMALL = FailureReason("too_small", "{field} must be at least {low}, not {value}.")
+NOT_ALLOWED = FailureReason("not_allowed", "{field}: {problem}")
 
 
 class FieldError(JudgingError):
     """A field is at fault. Each interface inserts its own names of fields into the message."""
 
-    def __init__(self, field: str, reason: Reason, **values: object) -> None:
+    def __init__(self, field: str, reason: FailureReason, **values: object) -> None:
         self.field, self.reason, self.values = field, reason, values
         super().__init__(self.worded(_plain_name))
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from judging.engine.messages import as_text
-from judging.errors import BadJudge, InvalidValue, Reason
+from judging.errors import BadJudge, FailureReason, InvalidValue
 from judging.models import PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols import registry
@@ -139,12 +139,12 @@ def _remarks(used: Sequence[str], protocol: JudgingProtocol, has: Sequence[str])
     return remarks
 
 
-_NAME = Reason("name", "{field}: use 1 to 60 characters, without “@” and line breaks.")
-_NO_TEXT = Reason(
+_NAME = FailureReason("name", "{field}: use 1 to 60 characters, without “@” and line breaks.")
+_NO_TEXT = FailureReason(
     "no_text", "{field} is missing. Write a text, or {names[template_without_persona]}."
 )
-_PROBLEM = Reason("problem", "{field}: {problem}")
-_IN_USE = Reason("in_use", "{field} “{value}” is used by a run, so it stays.")
+_PROBLEM = FailureReason("problem", "{field}: {problem}")
+_IN_USE = FailureReason("in_use", "{field} “{value}” is used by a run, so it stays.")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Level(StrEnum):
     INFORMATIVE = "informative"
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     FOUND = "found"
     CLEAR = "clear"
     UNKNOWN = "unknown"
@@ -63,7 +63,7 @@ class AuditFinding:
     check: str
     title: str
     level: Level
-    state: State
+    state: FindingState
     sentence: str
     rule: str
     remedy: str
@@ -72,7 +72,7 @@ class AuditFinding:
 
     @property
     def is_found(self) -> bool:
-        return self.state == State.FOUND
+        return self.state == FindingState.FOUND
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,7 +83,7 @@ def finding_from(stored: Mapping[str, Any]) -> AuditFinding:
     fields = dict(stored)
     effect, rows = fields.pop("effect"), fields.pop("rows")
     return AuditFinding(
-        **fields | {"level": Level(fields["level"]), "state": State(fields["state"])},
+        **fields | {"level": Level(fields["level"]), "state": FindingState(fields["state"])},
         effect=Effect(**effect) if effect else None,
         rows=NamedItems(rows["count"], tuple(rows["keys"])),
     )
@@ -115,7 +115,7 @@ class ItemCheck(ABC):
 
     def outcome(
         self,
-        state: State,
+        state: FindingState,
         sentence: str,
         *,
         effect: Effect | None = None,
@@ -172,7 +172,7 @@ class ListedItems(ItemCheck):
     def finding(self, study: AuditedStudy) -> AuditFinding:
         n = len(self.keys)
         return self.outcome(
-            State.FOUND if n else State.CLEAR,
+            FindingState.FOUND if n else FindingState.CLEAR,
             self.found.format(n=counted(n)) if n else self.clear,
             effect=share_of(self.counts, n, self.seen),
             level=self.level_of(n),

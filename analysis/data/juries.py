@@ -18,13 +18,14 @@ from analysis.data.arrays import (
     MISSING,
     Codes,
     Dataset,
+    Floats,
     Index,
     ItemData,
     Judgments,
     RunData,
     RunMoney,
 )
-from analysis.data.verdicts import FAILURES, Floats, Verdicts, run_verdicts
+from analysis.data.verdicts import FAILURES, Verdicts, run_verdicts
 from judging.bias.probes import RULES_BY_SIDE, Maker, own_sides, own_source, target_of
 from judging.bias.registry import probe_choice
 from judging.models import SAMPLED, JudgeRun

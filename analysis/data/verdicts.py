@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import CHOICES, MISSING, TIE, Codes, Dataset, Index, RunData
+from analysis.data.arrays import CHOICES, MISSING, TIE, Codes, Dataset, Floats, Index, RunData
 from analysis.stats.core.aggregation import MajorityVote, majority_vote
 from analysis.stats.core.results import relabel
 from analysis.stats.core.votes import Votes
@@ -15,7 +15,6 @@ from analysis.stats.core.votes import Votes
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 
 from studies.importers.files.readers import COLUMNS as ITEM_CELLS
 
-Kind = Literal["text", "integer", "number", "boolean", "time", "json"]
-_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+ColumnKind = Literal["text", "integer", "number", "boolean", "time", "json"]
+_KINDS: dict[str, ColumnKind] = {kind: kind for kind in get_args(ColumnKind)}
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     meaning: str
     label: bool = False
 

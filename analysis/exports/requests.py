@@ -133,7 +133,7 @@ def note_download(*, export: Export, user: User) -> None:
 
 
 # As `changes_of_people` gives them.
-Changes = Sequence[tuple[datetime, bool]]
+ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files that hold nothing of annotators.
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
@@ -194,12 +194,12 @@ class Since(NamedTuple):
     others: int = 0
 
     @classmethod
-    def after(cls, moment: datetime, changes: Changes) -> "Since":
+    def after(cls, moment: datetime, changes: ChangeMoments) -> "Since":
         later = [is_withdrawal for at, is_withdrawal in changes if at > moment]
         return cls(sum(later), len(later) - sum(later))
 
     @classmethod
-    def of(cls, export: Export, changes: Changes) -> "Since":
+    def of(cls, export: Export, changes: ChangeMoments) -> "Since":
         """What the file of an export does not know; nothing if it holds no people."""
         return cls.after(export.created_at, changes) if has_stale_file(export) else cls()
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from analysis.exports.columns import Column, Kind
+from analysis.exports.columns import Column, ColumnKind
 from studies.exporters.tables import CsvWriter, csv_cells, workbook
 
 ExportRow = dict[str, Any]
@@ -225,7 +225,7 @@ def _parquet(table: ExportTableFile, path: Path) -> Iterator[Put]:
             flush()
 
 
-def _array(values: Iterable[Any], type: Any, kind: Kind) -> Any:
+def _array(values: Iterable[Any], type: Any, kind: ColumnKind) -> Any:
     import pyarrow
 
     if kind == "time":

@@ -33,7 +33,7 @@ from analysis.report.render import (
     tables_across,
 )
 from analysis.report.report_json import json_parts, to_json, without_people
-from analysis.report.section import Report as Contents
+from analysis.report.section import ReportJson as Contents
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS, Table
 from studies.jobs.runner import JobProgress, carry_out

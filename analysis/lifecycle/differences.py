@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
-from analysis.report.tables import Kind, in_general, read
+from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
 from studies.importers.files.lines import BadLine, table_rows
 
@@ -182,5 +182,5 @@ def _share(cell: Mapping[str, Any]) -> str:
     return " ".join((shown.text, *shown.below))
 
 
-def _text(value: Any, kind: Kind) -> str:
+def _text(value: Any, kind: CellKind) -> str:
     return read(value, kind).text

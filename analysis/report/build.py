@@ -20,10 +20,10 @@ from analysis.report.section import (
     RUN,
     Analysis,
     NumberSource,
-    Place,
-    Report,
+    ReportJson,
     Section,
     Sentence,
+    SentencePlace,
     attempted,
     merge,
     with_parts,
@@ -48,7 +48,7 @@ SCHEMA = "thirdperson.report/1"
 PACKAGES = ("django", "numpy", "plotly", "scipy")
 COMPUTING = ("data/**/*.py", "report/**/*.py", "stats/**/*.py")
 
-Progress = Callable[[int, str], None]
+ProgressCallback = Callable[[int, str], None]
 
 
 def build_report(
@@ -58,7 +58,7 @@ def build_report(
     threshold: int | None = None,
     bootstrap: int = 1000,
     asked: Mapping[str, str] = MappingProxyType({}),
-    on_progress: Progress = lambda percent, sentence: None,
+    on_progress: ProgressCallback = lambda percent, sentence: None,
 ) -> Json:
     """Compute the complete content of a report.
 
@@ -222,15 +222,15 @@ def sections() -> list[Section]:
     return list(with_parts(all_chapters()))
 
 
-def made_sections(report: Report) -> list[Section]:
+def made_sections(report: ReportJson) -> list[Section]:
     """The sections whose part of report.json is there: those that failed have no contents."""
     return [section for section in sections() if section.name not in report.get("failed_parts", ())]
 
 
 def _each(
     section: Section,
-    contents: Callable[[Report], Iterable[Content]],
-    report: Report,
+    contents: Callable[[ReportJson], Iterable[Content]],
+    report: ReportJson,
     failed: list[str] | None,
 ) -> list[Content]:
     """One kind of contents of a section; none of it if it cannot be made."""
@@ -263,7 +263,7 @@ def all_sources() -> list[NumberSource]:
     return [source for section in sections() for source in section.sources]
 
 
-def all_tables(report: Report, failed: list[str] | None = None) -> dict[str, Table]:
+def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str, Table]:
     """Every table of report.json by its name; tables without rows are left out.
 
     Sections whose tables cannot be made are added to `failed`, as by the functions below.
@@ -278,15 +278,15 @@ def all_tables(report: Report, failed: list[str] | None = None) -> dict[str, Tab
     return {table.name: table for table in made if table.rows}
 
 
-def all_figures(report: Report, failed: list[str] | None = None) -> dict[str, Figure]:
+def all_figures(report: ReportJson, failed: list[str] | None = None) -> dict[str, Figure]:
     """Every figure by its name; figures without anything to draw are left out."""
     made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
     return {figure.name: figure for figure in made if figure is not None}
 
 
 def all_sentences(
-    report: Report,
-    *places: Place,
+    report: ReportJson,
+    *places: SentencePlace,
     of: Container[str] | None = None,
     failed: list[str] | None = None,
 ) -> Iterator[Sentence]:
@@ -330,7 +330,7 @@ STATED = (
 PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstrap seed".split()
 
 
-def paths(report: Report, sentences: Iterable[Sentence]) -> list[str]:
+def paths(report: ReportJson, sentences: Iterable[Sentence]) -> list[str]:
     """The path of every number in the sentences and the methods, each once."""
     found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
     for beginning in STATED:
@@ -353,7 +353,7 @@ def _below(value: Any, path: str) -> Iterator[str]:
 
 
 def sources_table(
-    report: Report, sentences: Iterable[Sentence], sources: Sequence[NumberSource]
+    report: ReportJson, sentences: Iterable[Sentence], sources: Sequence[NumberSource]
 ) -> Table:
     """One row per number: name, value, path, and the table that also shows it."""
     names = run_names(report)

@@ -1,18 +1,16 @@
 """The citation of a report, and a paragraph on its method with the study's own figures."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import date as Date
 from itertools import chain
-from typing import Any
 
 from analysis.report.build import all_sentences
+from analysis.report.report_json import ReportJson
 from analysis.report.section import attempted
 from analysis.report.table_files import tex
 from analysis.report.words import listed, number_of, threshold_standing
 from studies.money import decimals
-
-Report = Mapping[str, Any]
 
 ARTICLE = """@inproceedings{dong2024personalized,
   title = {Can {LLM} be a Personalized Judge?},
@@ -23,7 +21,7 @@ ARTICLE = """@inproceedings{dong2024personalized,
 """
 
 
-def bibtex(report: Report, date: Date) -> str:
+def bibtex(report: ReportJson, date: Date) -> str:
     """BibTeX of the report, the article whose design it follows, and the source of its items."""
     study, software = report["study"], report["software"]
     key = re.sub(r"\W", "", study["slug"]) or "report"
@@ -40,20 +38,20 @@ def bibtex(report: Report, date: Date) -> str:
     return f"{own}\n{ARTICLE}{source}"
 
 
-def methods_paragraph(report: Report) -> str:
+def methods_paragraph(report: ReportJson) -> str:
     """The method as a paper describes it; every figure comes from the report."""
 
-    def of_sections(report: Report) -> Iterator[str]:
+    def of_sections(report: ReportJson) -> Iterator[str]:
         return (str(sentence.text) for sentence in all_sentences(report, "methods"))
 
-    def made_by(part: Callable[[Report], Iterator[str]]) -> list[str]:
+    def made_by(part: Callable[[ReportJson], Iterator[str]]) -> list[str]:
         return attempted(lambda: list(part(report)), part="methods") or []
 
     parts = (_items, _people, _judges, of_sections, _rules)
     return " ".join(chain.from_iterable(map(made_by, parts)))
 
 
-def _items(report: Report) -> Iterator[str]:
+def _items(report: ReportJson) -> Iterator[str]:
     inputs, study = report["inputs"], report["study"]
     simulated = " The data are simulated." if study["simulated"] else ""
     name = study["source"].get("name")
@@ -66,7 +64,7 @@ def _items(report: Report) -> Iterator[str]:
     )
 
 
-def _people(report: Report) -> Iterator[str]:
+def _people(report: ReportJson) -> Iterator[str]:
     human = report["human"]
     if not human["answers"]:
         yield "No people answered."
@@ -105,12 +103,12 @@ def _people(report: Report) -> Iterator[str]:
     yield f"The majority of an item is the option with the most votes{mean}{none}."
 
 
-def _judges(report: Report) -> Iterator[str]:
+def _judges(report: ReportJson) -> Iterator[str]:
     """Yield one sentence for all judges that were asked the same things in the same way."""
-    of_judge: dict[tuple[str, ...], list[Report]] = {}
+    of_judge: dict[tuple[str, ...], list[ReportJson]] = {}
     for run in report["judges"]:
         of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
-    alike: dict[tuple[str, ...], list[tuple[str, list[Report]]]] = {}
+    alike: dict[tuple[str, ...], list[tuple[str, list[ReportJson]]]] = {}
     for (name, model, way), runs in of_judge.items():
         shown = [_shown(run["features"]) for run in runs]
         alike.setdefault((way, *shown), []).append((f"{name} ({model})", runs))
@@ -128,7 +126,7 @@ def _judges(report: Report) -> Iterator[str]:
         )
 
 
-def _model(run: Report) -> str:
+def _model(run: ReportJson) -> str:
     """The model's name as the server stated it, and how it was sampled."""
     record = run["record"]
     own = record["parameters"]
@@ -144,12 +142,12 @@ def _model(run: Report) -> str:
     return ", ".join([model, *sampling])
 
 
-def _judgments(run: Report) -> int:
+def _judgments(run: ReportJson) -> int:
     """Judgments that are not open: each order and each repetition is one."""
     return sum(n for state, n in run["judgments"].items() if state != "open")
 
 
-def _way(run: Report) -> str:
+def _way(run: ReportJson) -> str:
     """The way in which a run asked: its setting, the order of the responses, and how often."""
     record = run["record"]
     readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
@@ -169,7 +167,7 @@ def _shown(features: str) -> str:
     return words.get(features) or f"{listed(features.split(','))} alone"
 
 
-def _rules(report: Report) -> Iterator[str]:
+def _rules(report: ReportJson) -> Iterator[str]:
     parameters, software = report["parameters"], report["software"]
     standing = threshold_standing(report)
     how = "the registered threshold" if standing == "registered" else f"a threshold {standing}"

@@ -13,10 +13,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
 from analysis.report.words import run_names
-
-Report = Mapping[str, Any]
 
 CORRECT, WRONG = "#12436D", "#F46A25"
 PEOPLE, REFERENCE = "#801650", "#3D3D3D"
@@ -155,7 +154,7 @@ def share_axis(title: str, **more: Any) -> dict[str, Any]:
     return axis(title, tickformat=".0%", **more)
 
 
-def styles(report: Report) -> list[tuple[str, str, str]]:
+def styles(report: ReportJson) -> list[tuple[str, str, str]]:
     """Colour, dash and symbol of each run: one colour per judge, a dash and symbol per run."""
     judges: dict[str, int] = {}
     runs: dict[str, int] = {}
@@ -175,12 +174,12 @@ def styles(report: Report) -> list[tuple[str, str, str]]:
     return found
 
 
-def styled_runs(report: Report) -> list[tuple[str, Report, tuple[str, str, str]]]:
+def styled_runs(report: ReportJson) -> list[tuple[str, ReportJson, tuple[str, str, str]]]:
     """Name, entry and style of every run."""
     return list(zip(run_names(report), report["judges"], styles(report), strict=True))
 
 
-def whiskers(shares: Sequence[Report]) -> dict[str, Any]:
+def whiskers(shares: Sequence[ReportJson]) -> dict[str, Any]:
     """Error bars from intervals, which can be asymmetric."""
     ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
     return {

@@ -53,7 +53,7 @@ def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
         yield f"{figure.name}-{number}", panel
 
 
-Json = Mapping[str, Any]
+PictureJson = Mapping[str, Any]
 
 # As wide as on a wide screen, in pixels; plotly measures everything in them.
 WIDTH = 720
@@ -100,7 +100,7 @@ class CannotDraw(ValueError):
 
 
 @contextmanager
-def drawn(plot: Json, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
+def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
     """The plot as a drawing to save, with its title and the meaning of its colours above it.
 
     Raises `CannotDraw` for what the figures of a report do not have.
@@ -115,7 +115,7 @@ def drawn(plot: Json, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[D
         yield drawing
 
 
-def _drawing(plot: Json, title: str, key: Sequence[Key], note: str) -> Drawing:
+def _drawing(plot: PictureJson, title: str, key: Sequence[Key], note: str) -> Drawing:
     layout = plot["layout"]
     head = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
     height = layout["height"] + head
@@ -147,7 +147,7 @@ def _fonts() -> list[str]:
 class _Sheet:
     """The axes of a plot, below `head` pixels of title and key."""
 
-    def __init__(self, drawing: Drawing, layout: Json, head: int, height: int) -> None:
+    def __init__(self, drawing: Drawing, layout: PictureJson, head: int, height: int) -> None:
         self.drawing, self.layout, self.height = drawing, layout, height
         margin = layout["margin"]
         self.left, self.right = margin["l"], margin["r"]
@@ -169,8 +169,8 @@ class _Sheet:
             box = (self.left / WIDTH, foot / self.height, width / WIDTH, rise / self.height)
             axes.set_position(box)
 
-    def _axis(self, name: str) -> Json:
-        found: Json = self.layout[f"{name[0]}axis{name[1:]}"]
+    def _axis(self, name: str) -> PictureJson:
+        found: PictureJson = self.layout[f"{name[0]}axis{name[1:]}"]
         return found
 
     def make_room(self) -> None:
@@ -184,7 +184,7 @@ class _Sheet:
                 self.right += max(0, box.x1 - WIDTH + 4)
         self._place()
 
-    def draw(self, traces: Sequence[Json]) -> None:
+    def draw(self, traces: Sequence[PictureJson]) -> None:
         for axes in self.axes.values():
             axes.set_axisbelow(True)
             for spine in axes.spines.values():
@@ -206,21 +206,21 @@ class _Sheet:
         for note in self.layout.get("annotations", ()):
             self._write_note(note)
 
-    def _system(self, item: Json) -> tuple[Axes, Transform]:
+    def _system(self, item: PictureJson) -> tuple[Axes, Transform]:
         """The axes of a shape or a note, and the transform from its coordinates."""
         axes = self.axes.get(item.get("yref", "y"), self.axes["y"])
         across = axes.transAxes if item.get("xref") == "paper" else axes.transData
         upward = axes.transAxes if item.get("yref") == "paper" else axes.transData
         return axes, blended_transform_factory(across, upward)
 
-    def _draw_shape(self, shape: Json) -> None:
+    def _draw_shape(self, shape: PictureJson) -> None:
         if shape["type"] != "line":
             raise CannotDraw(f"A picture cannot show a shape of the type {shape['type']}.")
         axes, system = self._system(shape)
         ends = ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"]))
         axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **_stroke(shape["line"])))
 
-    def _write_note(self, note: Json) -> None:
+    def _write_note(self, note: PictureJson) -> None:
         axes, system = self._system(note)
         box = None
         if "bgcolor" in note:
@@ -278,7 +278,7 @@ def _key_mark(entry: Key) -> Any:
     return Patch(facecolor=entry.colour, edgecolor="#ffffff", hatch=hatch, label=label)
 
 
-def _set_axis(axes: Axes, given: Json, side: str) -> None:
+def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
     """Range, ticks, grid and title of one axis."""
     axis = axes.xaxis if side == "x" else axes.yaxis
     size = given.get("tickfont", {}).get("size", 13) * _POINT
@@ -318,7 +318,7 @@ def _formatter(pattern: str) -> Any:
     return lambda value, _: format(value, pattern)
 
 
-def _draw_bars(axes: Axes, trace: Json, floors: dict[Any, float]) -> None:
+def _draw_bars(axes: Axes, trace: PictureJson, floors: dict[Any, float]) -> None:
     """Bars that stand on those of earlier traces if `floors` has their tops."""
     along = trace["y"] if trace.get("orientation") == "h" else trace["x"]
     lengths = trace["x"] if trace.get("orientation") == "h" else trace["y"]
@@ -336,7 +336,7 @@ def _draw_bars(axes: Axes, trace: Json, floors: dict[Any, float]) -> None:
             axes.text(place, floors[place], _plain(text), ha="center", va="bottom", fontsize=size)
 
 
-def _draw_scatter(axes: Axes, trace: Json, order: int) -> None:
+def _draw_scatter(axes: Axes, trace: PictureJson, order: int) -> None:
     xs, ys = (_numbers(trace[side]) for side in ("x", "y"))
     mode = trace["mode"]
     marker = trace.get("marker", {})
@@ -357,7 +357,7 @@ def _draw_scatter(axes: Axes, trace: Json, order: int) -> None:
 
 
 def _draw_marks(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: Json, order: int
+    axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: PictureJson, order: int
 ) -> None:
     """Marks of any sizes and symbols; a scatter of matplotlib has one symbol."""
     count = len(xs)
@@ -378,7 +378,7 @@ def _draw_marks(
         )
 
 
-def _surface(marker: Json, symbol: str) -> dict[str, Any]:
+def _surface(marker: PictureJson, symbol: str) -> dict[str, Any]:
     """Colours and outline of a mark: filled, open, or a line."""
     colour, edge = marker["color"], marker.get("line", {})
     if symbol.startswith("line-"):
@@ -397,7 +397,7 @@ def _symbol(name: str) -> str:
     return found
 
 
-def _draw_error(axes: Axes, trace: Json, side: str, order: int) -> None:
+def _draw_error(axes: Axes, trace: PictureJson, side: str, order: int) -> None:
     error = trace[f"error_{side}"]
     ends = [_numbers(error["arrayminus"]), _numbers(error["array"])]
     axes.errorbar(
@@ -417,7 +417,7 @@ def _numbers(values: Sequence[Any]) -> list[float]:
     return [math.nan if value is None else value for value in values]
 
 
-def _stroke(line: Json) -> dict[str, Any]:
+def _stroke(line: PictureJson) -> dict[str, Any]:
     return {
         "color": line["color"],
         "linewidth": line.get("width", 2) * _POINT,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analysis.report.study import ReportedStudy
     from analysis.report.tables import Table
 
-Mark = Literal["registered", "late", "explored"]
+RegistrationMark = Literal["registered", "late", "explored"]
 Path = Sequence[str | int]
 
 WORDS: Mapping[str, str] = {
@@ -32,7 +32,7 @@ WORDS: Mapping[str, str] = {
 }
 
 
-def mark_word(mark: Mark) -> str:
+def mark_word(mark: RegistrationMark) -> str:
     return WORDS[mark]
 
 
@@ -83,7 +83,7 @@ def registration(
     return out
 
 
-def mark_of(report: Mapping[str, Any], path: Path) -> Mark | None:
+def mark_of(report: Mapping[str, Any], path: Path) -> RegistrationMark | None:
     """The mark of the number at `path` of report.json; None for a record of what was done."""
     found = report["registration"]
     keys = ["*" if isinstance(key, int) else key for key in path]
@@ -109,7 +109,7 @@ def mark_of(report: Mapping[str, Any], path: Path) -> Mark | None:
 class TableMark:
     """The mark of a table: one word, and a sentence for readers who ask why."""
 
-    mark: Mark
+    mark: RegistrationMark
     word: str
     because: str
 
@@ -277,7 +277,7 @@ def _has_other_words(plan: FrozenPlan, place: int, run: RunData) -> bool:
     return bool(prompts and run.prompt.stored and run.prompt.stored != prompts[place])
 
 
-def run_mark(plan: FrozenPlan | None, run: RunData) -> Mark:
+def run_mark(plan: FrozenPlan | None, run: RunData) -> RegistrationMark:
     """The mark of a run; a plan names a wording by its hash, too."""
     wanted = [] if plan is None else plan.content["judges"]
     if plan is None or planned_as(run) not in wanted:

@@ -23,8 +23,16 @@ from analysis.report.build import all_chapters, all_figures, all_sentences, all_
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure
 from analysis.report.registration import mark_of
+from analysis.report.report_json import ReportJson
 from analysis.report.rules import MORE_PARTS, SMALL, TOO_SMALL
-from analysis.report.section import Place, ReportPage, Section, attempted, part_words, with_parts
+from analysis.report.section import (
+    ReportPage,
+    Section,
+    SentencePlace,
+    attempted,
+    part_words,
+    with_parts,
+)
 from analysis.report.sections.accuracy.high_and_low import by_band_over_studies, table_b
 from analysis.report.sections.accuracy.section import comparison
 from analysis.report.sections.glance.accuracies import at_a_glance
@@ -181,7 +189,9 @@ def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
     return [one.text for one in all_sentences(report, "finding", of=parts)]
 
 
-def _texts(report: Mapping[str, Any], place: Place, failed: list[str] | None = None) -> list[Text]:
+def _texts(
+    report: Mapping[str, Any], place: SentencePlace, failed: list[str] | None = None
+) -> list[Text]:
     return [sentence.text for sentence in all_sentences(report, place, failed=failed)]
 
 
@@ -274,24 +284,23 @@ def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
     }
 
 
-Report = Mapping[str, Any]
-Cell = Mapping[str, Any]
+ShownCell = Mapping[str, Any]
 
 NO_TIE, WITH_TIE = "No tie", "With tie"
 # Chance accuracy with two and with three options.
 RANDOM = {NO_TIE: 1 / 2, WITH_TIE: 1 / 3}
-NOTHING: Cell = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
+NOTHING: ShownCell = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
 AVERAGE = (
     f"Average: the unweighted mean over the data sets with at least {TOO_SMALL} answers in the "
     "cell."
 )
 
 
-def is_pooled(report: Report) -> bool:
+def is_pooled(report: ReportJson) -> bool:
     return "pooled_from" in report["study"]["source"]
 
 
-def tables_across(reports: Sequence[Report]) -> list[Table]:
+def tables_across(reports: Sequence[ReportJson]) -> list[Table]:
     """Tables 1 and 2, and the tables of each study with the study as their first column."""
     tables = [table_1(reports), table_2(reports)]
     for maker in (at_a_glance, table_b, comparison):
@@ -305,7 +314,7 @@ def tables_across(reports: Sequence[Report]) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def table_1(reports: Sequence[Report]) -> Table:
+def table_1(reports: Sequence[ReportJson]) -> Table:
     """Raters down; data sets across, without and with a tie option; the average last."""
     apart = [report for report in reports if not is_pooled(report)]
     settings = [
@@ -324,7 +333,7 @@ def table_1(reports: Sequence[Report]) -> Table:
         ]
     ]
     rows[0] += rows[0][1:] * (spread - 1)
-    averaged: dict[str, list[Cell]] = {}
+    averaged: dict[str, list[ShownCell]] = {}
     for rater in _raters(reports, settings):
         row: list[Any] = [rater]
         for report in reports:
@@ -345,7 +354,7 @@ def table_1(reports: Sequence[Report]) -> Table:
     )
 
 
-def table_2(reports: Sequence[Report]) -> Table:
+def table_2(reports: Sequence[ReportJson]) -> Table:
     """Data sets down, the average below them; raters across, at high and low certainty."""
     apart = [report for report in reports if not is_pooled(report)]
     stating = [_certain(report) for report in reports]
@@ -354,7 +363,7 @@ def table_2(reports: Sequence[Report]) -> Table:
     for rater in raters:
         columns += [TableColumn("High", "share", rater), TableColumn("Low", "share", rater)]
 
-    def cells(report: Report) -> list[Cell]:
+    def cells(report: ReportJson) -> list[ShownCell]:
         sides = _certain(report)
         return [sides[r][part] if r in sides else NOTHING for r in raters for part in PARTS]
 
@@ -378,13 +387,13 @@ def table_2(reports: Sequence[Report]) -> Table:
 PARTS = ("high", "low")
 
 
-def _raters(reports: Sequence[Report], settings: Sequence[str]) -> list[str]:
+def _raters(reports: Sequence[ReportJson], settings: Sequence[str]) -> list[str]:
     """All raters, annotators first, in the order of the data sets."""
     found = [rater for r in reports for setting in settings for rater in _sides(r, setting)]
     return sorted(dict.fromkeys(found), key=lambda rater: rater != "People")
 
 
-def _sides(report: Report, setting: str) -> dict[str, Cell]:
+def _sides(report: ReportJson, setting: str) -> dict[str, ShownCell]:
     """The raters scored under a setting: the majority, and judges that saw the whole persona."""
     offered = WITH_TIE if report["study"]["allow_tie"] else NO_TIE
     people = report["human"]["majority"]
@@ -399,7 +408,7 @@ def _sides(report: Report, setting: str) -> dict[str, Cell]:
     return sides
 
 
-def _certain(report: Report) -> dict[str, Report]:
+def _certain(report: ReportJson) -> dict[str, ReportJson]:
     sides = {"People": report["human"]["majority"]}
     sides |= {
         asked_name(judge): judge
@@ -409,7 +418,7 @@ def _certain(report: Report) -> dict[str, Report]:
     return {name: side for name, side in sides.items() if side["high"]["n"] + side["low"]["n"]}
 
 
-def _average(cells: Sequence[Cell]) -> Cell:
+def _average(cells: Sequence[ShownCell]) -> ShownCell:
     enough = _enough(cells)
     if not enough:
         return _alone(None)
@@ -417,11 +426,11 @@ def _average(cells: Sequence[Cell]) -> Cell:
     return _alone(mean, small=any(cell["n"] < SMALL for cell in enough))
 
 
-def _enough(cells: Sequence[Cell]) -> list[Cell]:
+def _enough(cells: Sequence[ShownCell]) -> list[ShownCell]:
     return [cell for cell in cells if cell["n"] >= TOO_SMALL]
 
 
-def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> str:
+def _note(reports: Sequence[ReportJson], averaged: Mapping[str, Sequence[ShownCell]]) -> str:
     """A note on the averages, and on the data sets in those that not all of them are in."""
     partial: dict[tuple[str, ...], list[str]] = {}
     for name, cells in averaged.items():
@@ -436,6 +445,6 @@ def _note(reports: Sequence[Report], averaged: Mapping[str, Sequence[Cell]]) -> 
     return f"{AVERAGE} Over {'; over '.join(parts)} alone." if parts else AVERAGE
 
 
-def _alone(accuracy: float | None, *, small: bool = False) -> Cell:
+def _alone(accuracy: float | None, *, small: bool = False) -> ShownCell:
     """An accuracy without counts: a baseline, or a mean."""
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}

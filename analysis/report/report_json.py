@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 Json = dict[str, Any]
+# A whole report.json, which nobody changes.
+ReportJson = Mapping[str, Any]
 
 
 class Measured(Protocol):

@@ -11,7 +11,7 @@ from datetime import date as Date
 from typing import Any, Literal, TypeVar
 
 from analysis.report.figures import Figure
-from analysis.report.report_json import Json
+from analysis.report.report_json import Json, ReportJson
 from analysis.report.rules import ANALYSES, MORE_PARTS
 from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
@@ -23,21 +23,20 @@ Made = TypeVar("Made")
 # Whether a fault of a part ends the whole report, as in tests of the parts.
 RAISES = False
 
-Report = Mapping[str, Any]
 # The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
-Place = Literal["headline", "finding", "missing", "methods", "limit"]
+SentencePlace = Literal["headline", "finding", "missing", "methods", "limit"]
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A sentence of the report, where it belongs, and the code that report.json gives a limit."""
 
-    place: Place
+    place: SentencePlace
     text: Text
     code: str = ""
 
     @classmethod
-    def of(cls, place: Place, words: str, code: str = "") -> "Sentence":
+    def of(cls, place: SentencePlace, words: str, code: str = "") -> "Sentence":
         """Create a sentence whose numbers have no link to their place in report.json."""
         return cls(place, Text(((words, ""),)), code)
 
@@ -77,7 +76,7 @@ class NumberSource:
 class ReportPage:
     """The page that a section is shown on."""
 
-    report: Report
+    report: ReportJson
     tables: Mapping[str, ShownTable]
     figures: Mapping[str, Figure]
     date: Date
@@ -127,28 +126,28 @@ class Section:
     def template(self) -> str:
         return f"analysis/report/sections/{self.name}.html"
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         """Whether the page has this chapter; one about a rare design is left out of the others."""
         return True
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         """Compute the section's part of report.json; lists of runs are merged entry by entry."""
         return {}
 
-    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         """The adjusted p values of what an extra's chapter may say differs, by kind of claim."""
         return {}
 
-    def tables(self, report: Report) -> Iterable[Table]:
+    def tables(self, report: ReportJson) -> Iterable[Table]:
         return ()
 
-    def figures(self, report: Report) -> Iterable[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterable[Figure | None]:
         return ()
 
-    def sentences(self, report: Report) -> Iterable[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterable[Sentence]:
         return ()
 
-    def caveat(self, report: Report) -> str:
+    def caveat(self, report: ReportJson) -> str:
         """What readers must know first, on the first screen; empty where there is nothing."""
         return ""
 

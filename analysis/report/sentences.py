@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import Any
 
-from analysis.report.report_json import Json
+from analysis.report.report_json import Json, ReportJson
 from analysis.report.words import figure, listed, number_of, p_value, run_names
 
 
@@ -78,8 +78,6 @@ def at(report: Mapping[str, Any], path: str) -> Any:
     return found
 
 
-Report = Mapping[str, Any]
-
 GROUPS = "groups of personas"
 TOPICS = "features of items"
 SIDES = "sides"
@@ -95,19 +93,19 @@ OWN = "own responses"
 SINGLE, MAJORITY = "people", "majority"
 
 
-def level_of(report: Report, kind: str) -> float:
+def level_of(report: ReportJson, kind: str) -> float:
     """The level at which claims of a kind hold; 0 where none does, or none was tested."""
     kinds = report.get("claims_tested", {}).get("kinds", ())
     return next((float(each["level"]) for each in kinds if each["kind"] == kind), 0.0)
 
 
-def holds(tested: Report, level: float, key: str = "p_max") -> bool:
+def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
     """Whether a test's adjusted p value is at most the level of its kind."""
     p = tested.get(key)
     return p is not None and p <= level
 
 
-def members(report: Report, kind: str) -> list[tuple[str, Report]]:
+def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
     """Name and test of every rater of a kind whose tests are listed one by one."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
     names |= _PEOPLE
@@ -115,7 +113,7 @@ def members(report: Report, kind: str) -> list[tuple[str, Report]]:
     return [(names[each["who"]], each) for each in found if each["kind"] == kind]
 
 
-def held(report: Report, kind: str) -> tuple[list[str], list[str]]:
+def held(report: ReportJson, kind: str) -> tuple[list[str], list[str]]:
     """Names of the raters whose claim holds: those above 0, and those below."""
     level = level_of(report, kind)
     found = [(name, each) for name, each in members(report, kind) if holds(each, level)]

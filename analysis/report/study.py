@@ -12,16 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, TIE, Dataset, RunData
+from analysis.data.arrays import MISSING, TIE, Dataset, Floats, RunData
 from analysis.data.frozen_plan import USUAL_FRAMING
-from analysis.data.verdicts import (
-    Floats,
-    Ints,
-    Verdicts,
-    people_verdicts,
-    run_options,
-    run_verdicts,
-)
+from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
 from analysis.report.report_json import Json, put, put_interval
 from analysis.report.rules import MIN_COMPARED
 from analysis.stats.accuracy.general_accuracy import general_proportion

@@ -14,7 +14,7 @@ from analysis.report import words
 from analysis.report.rules import SMALL, TOO_SMALL
 from studies.money import format_cost
 
-Kind = Literal[
+CellKind = Literal[
     "text",
     "count",
     "number",
@@ -49,7 +49,7 @@ class TableColumn:
     """A heading and the format of its cells; neighbours of one `group` share a heading above."""
 
     heading: str
-    kind: Kind = "text"
+    kind: CellKind = "text"
     group: str = ""
     currency_in: int | None = None  # position of the cell that names the currency of a sum
 
@@ -179,14 +179,14 @@ class ShownTable:
 
 
 # Heading, kind, path of the value in the entry, and the heading above, if any.
-Field = tuple[str, Kind, str] | tuple[str, Kind, str, str]
+EntryField = tuple[str, CellKind, str] | tuple[str, CellKind, str, str]
 
 
 def table_of_entries(
     name: str,
     title: str,
     labelled: Sequence[tuple[str, Mapping[str, Any]]],
-    fields: Sequence[Field],
+    fields: Sequence[EntryField],
     note: str = "",
     *,
     first: str = "Run",
@@ -213,7 +213,7 @@ def _dig(entry: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def read(value: Any, kind: Kind, currency: str = "USD") -> Cell:
+def read(value: Any, kind: CellKind, currency: str = "USD") -> Cell:
     """Format a value for readers; `currency` is that of a sum of money."""
     if kind == "text":
         return _text(value)
@@ -236,7 +236,7 @@ def _text(value: Any) -> Cell:
     return Cell("–" if value is None else str(value), is_text=True, raw=raw)
 
 
-_FORMS: Mapping[Kind, Callable[[Any], str]] = {
+_FORMS: Mapping[CellKind, Callable[[Any], str]] = {
     "count": lambda n: f"{n:,}",
     "number": words.number,
     "range": words.decimal_range,
@@ -301,7 +301,7 @@ def csv_columns(table: Table) -> tuple[list[str], list[Sequence[Any]]]:
     return heading, cells
 
 
-def csv_cells(value: Any, kind: Kind) -> list[Any]:
+def csv_cells(value: Any, kind: CellKind) -> list[Any]:
     """The CSV cells of a value: at full precision, empty if undefined."""
     if kind == "share":
         low, high = value["ci"] or ("", "")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from analysis.report.report_json import ReportJson
 from analysis.report.rules import TOO_SMALL
 from studies.prompts import base_of, language_name
 
@@ -206,17 +207,14 @@ def reason(code: str | None) -> str:
     return REASONS.get(code or "", code or "")
 
 
-Report = Mapping[str, Any]
-
-
-def threshold_words(report: Report) -> str:
+def threshold_words(report: ReportJson) -> str:
     """The threshold and its origin: “80, set before the data”."""
     parameters = report["parameters"]
     kind = "explored" if parameters["explored"] else threshold_standing(report)
     return f"{parameters['threshold']}, {kind}"
 
 
-def threshold_standing(report: Report) -> str:
+def threshold_standing(report: ReportJson) -> str:
     """The origin of the study's own threshold; only a plan before the data registers anything."""
     changes = report["registration"]["late_changes"]
     if any(change["setting"] == "threshold" for change in changes):
@@ -225,11 +223,11 @@ def threshold_standing(report: Report) -> str:
     return "registered" if plan and plan["before_data"] else "set before the data"
 
 
-def chosen(report: Report) -> str:
+def chosen(report: ReportJson) -> str:
     return f"set {report['parameters']['threshold_chosen']}".replace("set post hoc", "post hoc")
 
 
-def late_changes(report: Report) -> list[str]:
+def late_changes(report: ReportJson) -> list[str]:
     """Changes to the reading of answers that were made after the first answer."""
     forms = {
         "threshold": ("High certainty", 1, "from {:g}"),

@@ -15,7 +15,7 @@ from annotation.models import Annotation, Annotator, Assignment
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,
-    Scale,
+    ScaleRange,
     known_id,
     read_answer_rows,
     unclear_scale,
@@ -95,7 +95,7 @@ def read_answers(
     format: str = "",
     raters: Container[str] = (),
     skip_faulty: bool = False,
-    scale: Scale | None = None,
+    scale: ScaleRange | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> AnswerFile:
     """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
@@ -159,7 +159,7 @@ class _AnswerReader:
         raters: Container[str],
         *,
         skip: bool,
-        scale: Scale | None,
+        scale: ScaleRange | None,
     ) -> None:
         self.scale = scale
         self.certainties: list[int] = []
@@ -288,7 +288,7 @@ def import_annotations(
     format: str = "",
     dry_run: bool = False,
     skip_faulty: bool = False,
-    scale: Scale | None = None,
+    scale: ScaleRange | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> ImportedAnswers:
     """Import a file of answers. They hold no seats and count in every report.

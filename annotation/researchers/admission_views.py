@@ -32,10 +32,12 @@ from studies.pages.responses import whole_number
 from studies.selectors import get_study, studies_for
 from studies.statements.kept_figures import kept
 
-Row = dict[str, str]
+FormRow = dict[str, str]
 
 
-def read_rows(data: Mapping[str, Any], name: str, fields: Sequence[str], *, most: int) -> list[Row]:
+def read_rows(
+    data: Mapping[str, Any], name: str, fields: Sequence[str], *, most: int
+) -> list[FormRow]:
     """The rows that were sent: `name`-0-field, `name`-1-field …; `name`-rows counts them."""
     count = whole_number(data.get(f"{name}-rows", ""), most=most) or 0
     return [
@@ -44,7 +46,7 @@ def read_rows(data: Mapping[str, Any], name: str, fields: Sequence[str], *, most
     ]
 
 
-def arranged(rows: Sequence[Row], action: str) -> list[Row]:
+def arranged(rows: Sequence[FormRow], action: str) -> list[FormRow]:
     """The rows after a button such as “remove-2”, “up-1” or “down-0”; others change nothing."""
     verb, _, place = action.partition("-")
     number = whole_number(place)
@@ -72,7 +74,7 @@ _FIELDS = ("key", "label", "options", "sentence")
 _KEY = re.compile(r"[-a-zA-Z0-9_]{1,40}")
 
 # Questions that studies often balance, under the names that Prolific's filters know.
-READY: dict[str, Row] = {
+READY: dict[str, FormRow] = {
     "gender": {
         "key": "gender",
         "label": "What is your gender?",
@@ -150,7 +152,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/setup/questions.html", context, status=status)
 
 
-def _use(request: HttpRequest, study: Study, rows: Sequence[Row], *, seen: str) -> HttpResponse:
+def _use(request: HttpRequest, study: Study, rows: Sequence[FormRow], *, seen: str) -> HttpResponse:
     """Store one more of the usual questions, and show the quota groups that it makes."""
     try:
         set_about_questions(
@@ -164,7 +166,7 @@ def _use(request: HttpRequest, study: Study, rows: Sequence[Row], *, seen: str) 
     return redirect("people:quota", study.slug)
 
 
-def _stored_rows(study: Study) -> list[Row]:
+def _stored_rows(study: Study) -> list[FormRow]:
     return [
         {
             "key": question.key,
@@ -176,7 +178,7 @@ def _stored_rows(study: Study) -> list[Row]:
     ]
 
 
-def _read(study: Study, rows: Sequence[Row]) -> list[QuotaQuestion]:
+def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
     """The questions in the rows; `QuotaError` says what is missing, and in which question."""
     stored = {question.key: question for question in study.demographic_questions.all()}
     found: list[QuotaQuestion] = []

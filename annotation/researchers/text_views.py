@@ -37,7 +37,7 @@ from annotation.content.texts import (
 )
 from annotation.errors import ComprehensionError
 from annotation.models import ComprehensionAnswer
-from annotation.researchers.admission_views import Row, arranged, read_rows
+from annotation.researchers.admission_views import FormRow, arranged, read_rows
 from annotation.seats.assignment import checks_needed
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.importers.editing import add_checks, use_item_as
@@ -254,13 +254,13 @@ def _sent(request: HttpRequest, study: Study) -> list[QuestionText]:
     return read_questions(request.POST.get("questions", ""))
 
 
-def _row(question: QuestionText) -> Row:
+def _row(question: QuestionText) -> FormRow:
     options = dict(zip(_OPTIONS, question.options, strict=False))
     about = {"text": question.text, "pointer": question.pointer, "right": str(question.right)}
     return dict.fromkeys(_FIELDS, "") | about | options
 
 
-def _shown(number: int, row: Row) -> dict[str, Any]:
+def _shown(number: int, row: FormRow) -> dict[str, Any]:
     """A row with boxes for its options and one more, at least four."""
     used = max((n for n, name in enumerate(_OPTIONS) if row[name]), default=-1) + 1
     boxes = min(MOST, max(_FEWEST_BOXES, used + 1))
@@ -271,7 +271,7 @@ def _shown(number: int, row: Row) -> dict[str, Any]:
     return {"number": number, "text": row["text"], "pointer": row["pointer"], "options": options}
 
 
-def _question(number: int, row: Row) -> QuestionText:
+def _question(number: int, row: FormRow) -> QuestionText:
     """A question as typed; `ComprehensionError` says what is missing."""
     for name, words, longest in (
         ("text", "text", 300),

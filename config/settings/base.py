@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "config.middleware.Accounts",
-    "config.middleware.Messages",
+    "config.middleware.KeptMessages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.middleware.Gone",
 ]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from analysis.data.arrays import Codes
 from analysis.report.report_json import Json, cell, put, tested
-from analysis.report.section import Analysis, Report, Section, Sentence
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent
@@ -254,12 +254,12 @@ def _accuracy(study: ReportedStudy, before: Before, item: IntArray, after: IntAr
     return out
 
 
-def _labelled(report: Report) -> list[tuple[str, Report]]:
+def _labelled(report: ReportJson) -> list[tuple[str, ReportJson]]:
     found = report["advice"]
     return [(_PEOPLE, found["people"]), *((e["judge"], e) for e in found["judges"])]
 
 
-def advice_table(report: Report) -> Table:
+def advice_table(report: ReportJson) -> Table:
     return table_of_entries(
         "advice",
         "Answers before and after the advice",
@@ -283,7 +283,7 @@ def advice_table(report: Report) -> Table:
     )
 
 
-def advice_weight_table(report: Report) -> Table:
+def advice_weight_table(report: ReportJson) -> Table:
     return table_of_entries(
         "advice_weight",
         "How much the advice weighs",
@@ -336,18 +336,18 @@ after | share | Right after the advice.
 """
     analyses = (Analysis("advice", tables=("advice", "advice_weight"), paths=("advice",)),)
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "advice" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return advice(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "advice" in report:
             yield advice_table(report)
             yield advice_weight_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for who, entry in _labelled(report) if "advice" in report else ():
             moved = entry["persuaded"]
             if moved["value"] is not None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, RunData
+from analysis.data.arrays import Dataset, Floats, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.item_texts import item_facts
-from analysis.data.verdicts import Floats, Ints, run_verdicts
+from analysis.data.verdicts import Ints, run_verdicts
 from analysis.errors import BadParameters
 from analysis.stats.certainty.certified_thresholds import (
     CertifiedThreshold,

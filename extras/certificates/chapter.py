@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.report.report_json import Json, put
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import Text, fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -56,7 +56,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.4g} %"
 
 
-def certificates_table(report: Report) -> Table:
+def certificates_table(report: ReportJson) -> Table:
     rows = [
         (
             run_name(each, report["judges"]),
@@ -121,17 +121,17 @@ labelled | count | Items that the judge labelled with it.
 labelled_share | share | Share of items that it labelled.
 """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "certificates" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return certificates(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "certificates" in report:
             yield certificates_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("certificates")
         if found is None:
             return
@@ -153,7 +153,7 @@ labelled_share | share | Share of items that it labelled.
             )
 
 
-def _sentence(report: Report, place: int, each: Report) -> Text:
+def _sentence(report: ReportJson, place: int, each: ReportJson) -> Text:
     path = f"certificates.entries.{place}"
     values = {
         "judge": run_name(each, report["judges"]),

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from analysis.data.arrays import MISSING, Dataset, ItemData, RunData
+from analysis.data.arrays import MISSING, Dataset, Floats, ItemData, RunData
 from analysis.data.verdicts import (
     SIGNALS,
-    Floats,
     Ints,
     Signal,
     Verdicts,

@@ -6,17 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import TIE, RunData
+from analysis.data.arrays import TIE, Floats, RunData
 from analysis.data.dataset import Draw
-from analysis.data.verdicts import (
-    Floats,
-    Ints,
-    Verdicts,
-    agreement_certainty,
-    probability_certainty,
-)
+from analysis.data.verdicts import Ints, Verdicts, agreement_certainty, probability_certainty
 from analysis.report.report_json import Json, estimate, number, put
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -201,21 +195,21 @@ def _corrected(found: RoganGladen) -> Json:
     return out
 
 
-def _named(found: Report) -> Iterator[tuple[str, Report]]:
+def _named(found: ReportJson) -> Iterator[tuple[str, ReportJson]]:
     for entry in found["judges"]:
         name = run_name(entry, found["judges"])
         for each in entry["estimates"]:
             yield name, {**each, "of": what(each)}
 
 
-def what(entry: Report) -> str:
+def what(entry: ReportJson) -> str:
     """The share that is estimated, in words."""
     if entry["what"] == "wins":
         return f"{entry['system']} wins by {WORDS[entry['against']]}"
     return f"Agrees with {WORDS[entry['against']]}"
 
 
-def estimates_table(found: Report) -> Table:
+def estimates_table(found: ReportJson) -> Table:
     how = {
         SAMPLE: "The items with answers count as a random sample of all judged items.",
         BY_TOPIC: "The items for annotators were drawn topic by topic, and are counted so.",
@@ -256,7 +250,7 @@ METHODS = (
 )
 
 
-def methods_table(found: Report) -> Table:
+def methods_table(found: ReportJson) -> Table:
     rows = []
     for name, each in _named(found):
         least = _width(each["powered"])
@@ -287,7 +281,7 @@ def methods_table(found: Report) -> Table:
     )
 
 
-def checks_table(found: Report) -> Table:
+def checks_table(found: ReportJson) -> Table:
     return table_of_entries(
         "estimates_checks",
         "Checks of the calibrated judge and of its yes or no",
@@ -309,7 +303,7 @@ def checks_table(found: Report) -> Table:
     )
 
 
-def _width(found: Report) -> float | None:
+def _width(found: ReportJson) -> float | None:
     ends = found["ci"]
     return None if ends is None else ends[1] - ends[0]
 
@@ -343,19 +337,19 @@ sensitivity | share | Sensitivity of the judge.
 specificity | share | Specificity of the judge.
 """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "estimation" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return estimation(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "estimation" in report:
             yield estimates_table(report["estimation"])
             yield methods_table(report["estimation"])
             yield checks_table(report["estimation"])
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("estimation")
         if found is None:
             return
@@ -400,7 +394,7 @@ specificity | share | Specificity of the judge.
         yield Sentence("finding", fill(form, **values))
 
 
-def _best(found: Report) -> tuple[int, int] | None:
+def _best(found: ReportJson) -> tuple[int, int] | None:
     """The estimate that the finding states: people's before own answers, most saved first."""
     places = [
         (judge, place)

@@ -22,7 +22,7 @@ from extras.estimation.stats import (
 from extras.estimation.stats.scores import width
 from extras.estimation.stats.strengths import fit_strengths, results
 
-Judge = Literal["useless", "perfect", "biased"]
+JudgeKind = Literal["useless", "perfect", "biased"]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 EASE, SD_ITEM, SD_PERSON, PER_ITEM = 0.6, 0.8, 0.6, 3
@@ -134,7 +134,7 @@ def _layout(design: Judged) -> _Layout:
     return _Layout(stratum, persona, question, answered, seats, sharing)
 
 
-def sampled(design: Judged, judge: Judge, rng: np.random.Generator) -> Sample:
+def sampled(design: Judged, judge: JudgeKind, rng: np.random.Generator) -> Sample:
     """People's answers to a part of the items, and the judge's signal for all."""
     layout, n = _layout(design), design.n_items
     ease = EASE - HARDER * layout.stratum + rng.normal(0, SD_ITEM, n)
@@ -158,7 +158,7 @@ def sampled(design: Judged, judge: Judge, rng: np.random.Generator) -> Sample:
     )
 
 
-def _signal(says: FloatArray, judge: Judge, rng: np.random.Generator) -> FloatArray:
+def _signal(says: FloatArray, judge: JudgeKind, rng: np.random.Generator) -> FloatArray:
     if judge == "useless":
         return rng.random(says.size)
     if judge == "perfect":
@@ -175,13 +175,13 @@ DESIGNS = {
     "100 of 400 answered by 24 people": Judged(400, 100, 40, 20, 0.5, people=24),
 }
 STRATA = {"80 of 400 answered, drawn from two strata": Judged(400, 80, 40, 20, 0.3, n_strata=2)}
-JUDGES: tuple[Judge, ...] = ("useless", "perfect", "biased")
+JUDGES: tuple[JudgeKind, ...] = ("useless", "perfect", "biased")
 # With fewer answered items the bootstrap of Rogan and Gladen covers less than it states.
 FEWEST_RESAMPLED = 60
 WIDER = 1.02  # times the width of the answers alone
 
 
-def powered(rng: np.random.Generator, counts: Counts, *, design: Judged, judge: Judge) -> None:
+def powered(rng: np.random.Generator, counts: Counts, *, design: Judged, judge: JudgeKind) -> None:
     sample, truth = sampled(design, judge, rng), true_share(design)
     strata = sample.stratum if design.n_strata > 1 else None
     found = powered_mean(

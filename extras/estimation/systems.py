@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, number, put, put_estimate
-from analysis.report.section import Report, ReportPage, Section, Sentence
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, reason, run_name
@@ -24,7 +24,7 @@ WORDS = {PEOPLE: "Majority of annotators", OWN: "Own answers"}
 IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 
 
-def systems(study: ReportedStudy, certificates: Sequence[Report] | None) -> Json:
+def systems(study: ReportedStudy, certificates: Sequence[ReportJson] | None) -> Json:
     """The entry of report.json; empty for a study whose items do not compare named systems.
 
     `certificates` has the certified threshold of each run, in the order of the runs; None where
@@ -120,11 +120,11 @@ def _estimate(key: str, found: Estimate) -> Json:
     return out
 
 
-def _named(found: Report) -> list[tuple[str, Report]]:
+def _named(found: ReportJson) -> list[tuple[str, ReportJson]]:
     return [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
 
 
-def rates_table(found: Report) -> Table:
+def rates_table(found: ReportJson) -> Table:
     sides = [(WORDS[key], found[key]) for key in (PEOPLE, OWN)] + _named(found)
     return table_of_entries(
         "system_rates",
@@ -149,7 +149,7 @@ def rates_table(found: Report) -> Table:
     )
 
 
-def corrected_table(found: Report) -> Table:
+def corrected_table(found: ReportJson) -> Table:
     rows = []
     for who, judge in _named(found):
         against = judge["against"]
@@ -188,7 +188,7 @@ def corrected_table(found: Report) -> Table:
     )
 
 
-def rankings_table(found: Report) -> Table:
+def rankings_table(found: ReportJson) -> Table:
     rows = [
         (who, {**judge["against"][key], "whose": WORDS[key], **_tops(judge["against"][key])})
         for who, judge in _named(found)
@@ -220,7 +220,7 @@ def rankings_table(found: Report) -> Table:
     )
 
 
-def accepted_table(found: Report) -> Table:
+def accepted_table(found: ReportJson) -> Table:
     """Win rates and rankings of each judge above its certified threshold."""
     rows = []
     for who, judge in _named(found):
@@ -261,12 +261,12 @@ def accepted_table(found: Report) -> Table:
     )
 
 
-def _rank_of(systems: Sequence[Report], place: int) -> int | None:
+def _rank_of(systems: Sequence[ReportJson], place: int) -> int | None:
     found: int | None = systems[place]["place"]
     return found
 
 
-def _tops(entry: Report) -> Json:
+def _tops(entry: ReportJson) -> Json:
     ranking = entry["ranking"]
     return {key: ", ".join(ranking[key]) or None for key in ("top", "judge_top")}
 
@@ -295,13 +295,13 @@ judge_top | list | Systems at the judge's top.
 """
     needs = ("certified",)
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "systems" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return systems(study, earlier.get("selective"))
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "systems" in report:
             found = report["systems"]
             yield rankings_table(found)
@@ -316,7 +316,7 @@ judge_top | list | Systems at the judge's top.
             "least": MIN_CONTESTS,
         }
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "systems" not in report or not report["systems"]["judges"]:
             return
         judges = _named(report["systems"])
@@ -336,7 +336,7 @@ judge_top | list | Systems at the judge's top.
                 yield Sentence.of("finding", _among_accepted(who, each["accepted"], which))
 
 
-def _among_accepted(who: str, accepted: Report, which: str) -> str:
+def _among_accepted(who: str, accepted: ReportJson, which: str) -> str:
     """How often the ranking is the same with people, where the judge is sure."""
     ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
     on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
@@ -350,7 +350,7 @@ def _among_accepted(who: str, accepted: Report, which: str) -> str:
     )
 
 
-def _finding(known: Sequence[tuple[str, Report]], others: str) -> str:
+def _finding(known: Sequence[tuple[str, ReportJson]], others: str) -> str:
     """How often both rankings have the same first place; which system is first is no finding."""
     if len(known) == 1:
         [(who, ranking)] = known

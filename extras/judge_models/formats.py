@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from judging.engine.interface import SIDES, Options, Side, Verdict
+from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading import readable
 from judging.protocols.registry import Score
@@ -45,7 +45,7 @@ class JudgeModel(JudgingProtocol):
         """The verdict in a reply without thoughts."""
         raise NotImplementedError
 
-    def option(self, text: str) -> tuple[Side, int] | None:
+    def option(self, text: str) -> tuple[ShownSide, int] | None:
         """The side that the format names in a reply, and where; None if it is not kept."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class JudgeLM(JudgeModel):
         if min(first, second) < 1:
             return Verdict(None, None)
         details: Mapping[str, Any] = {"scores": {"A": first, "B": second}}
-        side: Side = "C" if first == second else "A" if first > second else "B"
+        side: ShownSide = "C" if first == second else "A" if first > second else "B"
         return Verdict(side, None, details)
 
     def options(self, earlier: tuple[str, ...]) -> Options:
@@ -81,7 +81,7 @@ class JudgeLM(JudgeModel):
 _DECISION = re.compile(
     r"\bfinal\s+decision\s+is\s*:?\s*(?:Response\s+([12])|(Tie))\b", re.IGNORECASE
 )
-_OPTIONS: dict[str | None, Side] = {"1": "A", "2": "B", None: "C"}
+_OPTIONS: dict[str | None, ShownSide] = {"1": "A", "2": "B", None: "C"}
 
 
 class AutoJ(JudgeModel):
@@ -94,7 +94,7 @@ class AutoJ(JudgeModel):
         found = self.option(text)
         return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
-    def option(self, text: str) -> tuple[Side, int] | None:
+    def option(self, text: str) -> tuple[ShownSide, int] | None:
         found = list(_DECISION.finditer(text))
         if not found or len({_OPTIONS[each[1]] for each in found}) > 1:
             return None
@@ -119,7 +119,7 @@ class Prometheus2(JudgeModel):
         found = self.option(text)
         return Verdict(found[0], None, position=found[1]) if found else Verdict(None, None)
 
-    def option(self, text: str) -> tuple[Side, int] | None:
+    def option(self, text: str) -> tuple[ShownSide, int] | None:
         found = _RESULT.search(text)
         if found is None or len(_EVERY_RESULT.findall(text)) > 1:
             return None
@@ -168,7 +168,7 @@ class CompassJudger(JudgeModel):
         details = {"criteria": criteria} if criteria else {}
         return Verdict(found[0], None, details, position=found[1])
 
-    def option(self, text: str) -> tuple[Side, int] | None:
+    def option(self, text: str) -> tuple[ShownSide, int] | None:
         found = list(_BRACKETED.finditer(text))
         if not found or len({each[1] for each in found}) > 1:
             return None

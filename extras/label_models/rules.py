@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from analysis.report.report_json import Json, cell, number, put, undefined
-from analysis.report.section import Report, Section
+from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import reason
@@ -93,7 +93,7 @@ def _score(answer: IntArray, truth: np.ndarray) -> Json:
     return {"undecided": int((answer < 0).sum())} | cell(right)
 
 
-def aggregation_table(report: Report) -> Table:
+def aggregation_table(report: ReportJson) -> Table:
     rows = [
         [entry["rule"], entry, entry["undecided"], _reached(entry)]
         for entry in report["human"]["aggregation"]
@@ -119,7 +119,7 @@ def aggregation_table(report: Report) -> Table:
     )
 
 
-def _reached(entry: Report) -> str | None:
+def _reached(entry: ReportJson) -> str | None:
     """The steps that a model took, and whether it converged; other rules take none."""
     if "steps" not in entry:
         return None
@@ -143,7 +143,7 @@ converged | flag | Whether the estimation ended by itself.
 bits | bits | What an answer of the annotator says about the truth, from Dawid and Skene's model.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         votes = study.votes
         fitted = dawid_skene(votes, max_iterations=_steps(votes)) if votes.n else None
         return {
@@ -153,7 +153,7 @@ bits | bits | What an answer of the annotator says about the truth, from Dawid a
             }
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield aggregation_table(report)
 
 

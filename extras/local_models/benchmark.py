@@ -35,8 +35,8 @@ from judging.engine.messages import from_user
 from judging.protocols.registry import Standard
 
 # Answers questions and returns the number of tokens read and written.
-Work = Callable[[list[JudgeQuestion]], int]
-Way = Callable[[TransformersSettings], AbstractContextManager[Work]]
+BenchmarkWork = Callable[[list[JudgeQuestion]], int]
+Way = Callable[[TransformersSettings], AbstractContextManager[BenchmarkWork]]
 
 
 def make_questions(count: int, words: int) -> list[JudgeQuestion]:
@@ -52,7 +52,7 @@ def make_questions(count: int, words: int) -> list[JudgeQuestion]:
 
 
 @contextmanager
-def through_backend(settings: TransformersSettings) -> Iterator[Work]:
+def through_backend(settings: TransformersSettings) -> Iterator[BenchmarkWork]:
     """Ask through the product's backend."""
     backend = TransformersBackend(settings)
 
@@ -75,7 +75,7 @@ def through_backend(settings: TransformersSettings) -> Iterator[Work]:
 
 
 @contextmanager
-def through_whole_prompts(settings: TransformersSettings) -> Iterator[Work]:
+def through_whole_prompts(settings: TransformersSettings) -> Iterator[BenchmarkWork]:
     """Ask through the backend, with every prompt read whole."""
     original = LocalModel.__init__
 
@@ -92,7 +92,7 @@ def through_whole_prompts(settings: TransformersSettings) -> Iterator[Work]:
 
 
 @contextmanager
-def through_generate(settings: TransformersSettings) -> Iterator[Work]:
+def through_generate(settings: TransformersSettings) -> Iterator[BenchmarkWork]:
     """Ask through `generate`, on left-padded batches in the order of the questions."""
     local = LocalModel(settings)
     pad = local._tokenizer.eos_token_id

@@ -24,7 +24,7 @@ from judging.backends.backend import (
 )
 from judging.backends.parameters import SEED
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Reply
-from judging.errors import ConflictingValue, InvalidValue, Reason
+from judging.errors import ConflictingValue, FailureReason, InvalidValue
 
 Scalar = str | int | float | bool
 
@@ -43,35 +43,39 @@ EXACT = re.compile(r"[0-9a-f]{40}|sha256:[0-9a-f]{64}")
 _SWITCH = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _LONGEST = 200
 
-_UNKNOWN = Reason("unknown_option", "{field}: there is no option “{name}”. Use one of: {known}.")
-_NOT_ALLOWED = Reason(
+_UNKNOWN = FailureReason(
+    "unknown_option", "{field}: there is no option “{name}”. Use one of: {known}."
+)
+_NOT_ALLOWED = FailureReason(
     "option_not_allowed", "{field}: {name} cannot be “{value}”. Use one of: {allowed}."
 )
-_NOT_PLAIN = Reason(
+_NOT_PLAIN = FailureReason(
     "option_not_plain",
     "{field}: {name} must be true, false, a number or a text of at most {most} characters.",
 )
-_NOT_A_NAME = Reason(
+_NOT_A_NAME = FailureReason(
     "option_not_a_name",
     "{field}: “{name}” does not name a switch of the chat template. Use letters, digits and "
     "underscores after “template.”.",
 )
-_RESERVED = Reason("option_reserved", "{field}: {name} is set by this program. Leave it out.")
-_NOT_EXACT = Reason(
+_RESERVED = FailureReason(
+    "option_reserved", "{field}: {name} is set by this program. Leave it out."
+)
+_NOT_EXACT = FailureReason(
     "option_not_exact",
     "{field}: revision “{value}” is not exact. Use a commit of 40 hexadecimal digits, or name a "
     "branch after @ in {names[model]}: it is replaced by its commit.",
 )
-_NEEDS_PACKAGE = Reason(
+_NEEDS_PACKAGE = FailureReason(
     "option_needs_package",
     "{field}: {name} “{value}” needs the package {package} in this environment: "
     "“.venv/bin/pip install {package}”.",
 )
-_NO_TEMPLATE = Reason(
+_NO_TEMPLATE = FailureReason(
     "option_without_template",
     "{field}: {name} is a switch of the chat template, and chat_template is “none”. Leave one out.",
 )
-_THINKS_BEFORE_SCORES = Reason(
+_THINKS_BEFORE_SCORES = FailureReason(
     "option_scores_thinking",
     "{field}: with thinking on, the first token of a reply is a thought, so {names[probabilities]} "
     "cannot be scored. Switch one of them off.",
@@ -187,12 +191,12 @@ _HUB_NAME = re.compile(r"(?:\w[\w.-]*/)?\w[\w.-]*")
 _SECONDS = 10  # that a hub may take
 _CHUNK = 1 << 22
 
-_UNRESOLVED = Reason(
+_UNRESOLVED = FailureReason(
     "no_exact_revision",
     "{field}: the commit of “{model}” is not known: {problem}. Connect this machine to the hub, "
     "write the commit after @ (40 hexadecimal digits), or use a folder on this machine.",
 )
-_NO_FOLDER = Reason(
+_NO_FOLDER = FailureReason(
     "no_folder",
     "{field}: there is no folder “{model}” on this machine, and no model of the hub has such a "
     "name, which would be NAME or OWNER/NAME. Check the path.",
@@ -283,7 +287,7 @@ def content_hash(folder: Path) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-_NO_PACKAGES = Reason(
+_NO_PACKAGES = FailureReason(
     "no_packages",
     "{field} transformers needs torch and transformers in this environment: “.venv/bin/pip install "
     "-r requirements-gpu.txt”. Or serve the model with “vllm serve MODEL” and add it with {field} "

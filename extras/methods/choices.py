@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
 from analysis.report.report_json import Json
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import points
@@ -25,7 +25,7 @@ STATES = {
 }
 
 
-def multiverse_table(report: Report) -> Table:
+def multiverse_table(report: ReportJson) -> Table:
     rows = [
         [
             CLAIMS[claim["claim"]],
@@ -77,7 +77,7 @@ def _holds(row: Mapping[str, Any]) -> str | None:
     return "yes" if row["holds"] else "no"
 
 
-def _left_out(report: Report) -> str:
+def _left_out(report: ReportJson) -> str:
     """The options that were left out, with the reasons, in one note."""
     words = {**TIES, **EXCLUSIONS, **UNITS}
     claims = report["multiverse"]["claims"]
@@ -98,7 +98,7 @@ CURVE, ROW = 200, 26
 WORDS: Mapping[str, Mapping[Any, str]] = {"ties": TIES, "exclusions": EXCLUSIONS, "unit": UNITS}
 
 
-def specification_curve(report: Report) -> Figure | None:
+def specification_curve(report: ReportJson) -> Figure | None:
     """One panel for each claim of the headline that can be compared."""
     claims = [claim for claim in report["multiverse"]["claims"] if claim["of"] > 1]
     if not claims:
@@ -239,7 +239,7 @@ def _zero() -> dict[str, Any]:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "line": line}
 
 
-def _choices(report: Report) -> Iterator[tuple[str, str]]:
+def _choices(report: ReportJson) -> Iterator[tuple[str, str]]:
     """Warn where the headline depends on a choice."""
     for claim in report["multiverse"]["claims"]:
         if claim["holds"] < claim["of"]:
@@ -276,20 +276,20 @@ specifications.reported | flag | Whether it is the one that the headline reports
 exclusions | text | Whose answers count.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"multiverse": multiverse(earlier, study.data, study.shared)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield multiverse_table(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield specification_curve(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for code, text in _choices(report):
             yield Sentence.of("limit", text, code)
 
-    def caveat(self, report: Report) -> str:
+    def caveat(self, report: ReportJson) -> str:
         for claim in report["multiverse"]["claims"]:
             if claim["claim"] == "all" and claim["holds"] < claim["of"]:
                 if report["headline"]["state"] in {"cannot_tell", "too_few"}:

@@ -13,7 +13,7 @@ from analysis.data.arrays import CHOICES, CODE, MISSING, TIE, Codes, Dataset, Ex
 from analysis.data.extras import ExtraReader
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, number, put
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy as Arrays
 from analysis.report.study import identity
 from analysis.report.tables import Table, table_of_entries
@@ -123,7 +123,7 @@ def _agreement(verdict: Ints, reference: Ints, sharing: Sharing) -> Json:
 _OWN, _PEOPLE = "Its own verdict as a whole", "Majority of people"
 
 
-def criteria_table(report: Report) -> Table:
+def criteria_table(report: ReportJson) -> Table:
     rows = [
         (f"{run_name(judge, report['judges'])}: {entry['criterion']}", entry)
         for judge in report["criteria"]["judges"]
@@ -164,17 +164,17 @@ criteria.tie | share | Share of ties.
 agree | count | Items on which the criterion agrees.
 """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "criteria" in report
 
-    def compute(self, study: Arrays, earlier: Report) -> Json:
+    def compute(self, study: Arrays, earlier: ReportJson) -> Json:
         return criteria(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "criteria" in report:
             yield criteria_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for judge in report["criteria"]["judges"] if "criteria" in report else ():
             known = [each for each in judge["criteria"] if each["people"]["value"] is not None]
             if len(known) > 1:

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, number, put, put_interval, undefined
-from analysis.report.section import Report, Section
+from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import named_comparisons, reason
@@ -36,7 +36,7 @@ def _equivalence(
     return out
 
 
-def equivalence_table(report: Report) -> Table:
+def equivalence_table(report: ReportJson) -> Table:
     rows = []
     for name, versus in named_comparisons(report):
         found = versus["worth"]
@@ -70,7 +70,7 @@ def equivalence_table(report: Report) -> Table:
     )
 
 
-def _people(found: Report) -> str:
+def _people(found: ReportJson) -> str:
     if found["people"] is None:
         return {"below one": "less than one", "above any": "more than any number"}.get(
             found["place"], reason(found["people_reason"])
@@ -78,7 +78,7 @@ def _people(found: Report) -> str:
     return f"{found['people']:.1f}"
 
 
-def _range(found: Report) -> str:
+def _range(found: ReportJson) -> str:
     low = "less than one" if found["low"] is None else f"{found['low']:.1f}"
     high = "any number" if found["high"] is None else f"{found['high']:.1f}"
     return f"{low} to {high}"
@@ -98,10 +98,10 @@ curve.people | count | Annotators.
 predicted | flag | Whether the accuracy is predicted, not observed.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"comparison": [{"worth": self._of_run(study, judge)} for judge in study.judges]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield equivalence_table(report)
 
     def _of_run(self, study: ReportedStudy, judge: Verdicts) -> Json:
@@ -139,7 +139,7 @@ def _frontier(
     return out
 
 
-def frontier_table(report: Report) -> Table:
+def frontier_table(report: ReportJson) -> Table:
     rows = [
         [
             name,
@@ -189,10 +189,10 @@ answers_per_item | number | Answers of people for each item.
 often_best | share | How often this policy is the best one in resamples.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"comparison": [{"mixes": self._of_run(study, judge)} for judge in study.judges]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield frontier_table(report)
 
     def _of_run(self, study: ReportedStudy, judge: Verdicts) -> list[Json]:

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, answer_shares, probability_shares
 from analysis.report.report_json import Json, estimate, number, put, put_interval
-from analysis.report.section import NumberSource, Report, Section, Sentence
+from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -66,7 +66,7 @@ def _side(side: Verdicts, sharing: Sharing, retest: float) -> Json:
     return {"items": found.n, "accuracy": estimate(accuracy), "share": estimate(share)}
 
 
-def possible_accuracy_table(report: Report) -> Table:
+def possible_accuracy_table(report: ReportJson) -> Table:
     found = report["possible_accuracy"]
     named = [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
     return table_of_entries(
@@ -99,10 +99,10 @@ possible_accuracy.retest | share | How often personas give the same answer again
 possible_accuracy.ceiling | share | Best possible accuracy.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return possible_accuracy(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "possible_accuracy" in report:
             yield possible_accuracy_table(report)
 
@@ -208,7 +208,7 @@ def _matrix(found: ForcedChoices) -> Json:
     }
 
 
-def response_sets_table(report: Report) -> Table:
+def response_sets_table(report: ReportJson) -> Table:
     found = report["response_sets"]
     rows = []
     for entry in found["judges"]:
@@ -265,15 +265,15 @@ matrix.either.r1 | share | Share of response 1 among the forced choices there.
 rebuilt | object | Distance of the forced choices rebuilt from the sets.
 """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return response_sets(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "response_sets" in report:
             yield response_sets_table(report)
 
 
-def finding(report: Report) -> Sentence:
+def finding(report: ReportJson) -> Sentence:
     """How often either could be right, and whether that changes the order of judges."""
     found = report["response_sets"]
     words = "People find either response possible in {share} of {n} answers"
@@ -339,12 +339,12 @@ def _share(found: ShareOfPossible, items: int) -> Json:
     return {"items": items, "agreement": estimate(found.agreement), "share": share}
 
 
-def _named(report: Report) -> list[tuple[str, Report]]:
+def _named(report: ReportJson) -> list[tuple[str, ReportJson]]:
     judges = report["disagreement"]["judges"]
     return [(run_name(entry, judges), entry) for entry in judges]
 
 
-def ceiling_table(report: Report) -> Table:
+def ceiling_table(report: ReportJson) -> Table:
     found = report["disagreement"]
     rows = [(PERSON, found["person"]), (OTHERS, found["others"]), *_named(report)]
     ends = " and ".join(percent(found["ceiling"][end]["value"]) for end in ("low", "high"))
@@ -387,17 +387,17 @@ share.up_to | share | Share of the best possible agreement, at most.
     sources = (NumberSource("disagreement", "ceiling"),)
     parts = (PossibleAccuracy(), ResponseSets())
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return any(key in report for key in ("disagreement", *(part.name for part in self.parts)))
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return disagreement(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "disagreement" in report:
             yield ceiling_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "response_sets" in report:
             yield finding(report)
         found = report.get("disagreement")

@@ -14,7 +14,7 @@ from analysis.data.verdicts import (
     reading_shares,
 )
 from analysis.report.report_json import Json, number, put, put_interval
-from analysis.report.section import Report, Section
+from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
@@ -79,7 +79,7 @@ def _distance(found: SoftLabelScores) -> Json:
     return out
 
 
-def distance_table(report: Report) -> Table:
+def distance_table(report: ReportJson) -> Table:
     labels = {source.name: source.label for source in DISTRIBUTIONS}
     rows = [("Every option alike", report["disagreement"]["even"] | {"label": "–"})]
     judges = report["disagreement"]["judges"]
@@ -125,13 +125,13 @@ wasserstein | object | Wasserstein distance of both distributions.
 by_chance | number | Distance of a perfect prediction, from the few answers to an item.
 """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "even" in report.get("disagreement", ())
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return distances(study) if "disagreement" in earlier else {}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if self.is_needed(report):
             yield distance_table(report)
 

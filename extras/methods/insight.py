@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from analysis.report.report_json import Json, number, pick, put, put_interval, tested
-from analysis.report.section import NumberSource, Report, Section, Sentence
+from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, holds, level_of, shown
 from analysis.report.study import IN_GENERAL, ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -54,7 +54,7 @@ _PEOPLE = "People, single answers"
 _NO_DIFFERENCE = {"difference": {"value": None, "ci": None, "p_holm": None}}
 
 
-def insight_table(report: Report) -> Table:
+def insight_table(report: ReportJson) -> Table:
     found = report["insight"]
     labelled = [
         (_PEOPLE, found["people"] | _NO_DIFFERENCE),
@@ -103,21 +103,21 @@ m_ratio | number | `meta_d` divided by `d_prime`.
 
     has_claims = True
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "insight" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return insight_of_sides(study)
 
-    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         judges = report["insight"]["judges"] if "insight" in report else ()
         return {CLAIM: [each["difference"]["p_holm"] for each in judges]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "insight" in report:
             yield insight_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "insight" not in report:
             return
         people = report["insight"]["people"]
@@ -142,7 +142,7 @@ m_ratio | number | `meta_d` divided by `d_prime`.
 INSIGHT = InsightSection()
 
 
-def _judges(report: Report) -> str:
+def _judges(report: ReportJson) -> str:
     """Which judges differ from people, after Holm's correction."""
     entries = report["insight"]["judges"]
     known = [

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, Answers, Dataset, RunData
-from analysis.data.verdicts import Floats, Ints, people_votes, run_votes
+from analysis.data.arrays import MISSING, Answers, Dataset, Floats, RunData
+from analysis.data.verdicts import Ints, people_votes, run_votes
 from analysis.report.report_json import Json, put, undefined
 from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
 from analysis.report.study import SharedClusters, asked_of_all, families, on_side

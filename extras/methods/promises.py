@@ -43,10 +43,12 @@ def insight_of(made: Observed) -> Insight:
     return insight(truth, choice, certainty, clusters_of(len(truth)))
 
 
-Crowd = tuple[IntArray, IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray, FloatArray]
+CrowdArrays = tuple[
+    IntArray, IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray, FloatArray
+]
 
 
-def crowd(rng: np.random.Generator, *, n_items: int = 300, n_people: int = 30) -> Crowd:
+def crowd(rng: np.random.Generator, *, n_items: int = 300, n_people: int = 30) -> CrowdArrays:
     """Three people per item with scales and leanings of their own; items and personas matter.
 
     Item, person, persona, truth, choice and certainty of people, choice and certainty of a judge.
@@ -69,7 +71,7 @@ def crowd(rng: np.random.Generator, *, n_items: int = 300, n_people: int = 30) -
 AVERAGE = (0.966, 1.0, 0.034)
 
 
-def both_sides(made: Crowd) -> tuple[Insight, Insight, GeneralDifference]:
+def both_sides(made: CrowdArrays) -> tuple[Insight, Insight, GeneralDifference]:
     """The insight of people, of the judge, and the difference."""
     item, person, persona, truth, choice, certainty, chosen, sure = made
     votes = Votes.from_long(item, person, choice, n_items=truth.size)

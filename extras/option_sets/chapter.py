@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
@@ -261,7 +261,7 @@ def _same_in_both_orders(replies: Sequence[Ranked]) -> Proportion:
 _ON_PEOPLE = ", for annotators also for people in general."
 
 
-def option_sets_table(report: Report) -> Table:
+def option_sets_table(report: ReportJson) -> Table:
     found = report["option_sets"]
     judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
     people = found.get("people")
@@ -293,7 +293,7 @@ def option_sets_table(report: Report) -> Table:
     )
 
 
-def option_orders_table(report: Report) -> Table:
+def option_orders_table(report: ReportJson) -> Table:
     found = report["option_sets"]
     judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
     return table_of_entries(
@@ -337,19 +337,19 @@ class OptionSetsSection(Section):
         same_first | share | Sets with the same response first in both orders.
     """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "option_sets" in report or "consistency" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return option_sets(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "option_sets" in report:
             yield option_sets_table(report)
             if "people" in report["option_sets"]:
                 yield option_orders_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "option_sets" not in report:
             return
         found = report["option_sets"]

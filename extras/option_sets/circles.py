@@ -11,7 +11,7 @@ import numpy.typing as npt
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, undefined
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, percent_range, run_name
@@ -279,7 +279,7 @@ def _triples_of_side(study: ReportedStudy, answer: Ints) -> Json:
     }
 
 
-def consistency_table(report: Report) -> Table:
+def consistency_table(report: ReportJson) -> Table:
     found = report["consistency"]
     sides = [("People, majority", found["people"])]
     sides += [(run_name(entry, found["judges"]), entry) for entry in found["judges"]]
@@ -331,14 +331,14 @@ class Consistency(Section):
         consistency.judges.orders | object | The same in both orders.
     """
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return consistency(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "consistency" in report:
             yield consistency_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         judges = report.get("consistency", {"judges": []})["judges"]
         for entry in judges:
             cyclic = entry["cyclic"]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from judging.engine.interface import Options, Verdict
-from judging.errors import ConflictingValue, Reason
+from judging.errors import ConflictingValue, FailureReason
 from judging.models import JudgeRun
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading import plain, readable, stated, without_next_turn
@@ -187,19 +187,19 @@ def _in_objects(text: str) -> Iterator[tuple[str, ...]]:
 
 LETTERS = "ABCDE"
 _NO_SET = "The item was not paired from more than two responses."
-_NO_OPTIONS = Reason(
+_NO_OPTIONS = FailureReason(
     "no_options",
     "{field}: “{setting}” needs items that were paired from more than two responses, and this "
     "study has none. Import items with 3 to 5 responses.",
 )
-_OPTION_ORDERS = Reason(
+_OPTION_ORDERS = FailureReason(
     "option_orders",
     "{field}: “{setting}” draws the order of all responses. Use random or both.",
 )
-_OPTION_PROBE = Reason(
+_OPTION_PROBE = FailureReason(
     "option_probe", "{field}: probes change pairs of responses, which “{setting}” does not show."
 )
-_OPTION_ANCHORS = Reason(
+_OPTION_ANCHORS = FailureReason(
     "option_anchors",
     "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
 )

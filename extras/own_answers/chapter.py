@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, cell, estimate
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, run_name
@@ -89,7 +89,7 @@ def _people_of(study: ReportedStudy, given: Retests) -> IntArray:
     return np.array([codes.setdefault(item.persona, len(codes)) for item in items], dtype=np.int64)
 
 
-def _bands(found: Report) -> list[tuple[str, Report]]:
+def _bands(found: ReportJson) -> list[tuple[str, ReportJson]]:
     named = [
         ("All answers", found["all"]),
         (f"Certainty {found['threshold']} or more", found["high"]),
@@ -98,7 +98,7 @@ def _bands(found: Report) -> list[tuple[str, Report]]:
     return [(name, entry) for name, entry in named if entry["agreement"]["n"]]
 
 
-def retest_table(report: Report) -> Table:
+def retest_table(report: ReportJson) -> Table:
     found = report["retest"]
     return table_of_entries(
         "retest",
@@ -118,7 +118,7 @@ def retest_table(report: Report) -> Table:
     )
 
 
-def retest_share_table(report: Report) -> Table:
+def retest_share_table(report: ReportJson) -> Table:
     found = report["retest"]
     judges = found["share_of_judges"]
     return table_of_entries(
@@ -168,19 +168,19 @@ share_of_people.share | object | Accuracy as a share: 0 is chance, 1 what is pos
 share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 what is possible.
 """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return "retest" in report
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return retest(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         if "retest" in report:
             yield retest_table(report)
             if "share_of_people" in report["retest"]:
                 yield retest_share_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "retest" not in report:
             return
         found = report["retest"]

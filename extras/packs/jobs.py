@@ -23,7 +23,7 @@ from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import STOPPED, Refused
 from studies.importers.uploads import lay_out
 from studies.jobs.retry import same_job
-from studies.jobs.runner import JobFailed, JobProgress, carry_out
+from studies.jobs.runner import JobProblem, JobProgress, carry_out
 from studies.models import Study
 from studies.services.whole_studies import StudyContent
 from studies.statements import clock
@@ -78,7 +78,7 @@ def _work(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     except Refused as error:
         stopped = f" {STOPPED.strip()}" if error.is_cut else ""
         faults = [asdict(fault) for fault in error.faults]
-        raise JobFailed(f"The files have faults.{stopped}", faults=faults) from error
+        raise JobProblem(f"The files have faults.{stopped}", faults=faults) from error
 
 
 def _write(job: PackJob, progress: JobProgress) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from judging.bias.registry import probe_choice
 from judging.engine.asking import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
-from judging.errors import BadRun, ConflictingValue, Reason
+from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
@@ -40,21 +40,21 @@ LEARNT = "pack_parameters"  # in the parameters of a run: those without what was
 _PORTION = 2_000
 _LEASE = timedelta(days=365 * 100)  # until the replies have been read, or nobody wants them
 
-_NO_PACK = Reason(
+_NO_PACK = FailureReason(
     "no_pack",
     "Judge “{judge}” cannot be asked by {field}: only chat completions have the format of a pack.",
 )
-_STEPS = Reason(
+_STEPS = FailureReason(
     "steps_in_pack",
     "Setting “{setting}” asks several requests for one judgment, each after the reply to the one "
     "before, so {field} cannot hold it. Choose another setting.",
 )
-_ANCHORS = Reason(
+_ANCHORS = FailureReason(
     "anchors_in_pack",
     "{field} has no start and no end at which {names[anchors]} could be asked. Leave one of them "
     "out.",
 )
-_MEDIA = Reason(
+_MEDIA = FailureReason(
     "media_in_pack",
     "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
     "a worker, directly or by batch.",

@@ -32,7 +32,7 @@ from studies.services.studies import record
 from studies.services.whole_studies import copy_study
 
 SOURCE = "counterfactual"  # the key in a study's source, and in the notes of changed items
-Fact = Mapping[str, Any]
+StatedFact = Mapping[str, Any]
 LONGEST_ID = 120  # characters of an id in the item format
 MARK = ":changed-"  # between the key of an item or a persona and the feature that is changed
 
@@ -55,8 +55,8 @@ class PersonaChange:
     """One changed fact of an item's persona."""
 
     feature: str
-    old: Fact
-    new: Fact
+    old: StatedFact
+    new: StatedFact
 
     @property
     def note(self) -> dict[str, str]:
@@ -199,7 +199,7 @@ def _values_of(study: Study, feature: str) -> dict[str, dict[str, Any]]:
 
 
 def _changes_of(
-    study: Study, persona: Persona, facts: Mapping[str, Mapping[str, Fact]], value: str
+    study: Study, persona: Persona, facts: Mapping[str, Mapping[str, StatedFact]], value: str
 ) -> list[PersonaChange]:
     """The change of every feature; empty if one of them cannot be changed."""
     found = []
@@ -212,7 +212,9 @@ def _changes_of(
     return found
 
 
-def _other(study: Study, persona: str, old: str, values: Mapping[str, Fact], value: str) -> str:
+def _other(
+    study: Study, persona: str, old: str, values: Mapping[str, StatedFact], value: str
+) -> str:
     """The value that a persona gets instead; empty if there is none."""
     others = sorted(each for each in values if each != old)
     if value:

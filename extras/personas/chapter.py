@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from analysis.data.verdicts import Ints, run_votes
 from analysis.report.report_json import Json, number, put, tested
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -203,7 +203,7 @@ def _side(shifts: FloatArray, sharing: Sharing) -> Json:
     return out
 
 
-def counterfactual_table(report: Report) -> Table:
+def counterfactual_table(report: ReportJson) -> Table:
     attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", [])
     rows = []
     for each in attributes:
@@ -260,21 +260,21 @@ class Counterfactual(Section):
         bias.counterfactual.from | text | The study whose personas were changed.
     """
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return SOURCE in report.get("bias", {})
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return counterfactuals(study)
 
-    def claims(self, report: Report) -> Mapping[str, Sequence[float | None]]:
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
         attributes = report.get("bias", {}).get(SOURCE, {}).get("attributes", ())
         tests = [judge["beyond_people"] for each in attributes for judge in each["judges"]]
         return {KIND: [each["p_holm"] for each in tests]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield counterfactual_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for each in report.get("bias", {}).get(SOURCE, {}).get("attributes", ()):
             for entry in each["judges"]:
                 beyond = entry["beyond_people"]

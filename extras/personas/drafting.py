@@ -43,7 +43,7 @@ from judging.worker.questions import check_sharing
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
 from studies.importers.items.storage import why_not
-from studies.jobs.runner import JobFailed, JobProgress, carry_out
+from studies.jobs.runner import JobProblem, JobProgress, carry_out
 from studies.models import Item, Persona, Study
 from studies.personas import build_profile
 from studies.services.studies import lock_study, record
@@ -286,7 +286,7 @@ def run_job(*, job_id: int) -> DraftingJob:
 def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
     judge = job.judge
     if judge is None:
-        raise JobFailed(f"The judge “{job.judge_name}” was deleted.")
+        raise JobProblem(f"The judge “{job.judge_name}” was deleted.")
     check_sharing(job.study, judge)
     _count_lost_requests(job)
     # Plain text is wanted, whatever form the judge's verdicts have.
@@ -330,7 +330,7 @@ def _raise_first(problems: Iterable[BaseException | None]) -> None:
     """An outage, a budget or an error that ended a question ends the job, with its sentence."""
     for problem in problems:
         if isinstance(problem, Stopped):
-            raise JobFailed(f"{problem} What has arrived is below.")
+            raise JobProblem(f"{problem} What has arrived is below.")
         if problem is not None:
             raise problem
 

@@ -28,11 +28,11 @@ SIZES = (0.5, 1.5, 2.0, 3.0, 5.0)
 ANSWERS = (1, 3, 5, 7)
 # An annotator with fewer items makes the alternative annotator test blind.
 ENOUGH_FOR_REPLACEMENT = 100
-Progress = Callable[[int, str], None]
+ForecastProgress = Callable[[int, str], None]
 
 
 def forecast(
-    study: Study, assumed: Assumptions, *, what_if: bool = True, on_progress: Progress
+    study: Study, assumed: Assumptions, *, what_if: bool = True, on_progress: ForecastProgress
 ) -> dict[str, Any]:
     """Simulate the planned design and, for `what_if`, others. Raises `BadParameters`."""
     pilot, assumed = _with_pilot(assumed, on_progress)
@@ -67,7 +67,7 @@ def forecast(
 
 
 def _with_pilot(
-    assumed: Assumptions, on_progress: Progress
+    assumed: Assumptions, on_progress: ForecastProgress
 ) -> tuple[VarianceComponents | None, Assumptions]:
     """The pilot's estimates, in place of defaults that the researcher did not choose."""
     if not assumed.pilot:

@@ -6,7 +6,7 @@ from typing import Any
 
 from studies.money import format_cost, format_money
 
-Design = Mapping[str, Any]
+DesignFacts = Mapping[str, Any]
 STATES = {
     "better": "Better",
     "worse": "Worse",
@@ -58,7 +58,7 @@ def of_hundred(chance: Mapping[str, float]) -> str:
     return f"{round(chance['value'] * _HUNDRED)} ({low}–{high})"
 
 
-def rows_of(design: Design) -> list[OutcomeLine]:
+def rows_of(design: DesignFacts) -> list[OutcomeLine]:
     return [
         OutcomeLine(
             points(one["difference"]),
@@ -69,7 +69,7 @@ def rows_of(design: Design) -> list[OutcomeLine]:
     ]
 
 
-def sentence_of(design: Design) -> str:
+def sentence_of(design: DesignFacts) -> str:
     """What the design can show, in one sentence or two."""
     size = f"With {size_words(design['items'], design['answers'])} each"
     if design["too_few"]:
@@ -90,7 +90,7 @@ def sentence_of(design: Design) -> str:
     return " ".join(parts) or f"{size}, no judge can be that much better."
 
 
-def _headline(design: Design) -> tuple[float, str, str]:
+def _headline(design: DesignFacts) -> tuple[float, str, str]:
     """The expected difference, or 5 points; its word; how often it is found, "" if unknown."""
     expected = design["expected"]
     gap = expected if expected and abs(expected) >= _NEARLY_NONE else 0.05
@@ -104,7 +104,7 @@ def size_words(items: int, answers: int) -> str:
     return f"{items:,} items and {_answers(answers)}"
 
 
-def summary_of(design: Design) -> str:
+def summary_of(design: DesignFacts) -> str:
     """The design in one line: what it can detect, and the power at one difference."""
     if design["too_few"]:
         return "Too few people, personas or questions for any conclusion"
@@ -118,7 +118,7 @@ def summary_of(design: Design) -> str:
     return line
 
 
-def detectable_words(design: Design) -> str:
+def detectable_words(design: DesignFacts) -> str:
     """The minimum detectable difference, with its Monte Carlo interval."""
     found = design["detectable"]
     if found["value"] is None:
@@ -128,7 +128,7 @@ def detectable_words(design: Design) -> str:
     return f"{found['value'] * 100:.1f} points{ends}"
 
 
-def cost_words(design: Design) -> str:
+def cost_words(design: DesignFacts) -> str:
     """“$135.00, plus the platform's fee”."""
     cost = design["cost"]
     if cost["total"] is not None:
@@ -140,7 +140,7 @@ def cost_words(design: Design) -> str:
     return words
 
 
-def cost_lines(design: Design) -> list[tuple[str, str]]:
+def cost_lines(design: DesignFacts) -> list[tuple[str, str]]:
     """Each part of the cost, and the whole."""
     cost, currency = design["cost"], design["cost"]["currency"]
 

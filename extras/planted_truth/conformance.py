@@ -13,11 +13,11 @@ from analysis import stats
 
 VECTORS = Path(__file__).parent / "docs" / "conformance" / "vectors.json"
 AGREES, DIFFERS, MISSING = "agrees", "differs", "missing"
-Json = Mapping[str, Any]
+ConformanceJson = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConformanceOutcome:
     """What became of one case; `detail` names the first value that differs."""
 
     case: str
@@ -30,25 +30,27 @@ class BadResults(ValueError):
     """The file of results cannot be read."""
 
 
-def load_cases(path: Path = VECTORS) -> list[Json]:
+def load_cases(path: Path = VECTORS) -> list[ConformanceJson]:
     """The cases of the suite."""
-    cases: list[Json] = json.loads(path.read_text("utf-8"))["cases"]
+    cases: list[ConformanceJson] = json.loads(path.read_text("utf-8"))["cases"]
     return cases
 
 
-def compare(results: Json, cases: Sequence[Json]) -> Iterator[Outcome]:
+def compare(
+    results: ConformanceJson, cases: Sequence[ConformanceJson]
+) -> Iterator[ConformanceOutcome]:
     """Each case with whether the results agree with it."""
     for case in cases:
         given = results.get(case["id"])
         if given is None:
-            yield Outcome(case["id"], case["statistic"], MISSING)
+            yield ConformanceOutcome(case["id"], case["statistic"], MISSING)
             continue
         detail = next(_differences(case, given), "")
         state = DIFFERS if detail else AGREES
-        yield Outcome(case["id"], case["statistic"], state, detail)
+        yield ConformanceOutcome(case["id"], case["statistic"], state, detail)
 
 
-def _differences(case: Json, given: Any) -> Iterator[str]:
+def _differences(case: ConformanceJson, given: Any) -> Iterator[str]:
     if not isinstance(given, Mapping):
         yield "the result is not an object"
         return
@@ -70,12 +72,12 @@ def _is_close(found: Any, expected: Any, tolerance: float) -> bool:
     return math.isclose(found, expected, rel_tol=0, abs_tol=tolerance or 1e-12)
 
 
-def own_results(cases: Sequence[Json]) -> dict[str, Json]:
+def own_results(cases: Sequence[ConformanceJson]) -> dict[str, ConformanceJson]:
     """The results of our own statistics."""
     return {case["id"]: _OWN[case["statistic"]](case["inputs"]) for case in cases}
 
 
-def _krippendorff_alpha(given: Json) -> Json:
+def _krippendorff_alpha(given: ConformanceJson) -> ConformanceJson:
     table = np.array(given["ratings"], dtype=float).T
     values = np.unique(table[~np.isnan(table)])
     counts = (table[:, :, None] == values).sum(axis=1)
@@ -83,18 +85,18 @@ def _krippendorff_alpha(given: Json) -> Json:
     return {"alpha": alpha.value}
 
 
-def _ends(interval: stats.Interval | None) -> Json:
+def _ends(interval: stats.Interval | None) -> ConformanceJson:
     return {"low": interval.low, "high": interval.high} if interval else {}
 
 
-def _of_counts(name: str, key: str) -> Callable[[Json], Json]:
-    def compute(given: Json) -> Json:
+def _of_counts(name: str, key: str) -> Callable[[ConformanceJson], ConformanceJson]:
+    def compute(given: ConformanceJson) -> ConformanceJson:
         return {key: float(getattr(stats, name)(given["counts"]).value)}
 
     return compute
 
 
-def _cohen_kappa(given: Json) -> Json:
+def _cohen_kappa(given: ConformanceJson) -> ConformanceJson:
     pairs = [
         (row, column)
         for row, cells in enumerate(given["table"])
@@ -105,26 +107,26 @@ def _cohen_kappa(given: Json) -> Json:
     return {"kappa": kappa.value, **_ends(kappa.interval)}
 
 
-def _wilson_interval(given: Json) -> Json:
+def _wilson_interval(given: ConformanceJson) -> ConformanceJson:
     found = stats.wilson_interval(given["correct"], given["n"], level=given["level"])
     return _ends(found)
 
 
-def _pairs(given: Json) -> Any:
+def _pairs(given: ConformanceJson) -> Any:
     return stats.PairedCounts(b=given["b"], c=given["c"], n=given["n"])
 
 
-def _mcnemar(given: Json) -> Json:
+def _mcnemar(given: ConformanceJson) -> ConformanceJson:
     found = stats.mcnemar(_pairs(given))
     return {"p_exact": found.p, "p_mid": found.p_mid}
 
 
-def _tango_interval(given: Json) -> Json:
+def _tango_interval(given: ConformanceJson) -> ConformanceJson:
     found = stats.tango_interval(_pairs(given), level=given["level"])
     return _ends(found)
 
 
-def _calibration(given: Json) -> Json:
+def _calibration(given: ConformanceJson) -> ConformanceJson:
     sides = (given["certainty"], given["correct"])
     error = stats.calibration_error(*sides)
     return {
@@ -136,36 +138,36 @@ def _calibration(given: Json) -> Json:
     }
 
 
-def _certainty_comparison(given: Json) -> Json:
+def _certainty_comparison(given: ConformanceJson) -> ConformanceJson:
     found = stats.compare_certainty(given["people"], given["model"])
     names = ("pearson", "spearman", "kendall", "concordance", "wilcoxon_p")
     return {name: getattr(found, name) for name in names}
 
 
-def _adjusted(name: str) -> Callable[[Json], Json]:
-    def compute(given: Json) -> Json:
+def _adjusted(name: str) -> Callable[[ConformanceJson], ConformanceJson]:
+    def compute(given: ConformanceJson) -> ConformanceJson:
         return {"adjusted": [float(p) for p in getattr(stats, name)(given["p"])]}
 
     return compute
 
 
-def _fewest_items(given: Json) -> Json:
+def _fewest_items(given: ConformanceJson) -> ConformanceJson:
     return {"n": stats.fewest_items(given["max_error"], given["delta"])}
 
 
-def _mcnemar_items(given: Json) -> Json:
+def _mcnemar_items(given: ConformanceJson) -> ConformanceJson:
     options = {name: given[name] for name in ("level", "power")}
     return {"n": stats.mcnemar_items(given["only_first"], given["only_second"], **options)}
 
 
-def _alt_test(given: Json) -> Json:
+def _alt_test(given: ConformanceJson) -> ConformanceJson:
     votes = stats.Votes.from_matrix(np.array(given["labels"]))
     options = {"epsilon": given["epsilon"], "q": given["q"]}
     found = stats.alt_test(votes, given["model"], **options)
     return {"omega": found.omega, "rho": found.rho}
 
 
-_OWN: Mapping[str, Callable[[Json], Json]] = {
+_OWN: Mapping[str, Callable[[ConformanceJson], ConformanceJson]] = {
     "krippendorff_alpha": _krippendorff_alpha,
     "fleiss_kappa": _of_counts("fleiss_kappa", "kappa"),
     "brennan_prediger": _of_counts("brennan_prediger", "coefficient"),
@@ -184,7 +186,7 @@ _OWN: Mapping[str, Callable[[Json], Json]] = {
 }
 
 
-def read_results(path: Path) -> Json:
+def read_results(path: Path) -> ConformanceJson:
     """The results of a program. Raises `BadResults`."""
     try:
         results = json.loads(path.read_text("utf-8"))

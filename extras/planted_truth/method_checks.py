@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import AnalysisError
-from analysis.promises import FAMILIES, Counted, Counts, Family, MethodCheck, Promise, Source
+from analysis.promises import FAMILIES, Counted, Counts, Family, MethodCheck, Promise, PromiseSource
 from analysis.report.build import software
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import Json, to_json
@@ -80,7 +80,7 @@ class MeasuredPromise:
     check: str
     design: str
     name: str
-    source: Source
+    source: PromiseSource
     promise: Promise
     found: float | None
     error: float | None

@@ -32,13 +32,13 @@ from judging.engine.interface import (
     Usage,
 )
 from judging.engine.messages import Attachment, Message
-from judging.errors import InvalidValue, Reason
+from judging.errors import FailureReason, InvalidValue
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 _HOTTEST = 1.0
-_TOO_HOT = Reason(
+_TOO_HOT = FailureReason(
     "too_hot",
     "{field} must be at most 1 with the backend anthropic, not {value}: Claude models "
     "have no higher one.",

@@ -15,17 +15,17 @@ from urllib.parse import SplitResult, urlsplit
 
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
 from judging.engine.messages import from_user, prompt_sha256
-from judging.errors import BadJudge, ConflictingValue, InvalidValue, Reason
+from judging.errors import BadJudge, ConflictingValue, FailureReason, InvalidValue
 from studies.network import is_link_local
 
 NO_PROBABILITIES, WITH_REPLY, INSTEAD_OF_REPLY = "no", "beside", "only"
 
 LEAVE_OUT = "leave_out"  # the option that names parameters which requests leave out
 
-_NO_OPTIONS = Reason(
+_NO_OPTIONS = FailureReason(
     "no_options", "{field}: the backend {backend} has no option “{value}”. Leave it out."
 )
-_MUST_BE_SENT = Reason(
+_MUST_BE_SENT = FailureReason(
     "must_be_sent",
     "{field}: the backend {backend} cannot leave out “{value}”. It can leave out: {allowed}.",
 )
@@ -183,26 +183,26 @@ OWN_SECRETS = frozenset(
 # Endings of names that no public server has.
 _OWN_NAMES = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
-_NO_ADDRESS = Reason(
+_NO_ADDRESS = FailureReason(
     "no_address", "{field} must be an address like http://localhost:8000/v1, not “{value}”."
 )
-_SECRET_IN_ADDRESS = Reason(
+_SECRET_IN_ADDRESS = FailureReason(
     "secret_in_address",
     "{field} must hold neither a password nor a query. Put the key into an environment variable "
     "and name it with {names[api_key_env]}.",
 )
-_KEY_OF_PROVIDER = Reason(
+_KEY_OF_PROVIDER = FailureReason(
     "key_of_provider",
     "{value} is sent to {host} alone. Put this server's key into a variable of its own and name "
     "that with {field}.",
 )
 
-_OWN_SECRET = Reason(
+_OWN_SECRET = FailureReason(
     "own_secret",
     "{field}: {value} holds a secret of this program, which no other server may receive. Name the "
     "variable that holds the judge's key.",
 )
-LINK_LOCAL = Reason(
+LINK_LOCAL = FailureReason(
     "link_local",
     "{field}: {value} is a link-local or metadata address. Cloud providers serve the credentials "
     "of this machine there. Use another address, or ask the administrator to set "
@@ -310,7 +310,7 @@ def is_own_network(base_url: str) -> bool:
 
 
 IMPORTED = "imported"  # the model of a judge whose judgments were imported from a file
-_UNREADABLE = Reason(
+_UNREADABLE = FailureReason(
     "unreadable", "Cannot read the recorded replies “{value}”: {problem}. Name the file as {field}."
 )
 

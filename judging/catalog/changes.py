@@ -22,7 +22,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import PROVIDER_KEYS, provider_key
 from judging.backends.registry import backend_kind, names
-from judging.errors import BadJudge, InvalidValue, JudgingError, Reason
+from judging.errors import BadJudge, FailureReason, InvalidValue, JudgingError
 from judging.models import Judge, Jury, StudyJudge
 from judging.runs.judges import IDENTITY, add_judge, new_addresses, store_judge
 from judging.worker.endpoints import seal
@@ -34,18 +34,18 @@ from studies.study_files.folder import Folder, refuse_unknown, tables_of, to_tom
 
 KEY_PREFIX = "JUDGE_KEY_"
 
-_NOT_YOUR_ADDRESS = Reason(
+_NOT_YOUR_ADDRESS = FailureReason(
     "not_your_address",
     "{field}: you may use the addresses of OpenAI, Anthropic and Gemini, and of judges that exist. "
     "Ask an "
     "administrator to add a judge at {value}, or to allow this host with JUDGE_HOSTS.",
 )
-_NOT_YOUR_KEY = Reason(
+_NOT_YOUR_KEY = FailureReason(
     "not_your_key",
     "{field}: the key in {value} is not used at this address yet. Ask an administrator to add the "
     "first judge with it.",
 )
-_NO_KEY_VARIABLE = Reason(
+_NO_KEY_VARIABLE = FailureReason(
     "no_key_variable",
     "{field}: {value} is not a variable for keys of judges. Its name must begin with "
     f"{KEY_PREFIX}, or the administrator must list it in JUDGE_KEY_VARIABLES.",
@@ -124,8 +124,10 @@ def _host_is_listed(base_url: str) -> bool:
 
 
 _KEY_FIELDS = ("api_key_env", "sealed_key")
-_NAME_TAKEN = Reason("name_taken", "{field}: there is a judge “{value}” already. Use another name.")
-_KEY_STAYS = Reason(
+_NAME_TAKEN = FailureReason(
+    "name_taken", "{field}: there is a judge “{value}” already. Use another name."
+)
+_KEY_STAYS = FailureReason(
     "key_stays",
     "{field}: a key is not sent to another address. Enter the key of this address, or name the "
     "variable that holds it.",

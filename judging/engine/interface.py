@@ -41,11 +41,11 @@ class BudgetQueue:
         self._ended_request.clear()
 
 
-Side = Literal["A", "B", "C"]
-SIDES: tuple[Side, ...] = ("A", "B", "C")
+ShownSide = Literal["A", "B", "C"]
+SIDES: tuple[ShownSide, ...] = ("A", "B", "C")
 # The words of a reply whose probability is read, by the names that the probabilities get.
 Options = Mapping[str, tuple[str, ...]]
-State = Literal["done", "unparseable", "refused", "error"]
+AnswerState = Literal["done", "unparseable", "refused", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Verdict:
     reply the letter or word that was read begins; None if it has none.
     """
 
-    side: Side | None
+    side: ShownSide | None
     certainty: int | None
     details: Mapping[str, Any] = field(default_factory=dict)
     continues: bool = False
@@ -110,7 +110,7 @@ class JudgeQuestion:
     has_failed: bool = False  # one of these failed
     earlier: tuple[str, ...] = ()
     is_lenient: bool = False
-    probabilities: Mapping[Side, float] | None = None
+    probabilities: Mapping[ShownSide, float] | None = None
 
     @property
     def asking(self) -> Messages:
@@ -131,7 +131,7 @@ class JudgeQuestion:
         """The options of its present step."""
         return self.protocol.options(self.earlier)
 
-    def sides_in(self, reply: "Reply") -> Mapping[Side, float] | None:
+    def sides_in(self, reply: "Reply") -> Mapping[ShownSide, float] | None:
         """The probabilities of the sides, from this step's reply or from an earlier one."""
         if reply.probabilities is None or not set(reply.probabilities) <= {"A", "B", "C"}:
             return self.probabilities
@@ -335,14 +335,14 @@ class AttemptEnd:
 class JudgeAnswer:
     """The final answer to a question."""
 
-    state: State
-    side: Side | None = None
+    state: AnswerState
+    side: ShownSide | None = None
     certainty: int | None = None
     text: str = ""
     model: str = ""
     fingerprint: str = ""
     error: str = ""
-    probabilities: Mapping[Side, float] | None = None
+    probabilities: Mapping[ShownSide, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Role = Literal["system", "user", "assistant"]
+MessageRole = Literal["system", "user", "assistant"]
 LETTERS_PER_TOKEN = 4  # about as many, in most languages
 
 
@@ -32,7 +32,7 @@ class Attachment:
 class Message:
     """One message of a conversation; `media` are in the order of their places."""
 
-    role: Role
+    role: MessageRole
     text: str
     media: tuple[Attachment, ...] = ()
 

@@ -17,7 +17,7 @@ from judging.backends.backend import (
     Capabilities,
     is_own_network,
 )
-from judging.errors import ConflictingValue, FieldError, Reason
+from judging.errors import ConflictingValue, FailureReason, FieldError
 from studies.models import Study
 from studies.statements import clock
 
@@ -35,11 +35,11 @@ SAMPLED = (
 MOST_SLOTS = 192  # of a server whose response times decide
 USUAL_SLOTS = 64
 
-_NO_FORM = Reason(
+_NO_FORM = FailureReason(
     "not_structured",
     "{field} cannot be used with the backend {backend}: it enforces no form of a reply.",
 )
-_NO_SUCH_PROBABILITIES = Reason(
+_NO_SUCH_PROBABILITIES = FailureReason(
     "no_such_probabilities",
     "The backend {backend} cannot give option probabilities as “{value}”. Use {field} with one of: "
     "{ways}.",

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
-from judging.engine.interface import SIDES, Options, Side, Verdict
+from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, with_replies, without_thoughts
 from judging.protocols.reading import (
     Found,
@@ -96,7 +96,7 @@ def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | 
 
 
 def _counted(
-    side: Side | None,
+    side: ShownSide | None,
     certainty: int | None,
     position: int | None,
     offers_tie: bool,
@@ -109,7 +109,7 @@ def _counted(
     return Verdict(side, certainty if has_certainty else None, position=position)
 
 
-def read_form(text: str) -> tuple[Side | None, int | None] | None:
+def read_form(text: str) -> tuple[ShownSide | None, int | None] | None:
     """The verdict in a structured reply; None if the text does not have the right form."""
     try:
         form = json.loads(without_thoughts(text))

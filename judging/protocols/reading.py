@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
-from judging.engine.interface import Side
+from judging.engine.interface import ShownSide
 from judging.engine.messages import without_thoughts
 
 # Raised by one whenever a reply can be read otherwise than before: answers that were read by
@@ -201,7 +201,7 @@ def of_json(value: object) -> int | None:
     return whole(found["number"], found["unit"] or "") if found else None
 
 
-_SIDES: dict[str, Side] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
+_SIDES: dict[str, ShownSide] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
 _MARK = r"[*_`\"']{0,3}"
 _WORD = (
     rf"{_MARK}(?:(?:answer|response|assistant|pair|option|antwort)\s+)?"
@@ -260,7 +260,7 @@ class Found:
     is_bracketed: bool
 
     @property
-    def side(self) -> Side | None:
+    def side(self) -> ShownSide | None:
         return _SIDES.get(self.word)
 
 
@@ -399,7 +399,7 @@ _DENIED = re.compile(
 class Statement:
     """A choice: the place of its letter, where it ends, how it was read, a certainty with it."""
 
-    side: Side
+    side: ShownSide
     position: int
     end: int
     code: str
@@ -416,7 +416,7 @@ def statements(text: str) -> list[Statement]:
     return [*_in_objects(text), *tags, *_in_sentences(rest)]
 
 
-def contradict(text: str, side: Side) -> bool:
+def contradict(text: str, side: ShownSide) -> bool:
     """Whether a sentence seems to choose another response: it is enough that nothing denies it."""
     for sentence in _SENTENCE.finditer(text):
         named = {_side(found[1] or found[2]) for found in _NAMED.finditer(sentence[0])}
@@ -427,7 +427,7 @@ def contradict(text: str, side: Side) -> bool:
     return False
 
 
-def _side(letter: str) -> Side:
+def _side(letter: str) -> ShownSide:
     return "A" if letter in "Aa" else "B" if letter in "Bb" else "C"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judging.engine.interface import SIDES, Options, Side, Verdict
+from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, is_empty, only_step
 from judging.errors import BadRun
 from judging.protocols.protocol import JudgingProtocol
@@ -129,7 +129,7 @@ class Criteria(JudgingProtocol):
         chosen = dict(zip(keys, (side for side, _ in each), strict=True))
         return Verdict(whole, None, {"criteria": chosen}, position=position)
 
-    def _lines(self, text: str) -> list[tuple[Side, int]] | None:
+    def _lines(self, text: str) -> list[tuple[ShownSide, int]] | None:
         """The side of every criterion and of the whole, with their places in the text.
 
         None unless there is one letter for each, in order, in a line that names its criterion.
@@ -187,7 +187,7 @@ class Score(JudgingProtocol):
         first = self.score(earlier[0])
         assert first is not None  # noqa: S101 - or the second step would not have been asked
         details: Mapping[str, Any] = {"scores": {"A": first, "B": score}}
-        side: Side = "C" if first == score else "A" if first > score else "B"
+        side: ShownSide = "C" if first == score else "A" if first > score else "B"
         return Verdict(side, None, details)
 
     def score(self, text: str) -> int | None:

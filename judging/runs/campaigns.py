@@ -12,7 +12,7 @@ from django.db import transaction
 
 from judging.bias.probes import FEATURE
 from judging.bias.registry import EVERY, PROBES, probe_choice, with_baselines
-from judging.errors import BadPlan, BadRun, ConflictingValue, InvalidValue, Reason
+from judging.errors import BadPlan, BadRun, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
 from judging.runs.extension import run_for
@@ -26,17 +26,19 @@ from studies.services.studies import lock_study, record
 
 SWEEPS = ("leave-one-out", "one-only")
 
-_NO_SWEEP = Reason(
+_NO_SWEEP = FailureReason(
     "no_sweep", "{field}: leave-one-out and one-only need personas with two features or more."
 )
-_NO_JUDGE = Reason("no_judge", "{field}: there is no judge “{judge}”. Add it with add_judge first.")
-_NAME_TAKEN = Reason(
+_NO_JUDGE = FailureReason(
+    "no_judge", "{field}: there is no judge “{judge}”. Add it with add_judge first."
+)
+_NAME_TAKEN = FailureReason(
     "name_taken",
     "{field}: a campaign “{value}” with another plan is there already, maybe started by somebody "
     "else just now. Give this one another name, for example “{free}”, or change the other one with "
     "“Extend campaign” on its page, or the command with --change.",
 )
-_NAME_OF_JUDGE = Reason(
+_NAME_OF_JUDGE = FailureReason(
     "name_of_judge", "{field}: a judge has the name “{jury}” too. Give the jury another name."
 )
 
@@ -419,12 +421,12 @@ def _judges(plan: CampaignPlan) -> dict[str, Judge]:
     return found
 
 
-_OTHER_BUDGET = Reason(
+_OTHER_BUDGET = FailureReason(
     "other_budget",
     "These runs have {there} already. Name the same {field} to continue them, or change it with "
     "--change.",
 )
-_NOT_SHARED = Reason(
+_NOT_SHARED = FailureReason(
     "not_shared", "A campaign of its own has the {field} “{value}” already. Use another name."
 )
 

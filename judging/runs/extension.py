@@ -18,7 +18,7 @@ from judging import deliveries
 from judging.bias.probes import FEATURE
 from judging.bias.registry import probe_choice
 from judging.engine.messages import prompt_sha256
-from judging.errors import BadRun, ConflictingValue, Reason
+from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run
 from judging.protocols import framings
@@ -36,15 +36,15 @@ from studies.statements import clock
 _NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
-_NO_SUCH_RUN = Reason(
+_NO_SUCH_RUN = FailureReason(
     "no_run_to_extend",
     "{field} needs one run with fewer samples, or one order, and otherwise the same parameters; "
     "there are {count}. Leave {field} out to start a run of its own.",
 )
-_NO_FEATURE = Reason(
+_NO_FEATURE = FailureReason(
     "no_feature", "{field}: no persona has the feature “{feature}”. Use one of: {known}."
 )
-_OTHER_SETTING = Reason(
+_OTHER_SETTING = FailureReason(
     "other_setting",
     "{field}: “{value}” is written for the setting “{setting}”, whose protocol reads its replies. "
     "Use that for {names[setting]}.",

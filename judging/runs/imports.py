@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from judging.backends.backend import IMPORTED, ReplayKind
-from judging.errors import ConflictingValue, Reason
+from judging.errors import ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols import registry
 from judging.protocols.registry import protocol
@@ -21,7 +21,7 @@ from studies.additions import Additions
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,
-    Scale,
+    ScaleRange,
     read_answer_rows,
     unclear_scale,
 )
@@ -107,7 +107,7 @@ def read_judgments(
     study: Study,
     item_keys: Container[str],
     skip_faulty: bool = False,
-    scale: Scale | None = None,
+    scale: ScaleRange | None = None,
 ) -> JudgmentFile:
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
@@ -141,7 +141,7 @@ class _JudgmentReader:
     """Turns the rows of one file into judgments and collects their faults."""
 
     def __init__(
-        self, file: str, item_keys: Container[str], *, skip: bool, scale: Scale | None
+        self, file: str, item_keys: Container[str], *, skip: bool, scale: ScaleRange | None
     ) -> None:
         self._scale = scale
         self.certainties: list[int] = []
@@ -269,7 +269,7 @@ def _content(judgment: ImportedJudgment) -> tuple[Any, ...]:
     return judgment.state, judgment.choice, judgment.certainty, judgment.raw_text
 
 
-_TIES = Reason(
+_TIES = FailureReason(
     "ties", "{file} holds ties, which the setting “{setting}” does not offer. Use {field} tie."
 )
 
@@ -299,7 +299,7 @@ def import_judgments(
     setting: str = "",
     features: str = "",
     skip_faulty: bool = False,
-    scale: Scale | None = None,
+    scale: ScaleRange | None = None,
 ) -> Imported:
     """Store all judgments of a file or none; a second import of the same file changes nothing.
 

@@ -19,7 +19,7 @@ from judging.backends.backend import (
 )
 from judging.backends.gemini import GeminiKind
 from judging.backends.registry import DEFAULT, backend_kind
-from judging.errors import NOT_ALLOWED, BadJudge, InvalidValue, Reason
+from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
 from judging.worker.endpoints import kind_of, settings_of
 
@@ -77,43 +77,45 @@ LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
 IDENTITY = (*SAMPLED, "model_options", "own_sources")
 
-_NEEDS_ADDRESS = Reason(
+_NEEDS_ADDRESS = FailureReason(
     "needs_address",
     "{names[preset]} {preset} needs {field}: the address of a server that offers {model}, for "
     "example http://gpu1:8000/v1. OpenAI does not.",
 )
-_CACHED_COSTS_MORE = Reason(
+_CACHED_COSTS_MORE = FailureReason(
     "cached_costs_more",
     "{field} must not be above {names[price_input]}: budgets are kept by the higher price.",
 )
-_CACHED_ALONE = Reason(
+_CACHED_ALONE = FailureReason(
     "cached_alone", "{field} needs {names[price_input]} and {names[price_output]} too."
 )
-_NO_ADDRESSES = Reason(
+_NO_ADDRESSES = FailureReason(
     "no_addresses", "{field}: the backend {backend} has no server, so it has no addresses."
 )
-_SAME_ADDRESS = Reason("same_address", "{field} names {value} twice. Name every address once.")
-_NOT_OWN = Reason(
+_SAME_ADDRESS = FailureReason(
+    "same_address", "{field} names {value} twice. Name every address once."
+)
+_NOT_OWN = FailureReason(
     "not_own", "{field}: {value} is the address of a provider. Its server is not your own."
 )
-_NEEDS_MODEL = Reason(
+_NEEDS_MODEL = FailureReason(
     "needs_model",
     "{names[preset]} {preset} needs {field}: the name of one of the provider's models.",
 )
-_NOT_PRINTABLE = Reason(
+_NOT_PRINTABLE = FailureReason(
     "not_printable", "{field} {value} holds a character that cannot be shown. Remove it."
 )
-_LEADING_DASH = Reason(
+_LEADING_DASH = FailureReason(
     "leading_dash",
     "{field} “{value}” begins with a dash, so that a command would read it as an option. Begin it "
     "with another character.",
 )
-_PRICE_STAYS = Reason(
+_PRICE_STAYS = FailureReason(
     "price_stays",
     "{field}: the costs of runs are recorded by this price, so it cannot be removed. Enter the new "
     "price, or add another judge.",
 )
-_INCONSISTENT = Reason("inconsistent", "{problem}")
+_INCONSISTENT = FailureReason("inconsistent", "{problem}")
 
 
 def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, bool]:

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 
 from judging.bias.probes import SIDES, Maker, own_sides, own_source
 from judging.bias.registry import probe_choice
-from judging.errors import BadRun, ConflictingValue, Reason
+from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking, tasks_of
 from judging.protocols.protocol import Request
@@ -355,7 +355,7 @@ def _insert(run: JudgeRun, rows: Sequence[_JudgmentRow]) -> None:
         )
 
 
-_NO_WORDING = Reason(
+_NO_WORDING = FailureReason(
     "no_wording", "{field}: this study has no wording “{value}”. Write name or name@version."
 )
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 from judging import deliveries
 from judging.backends.backend import INSTEAD_OF_REPLY, WITH_REPLY
 from judging.bias.registry import probe_choice
-from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, InvalidValue, Reason
+from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.protocols.protocol import JudgingProtocol
@@ -19,36 +19,40 @@ from studies.texts.slots import steps_of
 MOST_SAMPLES = 100
 MOST_ANCHORS = 1000
 
-_NOT_POSITIVE = Reason("not_positive", "{field} must be more than 0 US dollars, not {value}.")
-NO_PRICE = Reason(
+_NOT_POSITIVE = FailureReason(
+    "not_positive", "{field} must be more than 0 US dollars, not {value}."
+)
+NO_PRICE = FailureReason(
     "no_price",
     "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
     "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
     "server), or use {names[token_budget]}.",
 )
-_NO_START = Reason(
+_NO_START = FailureReason(
     "no_start",
     "{field} are asked at the start and at the end, and a batch has neither. Leave {field} or "
     "{names[by_batch]} out.",
 )
-_NO_BATCHES = Reason("no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out.")
-_ONLY_DISCUSSED = Reason(
+_NO_BATCHES = FailureReason(
+    "no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out."
+)
+_ONLY_DISCUSSED = FailureReason(
     "only_discussed",
     "{field}: “{setting}” goes on from the replies of a jury. When all its judges have answered, "
     "start it at the jury on the page of its campaign.",
 )
-_NO_STEPS_IN_BATCHES = Reason(
+_NO_STEPS_IN_BATCHES = FailureReason(
     "steps_in_batch",
     "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
-_REFLECTS_IN_BATCH = Reason(
+_REFLECTS_IN_BATCH = FailureReason(
     "steps_in_batch",
     "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
-_NO_READING = Reason("no_reading", "{field} must be strict or lenient, not “{value}”.")
-_NO_PROFILE = Reason(
+_NO_READING = FailureReason("no_reading", "{field} must be strict or lenient, not “{value}”.")
+_NO_PROFILE = FailureReason(
     "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
 )
 
@@ -168,71 +172,71 @@ class RunSpec:
                 )
 
 
-_NOT_TRANSLATED = Reason(
+_NOT_TRANSLATED = FailureReason(
     "not_translated",
     "{field}: this study is in {name}, and there are no prompts in this language. Choose one of: "
     "{languages}.",
 )
-_NO_LANGUAGE = Reason(
+_NO_LANGUAGE = FailureReason(
     "no_language", "{field}: there are no prompts in “{value}”. Use one of: {languages}."
 )
-_NOT_IN_LANGUAGE = Reason(
+_NOT_IN_LANGUAGE = FailureReason(
     "not_in_language", "{field}: “{value}” has words only in these languages: {languages}."
 )
-_NO_CRITERIA = Reason(
+_NO_CRITERIA = FailureReason(
     "no_criteria",
     "{field}: “{setting}” needs criteria, and this study has none. Add them under Settings.",
 )
-_NO_PROBABILITIES = Reason(
+_NO_PROBABILITIES = FailureReason(
     "no_probabilities",
     "{field}: “{setting}” needs option probabilities, and judge “{judge}” does not request them. "
     "Use a judge that gives them next to the reply.",
 )
-_ONLY_PROBABILITIES = Reason(
+_ONLY_PROBABILITIES = FailureReason(
     "only_probabilities",
     "{field}: “{setting}” reads the words of a reply, and judge “{judge}” gives only option "
     "probabilities.",
 )
-_NOTHING_TO_ASK = Reason(
+_NOTHING_TO_ASK = FailureReason(
     "nothing_to_ask",
     "{field}: “{setting}” cannot ask about any item of this study. Of each it says: {why}",
 )
-_MEDIA_NOT_TAKEN = Reason(
+_MEDIA_NOT_TAKEN = FailureReason(
     "media_not_taken",
     "{field}: items of this study have {noun}, and judge “{judge}” does not say that its model "
     "takes {noun}. If it does, say so in the judge's settings. Otherwise choose another judge.",
 )
-_MEDIA_NOT_SENT = Reason(
+_MEDIA_NOT_SENT = FailureReason(
     "media_not_sent",
     "{field}: items of this study have files of the type {type}, which the backend {backend} "
     "cannot send. It sends {sent}. Choose another judge, or import the files in another format.",
 )
-_MEDIA_PROBE = Reason(
+_MEDIA_PROBE = FailureReason(
     "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
 )
 _MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
-_NO_FORM = Reason(
+_NO_FORM = FailureReason(
     "no_form",
     "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
 )
-_SHOWS_NO_PROFILE = Reason(
+_SHOWS_NO_PROFILE = FailureReason(
     "shows_no_profile",
     "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",
 )
-_NO_FRAMING = Reason(
+_NO_FRAMING = FailureReason(
     "no_framing", "{field}: “{setting}” has its own way to address a model. Use observer."
 )
-_OTHER_STEPS = Reason(
+_OTHER_STEPS = FailureReason(
     "other_steps",
     "{field}: this wording has {found} messages, and “{setting}” asks {steps}. Write "
     "“{{{{ then }}}}” on a line of its own between the messages.",
 )
-_NO_OWN_SOURCES = Reason(
+_NO_OWN_SOURCES = FailureReason(
     "no_own_sources",
     "{field}: judge “{judge}” does not say which responses are its own. Add its models, family or "
     "provider to the judge first.",
 )
-_KEEPS_SPELLING = Reason(
+_KEEPS_SPELLING = FailureReason(
     "keeps_spelling",
     "{field}: the wording “{wording}” keeps profiles as a file spells them, so changed profiles "
     "would differ in more than the change. Save its text as a wording of your own and use that.",

@@ -7,7 +7,7 @@ from itertools import islice
 from django.db import connection, transaction
 from django.db.models import Count, Max, Q
 
-from judging.engine.interface import SIDES, JudgeQuestion, Side
+from judging.engine.interface import SIDES, JudgeQuestion, ShownSide
 from judging.engine.messages import prompt_sha256
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment, PromptTemplate
@@ -95,7 +95,7 @@ def _note_prompts(judgments: list[Judgment]) -> None:
         statements.execute()
 
 
-def _sides(judgment: Judgment) -> dict[Side, float] | None:
+def _sides(judgment: Judgment) -> dict[ShownSide, float] | None:
     """The probabilities that an earlier step stored, by the prompt's letters."""
     if judgment.probabilities is None:
         return None

@@ -27,7 +27,7 @@ from studies.importers.items.import_source import is_of_a_set, read_paths
 from studies.importers.items.item_bundle import ImportReport, recognise, report_on
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import data_sets
-from studies.jobs.runner import JobFailed, JobProgress, Steps, carry_out
+from studies.jobs.runner import JobProblem, JobProgress, Steps, carry_out
 from studies.models import ImportJob, Study, Upload
 from studies.models.items import ROWS_READ
 from studies.services.whole_studies import StudyContent
@@ -232,7 +232,7 @@ def _import(job: ImportJob, progress: JobProgress) -> dict[str, Any]:
     except Refused as error:
         stopped = f" {STOPPED.strip()}" if error.is_cut else ""
         faults = [asdict(fault) for fault in error.faults]
-        raise JobFailed(f"The file has faults.{stopped}", faults=faults) from error
+        raise JobProblem(f"The file has faults.{stopped}", faults=faults) from error
 
 
 def _import_files(job: ImportJob, folder: Path, progress: JobProgress) -> dict[str, Any]:

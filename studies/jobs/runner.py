@@ -14,7 +14,7 @@ from studies.jobs.models import Job
 from studies.statements import clock
 
 
-class JobFailed(Exception):
+class JobProblem(Exception):
     """The work cannot be done; the message states why, and `fields` are stored with the job."""
 
     def __init__(self, message: str, **fields: Any) -> None:
@@ -119,7 +119,7 @@ def carry_out(
             found = work(job, progress)
     except JobStopped:
         logger.info("%s %s was stopped", jobs.__name__, job_id)
-    except JobFailed as error:
+    except JobProblem as error:
         _end(rows, Job.State.FAILED, {"message": str(error), **error.fields})
     except expected as error:
         _end(rows, Job.State.FAILED, {"message": str(error)})

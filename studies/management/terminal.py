@@ -6,7 +6,7 @@ from typing import Any, TextIO
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from studies.importers.files.answer_rows import Scale, scale_of
+from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.models import Study
 
 
@@ -37,7 +37,7 @@ def add_scale(parser: ArgumentParser) -> None:
     )
 
 
-def _scale(text: str) -> Scale:
+def _scale(text: str) -> ScaleRange:
     if (found := scale_of(text)) is None:
         raise ArgumentTypeError(f"must be two numbers such as 1-5, not “{text}”")
     return found

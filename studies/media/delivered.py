@@ -16,7 +16,7 @@ from studies.media.content import LARGEST, TYPES, BadMedia, MediaContent, read_c
 MOST_FILES = 10_000
 MOST_BYTES = 2 * 1024**3
 # Reads a file, as far as it is not too large.
-Reader = Callable[[], bytes]
+ByteReader = Callable[[], bytes]
 
 
 class Media(Protocol):
@@ -43,7 +43,7 @@ class Delivered:
     something besides the items and their description.
     """
 
-    def __init__(self, find: Callable[[str], Reader | None], *, has_files: bool) -> None:
+    def __init__(self, find: Callable[[str], ByteReader | None], *, has_files: bool) -> None:
         self._find, self.has_files = find, has_files
         self._known: dict[str, Mapping[str, Any] | BadMedia] = {}
         self._folder = Path(tempfile.mkdtemp(prefix="thirdperson-media-"))
@@ -109,7 +109,7 @@ def in_folder(folder: Path) -> Delivered:
     return Delivered(lambda name: _reader_in(folder, name), has_files=has_files)
 
 
-def _reader_in(folder: Path, name: str) -> Reader | None:
+def _reader_in(folder: Path, name: str) -> ByteReader | None:
     try:
         # Some systems write an accent as a letter of its own.
         for form in dict.fromkeys((name, unicodedata.normalize("NFD", name))):
@@ -140,7 +140,7 @@ def in_zip(archive: zipfile.ZipFile, folder: str) -> Delivered:
     """The files of a zip by their names in `folder`, which has the file of items."""
     infos = {unicodedata.normalize("NFC", info.filename): info for info in archive.infolist()}
 
-    def find(name: str) -> Reader | None:
+    def find(name: str) -> ByteReader | None:
         info = infos.get(f"{folder}/{name}" if folder else name)
         if info is None or info.is_dir():
             return None

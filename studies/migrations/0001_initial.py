@@ -809,7 +809,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name="Invitation",
+            name="TeamInvitation",
             fields=[
                 (
                     "id",

@@ -20,13 +20,13 @@ from studies.models.items import (
 from studies.models.keys import export_key, public_id, shuffle_key, study_seed
 from studies.models.studies import (
     AccessToken,
-    Invitation,
     Membership,
     RemovedPerson,
     Retention,
     Study,
     StudyLog,
     Task,
+    TeamInvitation,
 )
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "FilesLocation",
     "Heartbeat",
     "ImportJob",
-    "Invitation",
     "Item",
     "MediaFile",
     "Membership",
@@ -50,6 +49,7 @@ __all__ = [
     "Study",
     "StudyLog",
     "Task",
+    "TeamInvitation",
     "Upload",
     "export_key",
     "public_id",

@@ -331,7 +331,7 @@ class Membership(models.Model):
         return f"{self.user_id} is {self.role} of {self.study_id}"
 
 
-class Invitation(models.Model):
+class TeamInvitation(models.Model):
     """A link that makes one person a member of a study. Only a hash of its secret is stored."""
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)

@@ -45,14 +45,14 @@ _NAME = "Criterion {n}: use a name of up to {most} characters without brackets a
 _DESCRIPTION = "Criterion {n}: use a description of up to {most} characters on one line."
 _TWICE = "There are two criteria “{name}”. Use each name once."
 
-Criteria = list[dict[str, str]]
+CriterionList = list[dict[str, str]]
 
 
-def read_criteria(given: Any) -> Criteria:
+def read_criteria(given: Any) -> CriterionList:
     """Criteria as a study stores them, from a list of tables. Raises `ValidationError`."""
     if not isinstance(given, list) or len(given) > MOST:
         raise ValidationError(_TOO_MANY)
-    criteria: Criteria = []
+    criteria: CriterionList = []
     for n, row in enumerate(given, start=1):
         criterion = _criterion(n, row)
         if any(_alike(criterion, other) for other in criteria):
@@ -82,7 +82,7 @@ def _alike(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return one["key"] == other["key"] or one["name"].casefold() == other["name"].casefold()
 
 
-def from_lines(text: str) -> Criteria:
+def from_lines(text: str) -> CriterionList:
     """Criteria from lines “Name: description”. Raises `ValidationError`."""
     rows = [line.partition(":") for line in text.splitlines() if line.strip()]
     return read_criteria([{"name": name, "description": after} for name, _, after in rows])

@@ -11,7 +11,7 @@ from django.test import Client
 from analysis.disagreements.comparisons import read_tags, save_note
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from judging.models import Judge, PromptTemplate
-from studies.models import Invitation, Membership, Study
+from studies.models import Membership, Study, TeamInvitation
 from tests.analysis.exports.helpers import export
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.factories import make_item, make_items, make_study
@@ -94,7 +94,7 @@ def typed(owner: Client, study: Study) -> None:
     assert PromptTemplate.objects.get(name="plain").note == MARKUP
     assert Study.objects.get(slug="s").consent.endswith(MARKUP)
     assert ComprehensionQuestion.objects.get(study=study).pointer.endswith(MARKUP)
-    assert Judge.objects.get().model == Invitation.objects.get().note == MARKUP
+    assert Judge.objects.get().model == TeamInvitation.objects.get().note == MARKUP
     assert Study.objects.get(slug="copy").title.endswith(MARKUP)
 
 

@@ -8,7 +8,7 @@ from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
 from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, BadTable, is_label, listed, same_label
 
-Rows = Sequence[tuple[str, Mapping[str, str]]]
+CheckedRows = Sequence[tuple[str, Mapping[str, str]]]
 
 _ITEM = (
     "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
@@ -140,7 +140,7 @@ class Columns:
         return [f"{name}: {value or 'none'}" for name, value in found.items()]
 
 
-def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -> Columns:
+def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name: str) -> Columns:
     """The columns as given by options, the rest guessed. Raises `BadTable`."""
     for column in given.named():
         if column not in names:
@@ -186,7 +186,7 @@ def columns_of(names: Sequence[str], rows: Rows, given: Columns, *, name: str) -
     return found
 
 
-def _unknown_raters(columns: Columns, rows: Rows) -> list[str]:
+def _unknown_raters(columns: Columns, rows: CheckedRows) -> list[str]:
     """Names of judges among annotators that gave no label."""
     raters = {same_id(row.get(columns.annotator, "").strip()) for _, row in rows}
     return [name for name in columns.judge_raters if name not in raters]
@@ -200,7 +200,7 @@ def _shape(names: Sequence[str]) -> str:
     return ""
 
 
-def _guessed(names: Sequence[str], rows: Rows, given: Columns) -> Columns:
+def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns:
     table = _Guesses(names, rows, given)
     # Next to two outputs, a label says which of them is right.
     golds = [*_GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
@@ -235,7 +235,7 @@ def _guessed(names: Sequence[str], rows: Rows, given: Columns) -> Columns:
 class _Guesses:
     """Guesses over the columns that no option has named; a column is guessed once."""
 
-    def __init__(self, names: Sequence[str], rows: Rows, given: Columns) -> None:
+    def __init__(self, names: Sequence[str], rows: CheckedRows, given: Columns) -> None:
         self._rows, self._names = rows, names
         taken = set(given.named())
         self._free = {column: plain_name(column) for column in names if column not in taken}

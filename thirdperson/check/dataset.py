@@ -23,7 +23,7 @@ from analysis.data.arrays import (
     sorted_columns,
 )
 from judging.protocols.registry import Certainty, Standard, Tie
-from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, Scale, percent
+from studies.importers.files.answer_rows import LARGEST_STEP, PERCENT, ScaleRange, percent
 from thirdperson.check.labels import NO_LABEL, BadTable, Label, LabelTable, listed, same_label
 
 TIES = frozenset(
@@ -279,7 +279,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
     return found
 
 
-def _scale(values: Collection[float]) -> Scale | None:
+def _scale(values: Collection[float]) -> ScaleRange | None:
     """The lowest and highest certainty of a scale, as far as its values show it."""
     low, high = min(values), max(values)
     if high <= 1 and any(value % 1 for value in values):
@@ -290,7 +290,7 @@ def _scale(values: Collection[float]) -> Scale | None:
     return (1, high) if is_steps and len(values) >= _FEWEST_STEPS else None
 
 
-def _percent(label: Label, value: float, scale: Scale) -> float:
+def _percent(label: Label, value: float, scale: ScaleRange) -> float:
     found = percent(value, scale)
     if found is None:
         remedy = "Name another scale with --scale, or correct it."
@@ -300,7 +300,7 @@ def _percent(label: Label, value: float, scale: Scale) -> float:
     return found
 
 
-def _scale_words(scale: Scale) -> str:
+def _scale_words(scale: ScaleRange) -> str:
     low, high = scale
     if scale == (0, 1):
         return "shares from 0 to 1, read as 1 to 100"

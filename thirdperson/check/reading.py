@@ -11,13 +11,13 @@ from typing import Any, cast
 import django
 
 from studies.importers.columns.table_file import is_json, table_of
-from studies.importers.files.answer_rows import Scale, scale_of
+from studies.importers.files.answer_rows import ScaleRange, scale_of
 from studies.importers.files.bundle import File, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place, same_id
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
-from thirdperson.check.columns import Columns, Rows, columns_of, kind_is_judge
+from thirdperson.check.columns import CheckedRows, Columns, columns_of, kind_is_judge
 from thirdperson.check.exports import registry
 from thirdperson.check.labels import (
     NO_LABEL,
@@ -55,7 +55,7 @@ def read_table(path: Path, given: Columns) -> LabelTable:
     return labels_of(_one_label_a_row(rows), given, name=path.name, skipped=skipped)
 
 
-def _one_label_a_row(rows: Rows) -> Rows:
+def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
     """The rows of a LeWiDi file, whose annotators and labels are lists, as one row for each label.
 
     Other rows stay as they are.
@@ -78,7 +78,9 @@ def _one_label_a_row(rows: Rows) -> Rows:
     return found
 
 
-def labels_of(rows: Rows, given: Columns, *, name: str, skipped: Sequence[str] = ()) -> LabelTable:
+def labels_of(
+    rows: CheckedRows, given: Columns, *, name: str, skipped: Sequence[str] = ()
+) -> LabelTable:
     """The labels of rows with columns of any names; `skipped` are faults of left-out rows."""
     if not rows:
         raise BadTable(f"{name} has no rows. Write one row for each item, or one for each label.")
@@ -356,7 +358,7 @@ def _given(options: Namespace) -> Columns:
     )
 
 
-def _scale(given: str) -> tuple[str, Scale]:
+def _scale(given: str) -> tuple[str, ScaleRange]:
     """“judge=0-1” as a name with two numbers; without a name it is for everybody."""
     name, _, span = given.rpartition("=")
     if (scale := scale_of(span)) is None:

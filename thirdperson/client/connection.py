@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # A server that is busy or restarting; a request that reached it twice is carried out once.
 _RETRIED = {429, 502, 503, 504}
 _PAGE = 500
-Row = dict[str, Any]
+ServedRow = dict[str, Any]
 
 
 class ApiError(Exception):
@@ -64,7 +64,7 @@ class Connection:
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         return self.send("PUT", path, json=body).json()
 
-    def rows(self, path: str, **query: Any) -> Iterator[Row]:
+    def rows(self, path: str, **query: Any) -> Iterator[ServedRow]:
         """Every row of a list, page by page."""
         cursor: str | None = ""
         while cursor is not None:

@@ -8,10 +8,10 @@ from analysis.audit.findings import (
     FEWEST,
     AuditFinding,
     Effect,
+    FindingState,
     ItemCheck,
     Level,
     ListedItems,
-    State,
     counted,
     distance_from_half,
     estimated_share,
@@ -54,7 +54,7 @@ class _Cue(ItemCheck):
         n = len(self._right)
         if n < FEWEST:
             words = f"Only {counted(n)} with an own answer to compare; {FEWEST} are needed."
-            return self.outcome(State.UNKNOWN, words)
+            return self.outcome(FindingState.UNKNOWN, words)
         effect = estimated_share(
             f"items in which the own answer is {self.cue[0].lower()}{self.cue[1:]}",
             self._right,
@@ -62,13 +62,13 @@ class _Cue(ItemCheck):
         )
         if effect.low is None or effect.high is None or effect.value is None:
             words = "Too few personas for an interval, so nothing can be said."
-            return self.outcome(State.UNKNOWN, words, effect=effect)
+            return self.outcome(FindingState.UNKNOWN, words, effect=effect)
         near = distance_from_half(effect)
         words = (
             f"{self.cue} is the own answer in {percent(effect.value)} of {counted(n)} "
             f"({percent(effect.low)} to {percent(effect.high)})."
         )
-        state = State.FOUND if near > MARGIN else State.CLEAR
+        state = FindingState.FOUND if near > MARGIN else FindingState.CLEAR
         return self.outcome(state, words, effect=effect, level=self.level(near))
 
 
@@ -161,14 +161,14 @@ class SourceTells(ItemCheck):
         known = {name: one for name, one in effects.items() if one.low is not None}
         if not known:
             words = f"No source is named in {FEWEST} items with own answers."
-            return self.outcome(State.UNKNOWN, words)
+            return self.outcome(FindingState.UNKNOWN, words)
         name, effect = max(known.items(), key=lambda pair: distance_from_half(pair[1]))
         value, low, high = effect.value or 0.0, effect.low or 0.0, effect.high or 0.0
         words = (
             f"Of {counted(len(known), 'source')}, “{name}” differs most: it is the own answer in "
             f"{percent(value)} of {counted(effect.n)} ({percent(low)} to {percent(high)})."
         )
-        state = State.FOUND if distance_from_half(effect) > STRONG else State.CLEAR
+        state = FindingState.FOUND if distance_from_half(effect) > STRONG else FindingState.CLEAR
         return self.outcome(state, words, effect=effect)
 
 
@@ -200,7 +200,7 @@ class AnswersMissing(ItemCheck):
         few = n - missing < FEW_LABELLED * n
         return self.outcome(
             level=Level.ADVISORY if few else Level.INFORMATIVE,
-            state=State.FOUND if missing else State.CLEAR,
+            state=FindingState.FOUND if missing else FindingState.CLEAR,
             sentence=f"{', '.join(parts)}.",
             effect=Effect("items with an own answer", (n - missing) / n if n else None, n),
             keys=self._keys,
@@ -308,7 +308,7 @@ class DominantPersona(ItemCheck):
         is_found = bool(total) and (share > DOMINANT or len(self._items) < FEW_PERSONAS)
         return self.outcome(
             level=Level.ADVISORY if is_found else Level.INFORMATIVE,
-            state=State.FOUND if is_found else State.CLEAR,
+            state=FindingState.FOUND if is_found else FindingState.CLEAR,
             sentence=(
                 f"{counted(len(self._items), 'persona')}; the largest has {percent(share)} of the "
                 f"items. They count like {effective:.0f} personas with equal shares."
@@ -348,13 +348,13 @@ class SidePreferred(ItemCheck):
         strongest = max(known, key=lambda pair: distance_from_half(pair[1]), default=None)
         if strongest is None or strongest[1].low is None:
             words = f"No run has {FEWEST} answers and enough personas for an interval."
-            return self.outcome(State.UNKNOWN, words)
+            return self.outcome(FindingState.UNKNOWN, words)
         judge, effect = strongest
         words = f"{judge} chooses the response shown first in {percent(effect.value or 0.0)} of "
         words += f"{counted(effect.n, 'answer')} "
         words += f"({percent(effect.low or 0.0)} to {percent(effect.high or 0.0)})"
         words += ", the most one-sided of the runs." if len(known) > 1 else "."
-        state = State.FOUND if distance_from_half(effect) > MARGIN else State.CLEAR
+        state = FindingState.FOUND if distance_from_half(effect) > MARGIN else FindingState.CLEAR
         return self.outcome(state, words, effect=effect)
 
 
@@ -382,7 +382,7 @@ class PersonaUnused(ItemCheck):
         keys = [key for key in sorted(same) if key in self._personas]
         if pair is None or len(keys) < FEWEST:
             words = f"No judge has judged {FEWEST} items both with and without the persona."
-            return self.outcome(State.UNKNOWN, words)
+            return self.outcome(FindingState.UNKNOWN, words)
         effect = estimated_share(
             "items with the same choice without the persona",
             [same[key] for key in keys],
@@ -393,13 +393,13 @@ class PersonaUnused(ItemCheck):
         words += f"{counted(len(keys))}"
         if effect.low is None or effect.high is None:
             return self.outcome(
-                State.UNKNOWN, f"{words}; too few personas for an interval.", effect=effect
+                FindingState.UNKNOWN, f"{words}; too few personas for an interval.", effect=effect
             )
         words += f" ({percent(effect.low)} to {percent(effect.high)})."
         is_found = effect.low > UNUSED
         alike = [key for key in keys if same[key]]
         return self.outcome(
-            State.FOUND if is_found else State.CLEAR,
+            FindingState.FOUND if is_found else FindingState.CLEAR,
             words,
             effect=effect,
             keys=alike if is_found else [],

@@ -5,7 +5,7 @@ from collections import Counter
 from functools import cache
 from typing import ClassVar
 
-from analysis.audit.findings import AuditFinding, Effect, ItemCheck, Level, State, counted
+from analysis.audit.findings import AuditFinding, Effect, FindingState, ItemCheck, Level, counted
 from analysis.data.item_texts import AuditedItem, AuditedStudy
 from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, WORDS_PER_MINUTE
 
@@ -43,7 +43,7 @@ class TooFewItems(ItemCheck):
         n, margin = self._labelled, study.margin
         if not n:
             words = "No item has an own answer, so there is no accuracy to be precise about."
-            return self.outcome(State.UNKNOWN, words)
+            return self.outcome(FindingState.UNKNOWN, words)
         times = times_as_many(n, self._personas, self._questions)
         half = half_width(n / times)
         needed = math.ceil(items_for(margin) * times - 1e-9)
@@ -56,7 +56,7 @@ class TooFewItems(ItemCheck):
             f"{', with new personas and questions' if shared else ''}."
         )
         effect = Effect("half the width of the interval of an accuracy of 60 %", half, n)
-        state = State.FOUND if n < needed else State.CLEAR
+        state = FindingState.FOUND if n < needed else FindingState.CLEAR
         return self.outcome(state, words, effect=effect)
 
 
@@ -124,12 +124,12 @@ class TooLittleTime(ItemCheck):
     def finding(self, study: AuditedStudy) -> AuditFinding:
         expected = study.expected
         if expected is None:
-            return self.outcome(State.UNKNOWN, "No item is for annotators.")
+            return self.outcome(FindingState.UNKNOWN, "No item is for annotators.")
         words = (
             f"{expected.words}, {expected.fast_minutes:.0f} if read fast. The study states "
             f"{counted(study.minutes, 'minute')}."
         )
-        state = State.FOUND if expected.minutes > study.minutes else State.CLEAR
+        state = FindingState.FOUND if expected.minutes > study.minutes else FindingState.CLEAR
         too_fast = expected.fast_minutes > study.minutes
         share = study.minutes / expected.minutes
         return self.outcome(
@@ -151,7 +151,7 @@ class LicenceMissing(ItemCheck):
             f"The items’ licence is {study.licence}." if study.licence else "No licence is named."
         )
         return self.outcome(
-            state=State.CLEAR if study.licence else State.FOUND,
+            state=FindingState.CLEAR if study.licence else FindingState.FOUND,
             sentence=words,
         )
 
@@ -176,6 +176,6 @@ class SharingLimited(ItemCheck):
     def finding(self, study: AuditedStudy) -> AuditFinding:
         return self.outcome(
             level=Level.INFORMATIVE,
-            state=State.CLEAR if study.redistribution == "allowed" else State.FOUND,
+            state=FindingState.CLEAR if study.redistribution == "allowed" else FindingState.FOUND,
             sentence=_LIMITS.get(study.redistribution, _LIMITS["unknown"]),
         )

@@ -9,10 +9,10 @@ from analysis.audit.findings import (
     FEWEST,
     AuditFinding,
     Effect,
+    FindingState,
     ItemCheck,
     Level,
     ListedItems,
-    State,
     counted,
     estimated_share,
     percent,
@@ -175,7 +175,7 @@ class ReusedDistractor(ItemCheck):
         )
         return self.outcome(
             level=Level.BLOCKING if blocks else Level.ADVISORY,
-            state=State.FOUND if reused else State.CLEAR,
+            state=FindingState.FOUND if reused else FindingState.CLEAR,
             sentence=self._sentence(reused, keys, effect),
             effect=effect or Effect("items with such a response", share, self._seen),
             keys=keys,
@@ -363,7 +363,7 @@ class WrongScale(ItemCheck):
             words = f"{sentence[0].upper()}{sentence[1:]}." if parts else "Values fit their scales."
         features = counted(len({key for key, _ in self._values}), "feature")
         return self.outcome(
-            state=State.FOUND if parts else State.CLEAR,
+            state=FindingState.FOUND if parts else FindingState.CLEAR,
             sentence=words,
             effect=Effect(
                 f"items with such a value, of {features} with a scale",

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.audit.findings import AuditFinding, Level, State
+from analysis.audit.findings import AuditFinding, FindingState, Level
 from analysis.audit.job import accept, audit_again, audit_for, findings_in
 from analysis.data.item_texts import runs_with_certainty
 from analysis.errors import AnalysisError, BadParameters
@@ -109,7 +109,7 @@ def _audit_page(
 
 
 def _part(finding: AuditFinding) -> str:
-    return finding.level.value if finding.state == State.FOUND else finding.state.value
+    return finding.level.value if finding.state == FindingState.FOUND else finding.state.value
 
 
 def _address(study: Study) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.report_json import Json, estimate, number, put, put_interval
-from analysis.report.section import Analysis, Report, Section
+from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
 from analysis.report.words import asked_name, features_words
@@ -80,9 +80,9 @@ def _beyond_noise(study: ReportedStudy, full: RunData, less: RunData) -> Json:
     return out
 
 
-def ablation_cells(report: Report) -> Table:
+def ablation_cells(report: ReportJson) -> Table:
     """Figure 3 of the source article as a table: judges down; all, fewer and no features across."""
-    runs: dict[tuple[str, str], dict[str, tuple[Report, Report | None]]] = {}
+    runs: dict[tuple[str, str], dict[str, tuple[ReportJson, ReportJson | None]]] = {}
     for judge in report["judges"]:
         own = runs.setdefault((asked_name(judge), judge["setting"]), {})
         change = next((e for e in report["ablations"] if e["run"] == judge["run"]), None)
@@ -121,7 +121,7 @@ def ablation_cells(report: Report) -> Table:
 NOTHING = {"n": 0, "correct": 0, "accuracy": None, "ci": None}
 
 
-def _ablated(judge: Report | None, change: Report | None, *, is_whole: bool) -> list[Any]:
+def _ablated(judge: ReportJson | None, change: ReportJson | None, *, is_whole: bool) -> list[Any]:
     cells: list[Any] = [NOTHING, NOTHING, None]
     if judge is not None:
         stated = judge["high"]["n"] + judge["low"]["n"]
@@ -140,7 +140,7 @@ def _size(features: str) -> tuple[int, int, str]:
     return (1, -len(features.split(",")), features)
 
 
-def ablations_table(report: Report) -> Table:
+def ablations_table(report: ReportJson) -> Table:
     return table_of_entries(
         "ablations",
         "What is lost when the judge sees less of the person",
@@ -185,9 +185,9 @@ class Ablations(Section):
         ),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"ablations": ablations(study)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield ablation_cells(report)
         yield ablations_table(report)

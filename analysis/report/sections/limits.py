@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.rules import LEVEL, MORE_CHAPTERS
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -36,7 +36,7 @@ _NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses
 Rater = tuple[str, FloatArray, Ints]
 
 
-def claims(study: ReportedStudy, earlier: Report) -> Json:
+def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     """The entry of report.json: every kind with its level, and the tests of raters."""
     found = [*_sides(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
@@ -67,7 +67,7 @@ def _whole(study: ReportedStudy) -> list[int]:
     return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
 
 
-def _elsewhere(study: ReportedStudy, earlier: Report) -> dict[str, list[float | None]]:
+def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
     """Adjusted p values of the kinds whose tests other sections made."""
     whole, found = _whole(study), dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
@@ -251,7 +251,7 @@ def _topics(study: ReportedStudy) -> list[Json]:
     return out
 
 
-def claims_table(report: Report) -> Table:
+def claims_table(report: ReportJson) -> Table:
     kinds = report.get("claims_tested", {"kinds": []})["kinds"]
     return Table(
         "claims",
@@ -282,10 +282,10 @@ class Claims(Section):
     def needs(self) -> Sequence[str]:  # type: ignore[override]
         return (*_NEEDED, *(section.name for section in MORE_CHAPTERS if section.has_claims))
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return claims(study, earlier)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield claims_table(report)
 
 
@@ -298,7 +298,7 @@ class LimitsSection(Section):
     is_printed = True
     parts = (Claims(),)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         """Warn where nothing was announced, or was changed later."""
         registered = report["registration"]
         if registered["plan"] is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.report.registration import mark_word
-from analysis.report.section import Report, ReportPage, Section
-from analysis.report.tables import Kind, Table, TableColumn
+from analysis.report.section import ReportJson, ReportPage, Section
+from analysis.report.tables import CellKind, Table, TableColumn
 from analysis.report.words import run_names, threshold_standing
 
 # Keys that the record of a run describes in its own sentences.
@@ -23,7 +23,7 @@ _OWN_WORDS = {
 }
 
 
-def run_facts(report: Report, index: int) -> Iterator[tuple[str, str, str]]:
+def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
     """Facts about a run in the methods: name, text, and the path if it is a number."""
     judge, path = report["judges"][index], f"judges.{index}"
     record = judge["record"]
@@ -100,7 +100,7 @@ def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def band_definitions(report: Report) -> Table:
+def band_definitions(report: ReportJson) -> Table:
     """The bands; no rows if nobody was asked for a certainty."""
     is_asked = report["study"]["ask_certainty"] or any(
         judge["setting"] == "certainty" for judge in report["judges"]
@@ -116,7 +116,7 @@ def band_definitions(report: Report) -> Table:
     return Table("band_definitions", title, columns, rows if is_asked else [], is_record=True)
 
 
-def registered(report: Report) -> Table:
+def registered(report: ReportJson) -> Table:
     """The mark of every analysis; no rows without a plan, because all are explored then."""
     found = report["registration"]
     rows = [
@@ -127,10 +127,10 @@ def registered(report: Report) -> Table:
     return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
 
 
-_GAP: tuple[tuple[str, Kind], ...] = (("points", "points"), ("95 % interval", "points_range"))
+_GAP: tuple[tuple[str, CellKind], ...] = (("points", "points"), ("95 % interval", "points_range"))
 
 
-def as_registered(report: Report) -> Table:
+def as_registered(report: ReportJson) -> Table:
     """The sealed items and all items; no rows where the plan sealed all of them, or none."""
     alone = report["registration"].get("as_registered")
     rows: list[list[Any]] = []
@@ -184,7 +184,7 @@ class Methods(Section):
     title = "Methods"
     inside = "Items, checks, rules, formulas, runs, prompts, and where each number comes from"
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield band_definitions(report)
         yield registered(report)
         yield as_registered(report)

@@ -37,7 +37,7 @@ from analysis.report.report_json import (
     undefined,
 )
 from analysis.report.rules import SMALL
-from analysis.report.section import Analysis, Report, ReportPage, Section
+from analysis.report.section import Analysis, ReportJson, ReportPage, Section
 from analysis.report.sentences import (
     SIDES,
     SINGLE,
@@ -69,10 +69,12 @@ from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.comparison.noise import run_noise
 from analysis.stats.core.shared_variance import Sharing
 
-Codes = npt.NDArray[np.integer]
+SideCodes = npt.NDArray[np.integer]
 
 
-def single_order(choice: Codes, shown_first: Codes, truth: Codes, sharing: Sharing) -> Json:
+def single_order(
+    choice: SideCodes, shown_first: SideCodes, truth: SideCodes, sharing: Sharing
+) -> Json:
     """How often side A was chosen, how often it was right, and accuracy by the right side.
 
     Arrays have one entry per answer, by content; `truth` is that of the answer's item, and
@@ -132,7 +134,7 @@ def _position(study: ReportedStudy, run: RunData) -> Json:
     return out
 
 
-def position(report: Report) -> Table:
+def position(report: ReportJson) -> Table:
     people = report["human"]["position"]
     entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
     tests = {each["who"]: each for _, each in members(report, SIDES)}
@@ -167,7 +169,7 @@ def position(report: Report) -> Table:
     )
 
 
-def position_figure(report: Report) -> Figure | None:
+def position_figure(report: ReportJson) -> Figure | None:
     """Share of side A, and the share of items where A is right."""
     rows = []
     if report["human"]["position"]["share_a"] is not None:
@@ -231,7 +233,7 @@ def position_figure(report: Report) -> Figure | None:
     )
 
 
-def _dot(found: Report) -> Report:
+def _dot(found: ReportJson) -> ReportJson:
     """Side A's share of the answers that the bar is about, or of all where there is no bar."""
     if found["n_truth"] and found.get("share_a_scored") is not None:
         return {
@@ -251,7 +253,7 @@ def _is_one(names: Sequence[str]) -> bool:
 NOTICEABLE = 0.05
 
 
-def lights(report: Report) -> list[dict[str, str]]:
+def lights(report: ReportJson) -> list[dict[str, str]]:
     """One sentence per side on whether the position of a response mattered, with its colour."""
     sides = [(SINGLE, "People", report["human"]["position"])]
     sides += [
@@ -267,7 +269,7 @@ def lights(report: Report) -> list[dict[str, str]]:
     ]
 
 
-def _light(name: str, found: Report, test: Report, level: float) -> dict[str, str]:
+def _light(name: str, found: ReportJson, test: ReportJson, level: float) -> dict[str, str]:
     chose = f"chose side A in {share_of(found['share_a'], found['n'], 'answer')}"
     if found["n"] < SMALL:
         words = f"{name} {chose}: too few to say whether the side mattered."
@@ -324,16 +326,16 @@ class SidesSection(Section):
         ),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {
             "human": {"position": _of_people(study)},
             "judges": [{"position": _position(study, run)} for run in study.data.runs],
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield position(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield position_figure(report)
 
 
@@ -357,7 +359,7 @@ def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
     return out
 
 
-def verbosity_table(report: Report) -> Table:
+def verbosity_table(report: ReportJson) -> Table:
     human = report["human"]
     sides = [("People, majority", human["verbosity"])]
     sides += [
@@ -397,13 +399,13 @@ class LengthSection(Section):
 
     name = "length"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {
             "human": {"verbosity": verbosity(study, study.people)},
             "judges": [{"verbosity": verbosity(study, judge)} for judge in study.judges],
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield verbosity_table(report)
 
 
@@ -418,7 +420,7 @@ def _ties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
     return out
 
 
-def ties(report: Report) -> Table:
+def ties(report: ReportJson) -> Table:
     runs = [(name, judge) for name, judge in named_entries(report, "judges") if judge["ties"]["n"]]
     return table_of_entries(
         "ties",
@@ -438,11 +440,11 @@ class Ties(Section):
 
     name = "ties"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {"judges": [{"ties": _ties(study.data, *run)} for run in runs]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield ties(report)
 
 
@@ -463,7 +465,7 @@ def _noise(study: ReportedStudy, run: RunData) -> Json:
     return out
 
 
-def noise(report: Report) -> Table:
+def noise(report: ReportJson) -> Table:
     return table_of_entries(
         "noise",
         "What changes when a judge is asked again",
@@ -491,10 +493,10 @@ class Noise(Section):
 
     name = "noise"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"judges": [{"noise": _noise(study, run)} for run in study.data.runs]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield noise(report)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.juries import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, number, put, put_estimate
-from analysis.report.section import Analysis, Report, Section, Sentence
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sentences import WORDING, holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
@@ -148,7 +148,7 @@ def _name(entry: Mapping[str, Any]) -> str:
     return f"{entry['judge']} ({entry['setting']})"
 
 
-def ways_table(report: Report) -> Table:
+def ways_table(report: ReportJson) -> Table:
     rows = [
         (_name(entry), _worded(way) | {"undecided": _UNDECIDED_WORDS[way["undecided"]]})
         for entry in report["wording"]
@@ -176,7 +176,7 @@ def ways_table(report: Report) -> Table:
     )
 
 
-def pairs_table(report: Report) -> Table:
+def pairs_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wording_pairs",
         "Each two wordings compared, item by item",
@@ -208,7 +208,7 @@ def pairs_table(report: Report) -> Table:
     )
 
 
-def effects_table(report: Report) -> Table:
+def effects_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wording_effects",
         "What the way of asking changes",
@@ -259,18 +259,18 @@ class WordingSection(Section):
         ),
     )
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return bool(report["wording"])
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"wording": wordings(study)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield effects_table(report)
         yield pairs_table(report)
         yield ways_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         level = level_of(report, WORDING)
         for entry in report["wording"]:
             if (effect := _wording_effect(entry)) is not None and effect["share"] is not None:

@@ -21,7 +21,7 @@ from analysis.stats.core.results import t_quantile
 POWER = 0.8
 SCALES = ("raw", "balanced")
 
-State = Literal["replaceable", "not_replaceable", "cannot_tell"]
+ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReplacementVerdict:
 
     name: str
     index: int
-    state: State
+    state: ReplacementState
     why: str
     found: Mapping[str, Any]
     family: int
@@ -104,7 +104,7 @@ def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [found[scale] for scale in SCALES]
 
 
-def _decided(found: Mapping[str, Any], family: int) -> tuple[State, str]:
+def _decided(found: Mapping[str, Any], family: int) -> tuple[ReplacementState, str]:
     if found.get("rarest", FEWEST_OF_A_LABEL) < FEWEST_OF_A_LABEL:
         return "cannot_tell", "one_label" if one_label(found) else "rare_label"
     why = "one_label" if one_label(found) else ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from analysis.report.report_json import ReportJson
 from analysis.report.rules import LEVEL, MIN_COMPARED, MORE_CHAPTERS
 from analysis.report.sentences import uneven
 from analysis.report.study import competitors
@@ -124,15 +125,14 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
     )
 
 
-Report = Mapping[str, Any]
 SHOWN_CAVEATS = 3
 
 # What readers must know first, in this order. Each gives a sentence, or nothing where it is not so.
 # That data are simulated stands above the title.
-Caveat = Callable[[Report], str]
+Caveat = Callable[[ReportJson], str]
 
 
-def _chosen_late(report: Report) -> str:
+def _chosen_late(report: ReportJson) -> str:
     registration = report["registration"]
     if report["parameters"]["explored"] or registration["late_changes"]:
         return "The threshold or the margin was chosen after the data."
@@ -142,12 +142,12 @@ def _chosen_late(report: Report) -> str:
     return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
 
 
-def _agreement_only(report: Report) -> str:
+def _agreement_only(report: ReportJson) -> str:
     known = report["headline"]["state"] != "no_truth" or not report["judges"]
     return "" if known else "Agreement is not accuracy: people can agree and be wrong."
 
 
-def _few(report: Report) -> str:
+def _few(report: ReportJson) -> str:
     found = rests_on(report)
     for kind in (*found.get("too_few", ()), *found.get("one", ()), *found.get("few", ())):
         n = found["clusters"].get(kind)
@@ -157,7 +157,7 @@ def _few(report: Report) -> str:
     return ""
 
 
-def _unequal(report: Report) -> str:
+def _unequal(report: ReportJson) -> str:
     """What people count as where some gave many more answers."""
     found = rests_on(report)
     if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
@@ -166,44 +166,44 @@ def _unequal(report: Report) -> str:
     return f"{shown}." if "count as" in shown else ""
 
 
-def rests_on(report: Report) -> Report:
+def rests_on(report: ReportJson) -> ReportJson:
     """The clusters behind the answer; empty where nothing is compared."""
     if replaced := replacement_of(report):
         return replaced.found
     run = report["headline"].get("run")
     for entry in report["comparison"]:
         if entry["run"] == run:
-            found: Report = entry["difference_general"]
+            found: ReportJson = entry["difference_general"]
             return found
     return {}
 
 
-def _of_chapters(report: Report) -> str:
+def _of_chapters(report: ReportJson) -> str:
     """What a chapter of an extra has to say first."""
     failed = report.get("failed_parts", ())
     found = (chapter.caveat(report) for chapter in MORE_CHAPTERS if chapter.name not in failed)
     return next(filter(None, found), "")
 
 
-def _unknown_truth(report: Report) -> str:
+def _unknown_truth(report: ReportJson) -> str:
     unknown, n = report["inputs"]["truth"]["unknown"], report["inputs"]["items"]
     return f"{unknown:,} of {n:,} items have no known answer." if 0 < unknown < n else ""
 
 
-def _excluded(report: Report) -> str:
+def _excluded(report: ReportJson) -> str:
     n = report["human"]["not_counted"].get("excluded_people", 0)
     return f"{n:,} {'person is' if n == 1 else 'people are'} excluded." if n else ""
 
 
-def _averages(report: Report) -> str:
+def _averages(report: ReportJson) -> str:
     return "These are averages: not for decisions about one person."
 
 
-def _stereotypes(report: Report) -> str:
+def _stereotypes(report: ReportJson) -> str:
     return "Answers from profiles may be stereotypes."
 
 
-def _volunteers(report: Report) -> str:
+def _volunteers(report: ReportJson) -> str:
     return "People chose to take part." if report["human"].get("people") else ""
 
 
@@ -221,7 +221,7 @@ CAVEATS: tuple[Caveat, ...] = (
 )
 
 
-def caveats_of(report: Report) -> list[str]:
+def caveats_of(report: ReportJson) -> list[str]:
     return [sentence for caveat in CAVEATS if (sentence := caveat(report))][:SHOWN_CAVEATS]
 
 

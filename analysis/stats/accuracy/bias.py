@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from ..comparison.paired import PairedCounts, count_pairs, mcnemar, tango_interval
-from ..core.multiway import Clusters, degrees_of_freedom, score_variance
+from ..core.multiway import ClusterLabels, degrees_of_freedom, score_variance
 from ..core.results import (
     Estimate,
     FloatArray,
@@ -334,7 +334,7 @@ def length_pull(
     answer: npt.ArrayLike,
     truth: npt.ArrayLike,
     *,
-    clusters: Clusters | None = None,
+    clusters: ClusterLabels | None = None,
     level: float = 0.95,
 ) -> LengthPull:
     r"""Logistic regression of the choice on the ratio of lengths and the right response.
@@ -400,7 +400,7 @@ def length_pull(
         return undefined("not_identified")
     coefficients, bread = fitted
     influence = ((y - expit(design @ coefficients))[:, None] * design) @ bread[:, 1]
-    within: Clusters = clusters or {"item": np.arange(used.size)}
+    within: ClusterLabels = clusters or {"item": np.arange(used.size)}
     variance = score_variance(influence, {k: np.asarray(v)[used] for k, v in within.items()})
     value = float(coefficients[1])
     if variance is None or variance.variance <= 0:

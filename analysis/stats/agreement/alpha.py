@@ -16,14 +16,14 @@ from ..core.bootstrap import (
 from ..core.results import Estimate, FloatArray, IntArray
 from ..core.votes import Votes
 
-Metric = Literal["nominal", "ordinal", "interval", "ratio"]
+AlphaMetric = Literal["nominal", "ordinal", "interval", "ratio"]
 Resample = Literal["items", "pairs"]
 
 
 def krippendorff_alpha(
     counts: npt.ArrayLike,
     *,
-    metric: Metric = "nominal",
+    metric: AlphaMetric = "nominal",
     values: npt.ArrayLike | None = None,
     resample: Resample = "items",
     n_draws: int = 1000,
@@ -87,8 +87,10 @@ def krippendorff_alpha(
     >>> krippendorff_alpha([[3, 0], [3, 0]]).reason
     'no_variation'
     """
-    if metric not in get_args(Metric):
-        raise ValueError(f"`metric` must be one of {', '.join(get_args(Metric))}, got {metric!r}.")
+    if metric not in get_args(AlphaMetric):
+        raise ValueError(
+            f"`metric` must be one of {', '.join(get_args(AlphaMetric))}, got {metric!r}."
+        )
     if resample not in get_args(Resample):
         raise ValueError(f"`resample` must be items or pairs, got {resample!r}.")
     rows = pairable(count_rows(counts))
@@ -120,7 +122,7 @@ def krippendorff_alpha(
 def certainty_alpha(
     votes: Votes,
     *,
-    metric: Metric = "interval",
+    metric: AlphaMetric = "interval",
     n_draws: int = 1000,
     rng: np.random.Generator | None = None,
     level: float = 0.95,
@@ -175,7 +177,7 @@ def _alpha_nominal(weights: FloatArray, rows: FloatArray) -> FloatArray:
     return 1 - ratio((weights @ disagreement) * (n - 1), n**2 - (totals**2).sum(axis=1))
 
 
-def _alpha_of(metric: Metric, values: FloatArray) -> Statistic:
+def _alpha_of(metric: AlphaMetric, values: FloatArray) -> Statistic:
     """Alpha with one matrix of differences per resample, since ranks depend on the resample."""
 
     def statistic(weights: FloatArray, rows: FloatArray) -> FloatArray:
@@ -199,7 +201,7 @@ def _alpha_of(metric: Metric, values: FloatArray) -> Statistic:
     return statistic
 
 
-def _difference(metric: Metric, values: FloatArray) -> FloatArray:
+def _difference(metric: AlphaMetric, values: FloatArray) -> FloatArray:
     """Squared difference between columns, shape (C, C)."""
     if metric == "nominal":
         return 1 - np.eye(values.size)
@@ -251,7 +253,11 @@ def _interval_alpha(
 
 
 def _alpha_pair_draws(
-    rows: FloatArray, metric: Metric, values: FloatArray, n_draws: int, rng: np.random.Generator
+    rows: FloatArray,
+    metric: AlphaMetric,
+    values: FloatArray,
+    n_draws: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
     """Krippendorff's bootstrap: pairs redrawn by their frequency, expectation held fixed."""
     totals = rows.sum(axis=0)

@@ -17,7 +17,7 @@ from ..core.results import (
 )
 
 Binning = Literal["width", "distinct", "mass"]
-Scale = Literal["plain", "half"]
+CertaintyReading = Literal["plain", "half"]
 
 MIN_EACH = 10  # right and wrong answers that an AUROC needs
 
@@ -138,7 +138,7 @@ def calibration_error(
     *,
     binning: Binning = "width",
     n_bins: int = 10,
-    scale: Scale = "plain",
+    scale: CertaintyReading = "plain",
 ) -> Calibration:
     r"""Expected and maximum calibration error.
 
@@ -213,7 +213,7 @@ def calibration_error(
 
 
 def brier_score(
-    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, scale: Scale = "plain"
+    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, scale: CertaintyReading = "plain"
 ) -> Brier:
     r"""Brier score with Murphy's decomposition over distinct confidences.
 
@@ -374,10 +374,10 @@ def usable_answers(
     return values[known], right[known], int(np.sum(~known))
 
 
-def to_confidence(certainty: FloatArray, scale: Scale = "plain") -> FloatArray:
+def to_confidence(certainty: FloatArray, scale: CertaintyReading = "plain") -> FloatArray:
     """Convert certainty 0 to 100 into a probability according to `scale`."""
-    if scale not in get_args(Scale):
-        raise ValueError(f"`scale` must be one of {', '.join(get_args(Scale))}.")
+    if scale not in get_args(CertaintyReading):
+        raise ValueError(f"`scale` must be one of {', '.join(get_args(CertaintyReading))}.")
     share = certainty / 100
     return share if scale == "plain" else 0.5 + 0.5 * share
 

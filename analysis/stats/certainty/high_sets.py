@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from ..core.bootstrap import distinct_rows, resampled_estimate
-from ..core.multiway import Clusters, degrees_of_freedom, prepare
+from ..core.multiway import ClusterLabels, degrees_of_freedom, prepare
 from ..core.proportions import wilson_proportion
 from ..core.results import (
     Estimate,
@@ -213,7 +213,7 @@ def certainty_by_source(
     correct: npt.ArrayLike,
     certainty: npt.ArrayLike,
     is_model: npt.ArrayLike,
-    clusters: Clusters,
+    clusters: ClusterLabels,
     *,
     threshold: float = 80,
     level: float = 0.95,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.aggregation import majority_vote
-from ..core.multiway import Clusters, score_variance
+from ..core.multiway import ClusterLabels, score_variance
 from ..core.proportions import (
     CONDITIONAL,
     effective_n,
@@ -44,10 +44,10 @@ NEIGHBOURS = 0.05
 def matched_accuracy(
     certainty: npt.ArrayLike,
     correct: npt.ArrayLike,
-    clusters: Clusters,
+    clusters: ClusterLabels,
     *,
     reference_high: npt.ArrayLike,
-    reference_clusters: Clusters,
+    reference_clusters: ClusterLabels,
     level: float = 0.95,
 ) -> Estimate:
     r"""Accuracy of the most certain answers, as large a share as is high in a reference.

@@ -21,9 +21,9 @@ from .paired import (
     wald_standard_error,
 )
 
-State = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
+DifferenceState = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
 # Whether the sides are shown to differ, and whether they are shown to be within the margin.
-STATES: dict[tuple[bool, bool], State] = {
+STATES: dict[tuple[bool, bool], DifferenceState] = {
     (True, True): "different_within_margin",
     (True, False): "different",
     (False, True): "equivalent",
@@ -75,7 +75,7 @@ class Equivalence:
         ``"empty_group"`` if there is no item.
     """
 
-    state: State | None
+    state: DifferenceState | None
     margin: float
     p: float | None
     interval: Interval | None
@@ -295,7 +295,7 @@ class Adjusted:
         Holm's p values over the runs, of a difference and of equivalence.
     """
 
-    state: State | None
+    state: DifferenceState | None
     p: float | None
     p_equivalence: float | None
 

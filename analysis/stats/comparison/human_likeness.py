@@ -15,7 +15,7 @@ from ..core.results import Estimate, FloatArray, IntArray, Reason, relabel
 from ..core.votes import Votes
 from .alt_test import model_choices, require_single_votes
 
-Label = Literal["human-like", "super-consistent", "below human"]
+LikenessLabel = Literal["human-like", "super-consistent", "below human"]
 
 MIN_COMMON = 30  # items that two raters must share before their kappa counts
 MOST_OF_COMMON = 0.8  # of them, what a model must have answered of a person's items
@@ -55,7 +55,7 @@ class HumanLikeness:
 
     difference: Estimate
     z: float | None
-    label: Label | None
+    label: LikenessLabel | None
     model_kappa: float | None
     human_kappa: float | None
     human_sd: float | None
@@ -405,7 +405,7 @@ def _standardise(
     return difference / sd, None
 
 
-def _label(z: float) -> Label:
+def _label(z: float) -> LikenessLabel:
     if abs(z) < 1:
         return "human-like"
     return "super-consistent" if z >= 1 else "below human"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from .multiplicity import holm
-from .multiway import Clusters, multiway_proportion, prepare
+from .multiway import ClusterLabels, multiway_proportion, prepare
 from .proportions import clustered_variance, wilson_ends, wilson_proportion
 from .results import (
     BoolArray,
@@ -155,7 +155,7 @@ def compare_groups(
     correct: npt.ArrayLike,
     group: npt.ArrayLike,
     *,
-    clusters: Clusters | None = None,
+    clusters: ClusterLabels | None = None,
     level: float = 0.95,
 ) -> GroupComparison:
     r"""Accuracy of each group and the differences between them, adjusted for their number.
@@ -211,7 +211,7 @@ def compare_groups(
     check_level(level)
     known &= groups >= 0
 
-    def taken(rows: BoolArray) -> Clusters | None:
+    def taken(rows: BoolArray) -> ClusterLabels | None:
         if clusters is None:
             return None
         return {name: np.asarray(codes)[rows] for name, codes in clusters.items()}
@@ -258,7 +258,7 @@ def _independent(one: Proportion, two: Proportion, level: float) -> tuple[Estima
 
 
 def _clustered(
-    right: IntArray, in_first: BoolArray, clusters: Clusters, level: float
+    right: IntArray, in_first: BoolArray, clusters: ClusterLabels, level: float
 ) -> tuple[Estimate, float | None]:
     share_1, share_2 = float(right[in_first].mean()), float(right[~in_first].mean())
     difference = share_1 - share_2

@@ -30,7 +30,7 @@ from .results import (
     t_quantile,
 )
 
-Clusters = Mapping[str, npt.ArrayLike]
+ClusterLabels = Mapping[str, npt.ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class MultiwayProportion:
     used: tuple[str, ...]
 
 
-def multiway_variance(values: npt.ArrayLike, clusters: Clusters) -> MultiwayVariance | None:
+def multiway_variance(values: npt.ArrayLike, clusters: ClusterLabels) -> MultiwayVariance | None:
     r"""Cluster-robust variance of a mean with any number of clusterings.
 
     Parameters
@@ -124,7 +124,7 @@ def multiway_variance(values: npt.ArrayLike, clusters: Clusters) -> MultiwayVari
     return score_variance((y - y.mean()) / max(y.size, 1) if y.size else y, clusters)
 
 
-def score_variance(scores: FloatArray, clusters: Clusters) -> MultiwayVariance | None:
+def score_variance(scores: FloatArray, clusters: ClusterLabels) -> MultiwayVariance | None:
     """Variance of an estimate whose error is the sum of `scores`, shape (n,); see above."""
     prepared = prepare(clusters, scores.size)
     return None if prepared is None else prepared.variance(scores)
@@ -161,7 +161,7 @@ class PreparedClusters:
         )
 
 
-def prepare(clusters: Clusters, n: int) -> PreparedClusters | None:
+def prepare(clusters: ClusterLabels, n: int) -> PreparedClusters | None:
     """Prepare the clusterings of `n` rows; None if no clustering has two clusters.
 
     Raises ValueError if there is no clustering or one has another length.
@@ -192,7 +192,7 @@ def prepare(clusters: Clusters, n: int) -> PreparedClusters | None:
 
 
 def multiway_proportion(
-    correct: npt.ArrayLike, clusters: Clusters, *, level: float = 0.95
+    correct: npt.ArrayLike, clusters: ClusterLabels, *, level: float = 0.95
 ) -> MultiwayProportion:
     r"""Share of right answers, allowing for items, people, personas and questions in common.
 
@@ -245,7 +245,9 @@ def multiway_proportion(
     return MultiwayProportion(share, variance.n_clusters, variance.used)
 
 
-def multiway_mean(values: npt.ArrayLike, clusters: Clusters, *, level: float = 0.95) -> Estimate:
+def multiway_mean(
+    values: npt.ArrayLike, clusters: ClusterLabels, *, level: float = 0.95
+) -> Estimate:
     """Mean of any values, such as differences of two sides, with a multiway t interval.
 
     Parameters

@@ -9,7 +9,7 @@ from .bootstrap import distinct_rows, percentile_interval
 from .results import FloatArray, IntArray, Interval, Reason, check_level, seed_of
 from .votes import Votes
 
-Unit = Literal["item_pair", "pairs", "all_pairs"]
+ResamplingUnit = Literal["item_pair", "pairs", "all_pairs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class AgreementDraws:
     expected_sd: float | None
     standard_error: float | None
     draws: FloatArray
-    unit: Unit
+    unit: ResamplingUnit
     size: int
     n_draws: int
     n_items: int
@@ -61,7 +61,7 @@ class AgreementDraws:
 def bootstrap_agreement(
     votes: Votes,
     *,
-    unit: Unit = "item_pair",
+    unit: ResamplingUnit = "item_pair",
     size: int = 30,
     n_draws: int = 1000,
     rng: np.random.Generator,
@@ -123,8 +123,10 @@ def bootstrap_agreement(
     >>> abs(result.mean - result.expected_mean) < 0.01
     True
     """
-    if unit not in get_args(Unit):
-        raise ValueError(f"`unit` must be one of {', '.join(get_args(Unit))}, got {unit!r}.")
+    if unit not in get_args(ResamplingUnit):
+        raise ValueError(
+            f"`unit` must be one of {', '.join(get_args(ResamplingUnit))}, got {unit!r}."
+        )
     if size < 1 or n_draws < 2:
         raise ValueError(f"`size` must be at least 1 and `n_draws` 2, got {size} and {n_draws}.")
     check_level(level)
@@ -251,7 +253,7 @@ def _draw_item_pairs(votes: Votes, size: int, n_draws: int, rng: np.random.Gener
 
 
 def _expected(
-    unit: Unit,
+    unit: ResamplingUnit,
     share: FloatArray,
     occurs: IntArray,
     between: float,
@@ -268,7 +270,7 @@ def _expected(
     return float(occurs @ share) / n, (((1 - size / n) * between + within) / size) ** 0.5
 
 
-def _reason(unit: Unit, size: int, n_items: int, n_pairs: int) -> Reason | None:
+def _reason(unit: ResamplingUnit, size: int, n_items: int, n_pairs: int) -> Reason | None:
     if n_pairs == 0:
         return "no_pairs"
     available = n_pairs if unit == "pairs" else n_items

@@ -9,7 +9,13 @@ from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from analysis.data.answers import changes_of_people
-from analysis.exports.requests import Changes, Since, delete_export, note_download, request_export
+from analysis.exports.requests import (
+    ChangeMoments,
+    Since,
+    delete_export,
+    note_download,
+    request_export,
+)
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import BOOTSTRAP_RANGE, SEED_RANGE, get_report, reports_for
 from analysis.models import Export, Report
@@ -248,7 +254,7 @@ def remove_export(request: HttpRequest, slug: str, export: str) -> Status[None]:
     return Status(204, None)
 
 
-def _shown_export(export: Export, changes: Changes | None = None) -> dict[str, Any]:
+def _shown_export(export: Export, changes: ChangeMoments | None = None) -> dict[str, Any]:
     since = Since.of(export, changes_of_people(export.study) if changes is None else changes)
     names = ("what", "format", "names_people", "rows", "filename", "size", "sha256", "expires_at")
     fields = {name: getattr(export, name) for name in names}

@@ -136,7 +136,7 @@ class NewRun(Schema):
     reuse: Literal["fresh", "identical", "same_prompt"] = "fresh"
 
 
-class Estimate(Schema):
+class CostEstimate(Schema):
     questions: int = Field(description="Requests that the run would send.")
     answered: int
     reused: int
@@ -208,7 +208,7 @@ def list_runs(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[
 
 @router.post(
     "studies/{slug}/runs/estimate",
-    response=Estimate,
+    response=CostEstimate,
     auth=needs(READ),
     operation_id="estimate_run",
 )

@@ -139,7 +139,7 @@ def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
 
 
 # One plain step: the state after it, and the merit of the state before it.
-Step = Callable[[FloatArray], tuple[FloatArray, float]]
+FittingStep = Callable[[FloatArray], tuple[FloatArray, float]]
 # Takes an extrapolated state and an allowed one close by; returns an allowed state.
 Allow = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -170,7 +170,7 @@ class FixedPoint:
 
 
 def climb(
-    step: Step,
+    step: FittingStep,
     start: FloatArray,
     *,
     allow: Allow,

@@ -19,7 +19,7 @@ from analysis.stats.core.results import (
 )
 from analysis.stats.core.votes import Votes
 
-Place = Literal["below one", "between", "above any"]
+CrowdPlace = Literal["below one", "between", "above any"]
 
 MAX_PEOPLE = 101
 
@@ -74,7 +74,7 @@ class CrowdEquivalence:
     """
 
     people: float | None
-    place: Place | None
+    place: CrowdPlace | None
     interval: Interval | None
     low: float | None
     high: float | None
@@ -208,7 +208,7 @@ def crowd_equivalence(
     people = _invert(curves, accuracy, steps)
 
     observed = float(people[0])
-    place: Place = "between"
+    place: CrowdPlace = "between"
     if np.isinf(observed):
         place = "above any" if observed > 0 else "below one"
     tails = np.quantile(people[1:], [(1 - level) / 2, (1 + level) / 2], method="nearest")

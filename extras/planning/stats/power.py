@@ -175,7 +175,7 @@ def _holm(p: FloatArray) -> FloatArray:
 
 
 # Half as much to hold and to draw; the verdicts are computed with twice the digits.
-Floats = npt.NDArray[np.float32]
+SmallFloats = npt.NDArray[np.float32]
 FEWEST_DRAWS = 2000
 # Numbers that one part of the simulation holds at a time.
 HELD = 4_000_000
@@ -355,8 +355,8 @@ class _PowerPart:
 
     layout: Layout
     majority: FloatArray  # (studies, items), NaN where tied
-    hard: Floats  # (studies, judges, items)
-    luck: Floats  # the same
+    hard: SmallFloats  # (studies, judges, items)
+    luck: SmallFloats  # the same
 
     @cached_property
     def _decided(self) -> list[Sharing]:
@@ -412,7 +412,7 @@ def _part(
 
 def _difficulty(
     model: StudyModel, layout: Layout, shape: tuple[int, ...], rng: np.random.Generator
-) -> Floats:
+) -> SmallFloats:
     """How easy each item is compared with the average, shape (..., items)."""
     found = model.effects.item * _normal(rng, (*shape, layout.n_items))
     for sd, codes in (
@@ -424,7 +424,7 @@ def _difficulty(
     return found
 
 
-def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> SmallFloats:
     return rng.standard_normal(shape, dtype=np.float32)
 
 

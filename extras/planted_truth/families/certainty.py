@@ -41,11 +41,11 @@ def panel(rng: np.random.Generator, n: int) -> tuple[Votes, Votes, IntArray]:
 PERFECT = ((0.5, 0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8, 0.9))
 ONE_LEVEL = ((0.95,), (0.95,))
 BOASTFUL = ((0.7, 0.8, 0.9, 0.95), (0.6, 0.65, 0.7, 0.7))
-Levels = tuple[tuple[float, ...], tuple[float, ...]]
+CertaintyLevels = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def stated(
-    rng: np.random.Generator, levels: Levels, n: int, alike: int = 1
+    rng: np.random.Generator, levels: CertaintyLevels, n: int, alike: int = 1
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Certainty, whether right, and the unit of each answer; answers of a unit are alike."""
     certainties, accuracy = (np.array(values) for values in levels)
@@ -68,7 +68,9 @@ def of_true_shares() -> tuple[float, float]:
     return float(np.mean(share * (1 - share))), float((wins * weight).sum() / weight.sum())
 
 
-def gap(rng: np.random.Generator, counts: Counts, *, levels: Levels, n: int, alike: int) -> None:
+def gap(
+    rng: np.random.Generator, counts: Counts, *, levels: CertaintyLevels, n: int, alike: int
+) -> None:
     certainties, accuracy = (np.array(values) for values in levels)
     truth = float(np.mean((certainties - accuracy) ** 2))
     counts.covered("squared gap", squared_gap(*stated(rng, levels, n, alike)).interval, truth)

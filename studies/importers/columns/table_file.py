@@ -122,7 +122,7 @@ _BLOCK = 1 << 16
 _IDS = {"id", "item_id", "item", "persona", "responses"}
 _LINES = "Write one JSON object a line, or a CSV file."
 _ROWS = "Write a list of objects with a value for each column, one such object a line, or CSV."
-Row = tuple[int, dict[str, str]]
+TableRow = tuple[int, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Head:
 
     name: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     faults: tuple[Fault, ...] = ()
 
 
@@ -139,7 +139,7 @@ def read_head(file: File) -> Head:
     """The first rows of a file. Only the beginning of the file is read."""
     with file.open() as stream:
         data = beginning_of(stream)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     faults: list[Fault] = []
     columns: dict[str, None] = {}
     for found in islice(table_of(replace(file, source=data)), HEAD_ROWS):
@@ -162,7 +162,7 @@ def beginning_of(stream: IO[bytes]) -> bytes:
     return data
 
 
-def table_of(file: File) -> Iterator[Row | BadLine]:
+def table_of(file: File) -> Iterator[TableRow | BadLine]:
     """Each row as {column: cell} with its line, or its fault."""
     if not is_json(file):
         yield from _csv_rows(file)
@@ -242,7 +242,7 @@ def _one_object(file: File) -> tuple[Any, bool]:
     return value, has_cells and b"\n" not in data
 
 
-def _csv_rows(file: File) -> Iterator[Row | BadLine]:
+def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
     with file.open() as stream:
         for found in records(stream, file.name, header_faults=_twice):
             if isinstance(found, BadLine):
@@ -334,7 +334,7 @@ def _bad(line: int, message: str, name: str) -> BadLine:
     return BadLine(Fault(line, "", "not JSON", message, _LINES, file=name, ends_reading=True))
 
 
-def _flat_row(line: int, value: Any, name: str) -> Row | BadLine:
+def _flat_row(line: int, value: Any, name: str) -> TableRow | BadLine:
     if not isinstance(value, dict):
         message = f"the row is {shape_of(value)}, not a JSON object."
         return BadLine(Fault(line, "", "not an object", message, _ROWS, file=name))

@@ -14,25 +14,25 @@ from studies.importers.files.lines import missing_column, table_rows
 from studies.importers.files.readers import BadLine
 from studies.models import Choice, Side
 
-Rows = Iterator[tuple[int, Any] | BadLine]
+NumberedRows = Iterator[tuple[int, Any] | BadLine]
 _NO_SIDES = "Sides A and B are decided when the item is shown."
 
 
-Scale = tuple[float, float]  # the lowest and the highest certainty
-PERCENT: Scale = (1, 100)
+ScaleRange = tuple[float, float]  # the lowest and the highest certainty
+PERCENT: ScaleRange = (1, 100)
 _SCALE = re.compile(r"(\d{1,4}(?:\.\d+)?)-(\d{1,4}(?:\.\d+)?)")
 LARGEST_STEP = 10  # a scale up to it has steps
 _FEW = 10  # certainties, which may all be low by chance
 
 
-def scale_of(text: str) -> Scale | None:
+def scale_of(text: str) -> ScaleRange | None:
     """“1-5” as a scale; None if it is none."""
     found = _SCALE.fullmatch(text.strip())
     scale = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
     return scale if scale[0] < scale[1] else None
 
 
-def percent(value: float, scale: Scale) -> float | None:
+def percent(value: float, scale: ScaleRange) -> float | None:
     """A certainty from 1 to 100, None outside of its scale; a step is the middle of its part."""
     low, high = scale
     if scale == PERCENT and value == 0:
@@ -58,7 +58,7 @@ def unclear_scale(certainties: Sequence[int], file: str) -> Fault | None:
 class AnswerRow(ImportRow):
     """One row of such a file: the fields that answers and judgments share."""
 
-    def __init__(self, line: int, file: str = "", scale: Scale | None = None) -> None:
+    def __init__(self, line: int, file: str = "", scale: ScaleRange | None = None) -> None:
         super().__init__(line, file)
         self._scale = scale or PERCENT
 
@@ -138,7 +138,7 @@ def known_id(key: str, known: Container[str]) -> str:
     return next((same for same in (same_id(key), f"{key}.0") if same in known), key)
 
 
-def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
+def read_answer_rows(file: File, *, required: Sequence[str]) -> NumberedRows:
     """Each row with the line it starts on, or the fault of it; blank lines are skipped.
 
     A CSV file is UTF-8 with commas, semicolons or tabs and a header that holds the `required`
@@ -147,7 +147,7 @@ def read_answer_rows(file: File, *, required: Sequence[str]) -> Rows:
     return _json_rows(file, required) if is_json(file) else _csv_rows(file, required)
 
 
-def _json_rows(file: File, required: Sequence[str]) -> Rows:
+def _json_rows(file: File, required: Sequence[str]) -> NumberedRows:
     for number, found in enumerate(json_rows(file)):
         if number == 0 and isinstance(found, tuple) and isinstance(found[1], dict):
             line, row = found
@@ -158,7 +158,7 @@ def _json_rows(file: File, required: Sequence[str]) -> Rows:
         yield found
 
 
-def _csv_rows(file: File, required: Sequence[str]) -> Rows:
+def _csv_rows(file: File, required: Sequence[str]) -> NumberedRows:
     with file.open() as stream:
         for found in table_rows(stream, file.name, required=required):
             if isinstance(found, BadLine):

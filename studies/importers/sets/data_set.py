@@ -362,7 +362,7 @@ _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._:-]+")
 Reader = Callable[[Files, Mapping[str, Any], int, Tally], Iterator[Raw]]
 # An answer as a row of a file of answers, with the line that it comes from.
 RawAnswer = tuple[int, dict[str, Any]]
-AnswerReader = Callable[[Files, Tally], Iterator[RawAnswer]]
+RawAnswerReader = Callable[[Files, Tally], Iterator[RawAnswer]]
 
 
 @dataclass(frozen=True)
@@ -384,7 +384,7 @@ class DataSet:
     read: Reader
     version: str = "1"
     language: str = "en"
-    answers: AnswerReader | None = None
+    answers: RawAnswerReader | None = None
 
     def dataset(self, options: Mapping[str, Value], seed: int) -> dict[str, Any]:
         """The content of dataset.json for an import."""

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from studies.errors import StudyError
-from studies.models import Invitation, Membership, Study
+from studies.models import Membership, Study, TeamInvitation
 from studies.selectors import RANK
 from studies.services.studies import lock_study, record
 from studies.statements import clock
@@ -45,8 +45,8 @@ def granted_by(study: Study, user_id: int) -> list[GivenRight]:
 
 
 def _invitations(study: Study, user_id: int) -> list[GivenRight]:
-    def grant(found: Invitation) -> GivenRight:
-        row = Invitation.objects.filter(pk=found.pk)
+    def grant(found: TeamInvitation) -> GivenRight:
+        row = TeamInvitation.objects.filter(pk=found.pk)
         return GivenRight(
             key=f"invitation {found.public_id}",
             label=f"invitation as {found.role}" + (f" for {found.note}" if found.note else ""),
@@ -63,7 +63,7 @@ def hash_of(secret: str) -> str:
 
 
 @transaction.atomic
-def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invitation, str]:
+def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[TeamInvitation, str]:
     """An invitation for one person, and its secret, which is not kept."""
     study = lock_study(study_id)
     if open_invitations(study).count() >= _MOST_OPEN:
@@ -71,7 +71,7 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invit
             f"{_MOST_OPEN} invitations to this study are open. Withdraw one that is not needed."
         )
     secret = secrets.token_hex(32)
-    invitation = Invitation.objects.create(
+    invitation = TeamInvitation.objects.create(
         study=study,
         role=role,
         note=note,
@@ -83,23 +83,23 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[Invit
     return invitation, secret
 
 
-def open_invitations(study: Study) -> QuerySet[Invitation]:
+def open_invitations(study: Study) -> QuerySet[TeamInvitation]:
     """The invitations that work: who made one must still be allowed to."""
     return _valid(_unused(study))
 
 
-def invitation_of(secret: str) -> Invitation | None:
+def invitation_of(secret: str) -> TeamInvitation | None:
     """The open invitation with this secret."""
     found = _valid(_unused()).filter(secret_sha256=hash_of(secret))
     return found.select_related("study", "invited_by").first()
 
 
-def _unused(study: Study | None = None) -> QuerySet[Invitation]:
-    found = Invitation.objects.filter(ended_at=None, expires_at__gt=clock.now())
+def _unused(study: Study | None = None) -> QuerySet[TeamInvitation]:
+    found = TeamInvitation.objects.filter(ended_at=None, expires_at__gt=clock.now())
     return found if study is None else found.filter(study=study)
 
 
-def _valid(invitations: QuerySet[Invitation]) -> QuerySet[Invitation]:
+def _valid(invitations: QuerySet[TeamInvitation]) -> QuerySet[TeamInvitation]:
     owns = Membership.objects.filter(
         user=OuterRef("invited_by"), study=OuterRef("study"), role=Membership.Role.OWNER
     )
@@ -116,7 +116,7 @@ def accept(*, secret: str, user: User) -> Study:
         raise StudyError("This invitation was used or withdrawn, or its time is over.")
     study = lock_study(found.study_id)
     # Again under the lock: two people may open the link at once.
-    if not Invitation.objects.filter(pk=found.pk, ended_at=None).update(
+    if not TeamInvitation.objects.filter(pk=found.pk, ended_at=None).update(
         ended_at=clock.now(), accepted_by=user
     ):
         raise StudyError("This invitation was used in the meantime.")

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.audit.checks import CHECKS
 from analysis.audit.checks.study import items_for, times_as_many
-from analysis.audit.findings import AuditFinding, Level, State
+from analysis.audit.findings import AuditFinding, FindingState, Level
 from analysis.data.item_texts import (
     AuditedItem,
     AuditedPersona,
@@ -184,7 +184,7 @@ PLANTED: dict[str, tuple[list[AuditedItem], Level]] = {
 def test_a_planted_fault_is_found(name: str) -> None:
     items, level = PLANTED[name]
     found = audited(items)[name]
-    assert (found.state, found.level) == (State.FOUND, level), found.sentence
+    assert (found.state, found.level) == (FindingState.FOUND, level), found.sentence
     assert not found.effect or found.effect.n
 
 
@@ -237,9 +237,9 @@ def test_a_scale_that_nobody_uses_up_is_found() -> None:
 @pytest.mark.parametrize(
     ("minutes", "state", "level"),
     [
-        (20, State.FOUND, Level.ADVISORY),
-        (24, State.FOUND, Level.INFORMATIVE),
-        (27, State.CLEAR, Level.INFORMATIVE),
+        (20, FindingState.FOUND, Level.ADVISORY),
+        (24, FindingState.FOUND, Level.INFORMATIVE),
+        (27, FindingState.CLEAR, Level.INFORMATIVE),
     ],
 )
 def test_a_duration_that_even_fast_readers_exceed_is_advice(minutes, state, level) -> None:
@@ -263,7 +263,7 @@ def test_a_duration_that_even_fast_readers_exceed_is_advice(minutes, state, leve
 def test_too_few_labels_leave_the_answer_open() -> None:
     found = audited(clean(n=20))
     for name in ("side_tells", "length_tells", "source_tells"):
-        assert found[name].state == State.UNKNOWN
+        assert found[name].state == FindingState.UNKNOWN
 
 
 def test_the_items_needed_are_those_of_wilsons_interval() -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from config import celery
 from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER, WAITING_AFTER
-from studies.jobs.runner import JobFailed, JobStopped, Steps, carry_out
+from studies.jobs.runner import JobProblem, JobStopped, Steps, carry_out
 from studies.models import ImportJob
 from tests.factories import make_study
 
@@ -49,7 +49,7 @@ def test_a_job_that_is_not_queued_is_left_alone(job, state):
     ("error", "message", "faults"),
     [
         (OSError("The disk is full."), "The disk is full.", []),
-        (JobFailed("Two faults.", faults=[1, 2]), "Two faults.", [1, 2]),
+        (JobProblem("Two faults.", faults=[1, 2]), "Two faults.", [1, 2]),
     ],
 )
 def test_an_expected_error_is_stored_as_its_sentence(job, error, message, faults):

@@ -11,7 +11,7 @@ from django.utils import timezone
 from analysis.models import Report, ShareLink
 from api.models import Webhook
 from studies.errors import StudyError
-from studies.models import Invitation, Membership
+from studies.models import Membership, TeamInvitation
 from studies.services.accounts import team
 from tests.factories import make_study, sign_in
 
@@ -40,7 +40,7 @@ def test_only_the_hash_of_a_secret_is_stored(study):
     address = invited(sign_in(study, "owner"))
 
     [secret] = parse_qs(urlsplit(address).query)["secret"]
-    stored = Invitation.objects.values().get()
+    stored = TeamInvitation.objects.values().get()
     assert secret not in str(stored)
     assert stored["secret_sha256"] == team.hash_of(secret)
 
@@ -93,10 +93,10 @@ def test_a_link_that_ended_works_no_more(study, end):
     owner = sign_in(study, "owner")
     address = invited(owner)
     if end == "withdrawn":
-        public_id = Invitation.objects.get().public_id
+        public_id = TeamInvitation.objects.get().public_id
         owner.post("/studies/s/team/withdraw/", {"invitation": public_id})
     else:
-        Invitation.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
+        TeamInvitation.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
     client = sign_in(make_study(slug="other"))
 
     assert client.post(address).status_code == 410

@@ -17,9 +17,9 @@ from typing import Any
 from thirdperson.check.columns import Columns
 from thirdperson.check.exports.reader import (
     ExportedColumns,
+    ExportedRow,
     ExportReader,
     ReaderMark,
-    Row,
     first_of,
     objects,
     plain_fields,
@@ -49,7 +49,7 @@ def _is_promptfoo(document: Any) -> bool:
 
 
 def _promptfoo_table(document: Any, name: str, metric: str) -> ExportedColumns:
-    rows: list[Row] = []
+    rows: list[ExportedRow] = []
     judges: dict[str, None] = {}
     has_human = False
     for number, result in enumerate(_results(document), start=1):
@@ -101,7 +101,7 @@ def _is_inspect(document: Any) -> bool:
 def _inspect_table(document: Any, name: str, metric: str) -> ExportedColumns:
     samples = objects(document.get("samples"))
     epochs = {sample.get("epoch", 1) for sample in samples}
-    rows: list[Row] = []
+    rows: list[ExportedRow] = []
     judges: dict[str, None] = {}
     for number, sample in enumerate(samples, start=1):
         row = plain_fields(sample.get("metadata"))

@@ -9,7 +9,7 @@ from typing import Any
 from thirdperson.check.columns import Columns
 from thirdperson.check.labels import BadTable, listed
 
-Row = tuple[str, dict[str, str]]
+ExportedRow = tuple[str, dict[str, str]]
 # The columns of an export that has one row for each label.
 LONG = Columns(item="item", annotator="annotator", label="label", kind="kind")
 CERTAINTY = re.compile(r"(?:.*[_. ])?(?:certainty|confidence)", re.IGNORECASE)
@@ -19,7 +19,7 @@ CERTAINTY = re.compile(r"(?:.*[_. ])?(?:certainty|confidence)", re.IGNORECASE)
 class ExportedColumns:
     """Rows with what is known of their columns; options that name other columns come first."""
 
-    rows: list[Row]
+    rows: list[ExportedRow]
     columns: Columns
 
     def with_options(self, given: Columns) -> Columns:

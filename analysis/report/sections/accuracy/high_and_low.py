@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.verdicts import Floats, Ints, Verdicts, run_options
+from analysis.data.arrays import Floats
+from analysis.data.verdicts import Ints, Verdicts, run_options
 from analysis.report.report_json import Json, ends, number, put, put_interval
-from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn
 from analysis.report.words import (
@@ -28,7 +29,7 @@ from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import BoolArray, Proportion, n_distinct
 
 
-def table_a(report: Report) -> Table:
+def table_a(report: ReportJson) -> Table:
     """Table 2 of the source article, with a row for each topic: raters × high and low."""
     steps = report["by_threshold"]
     topics = [row for group in report["groups"] if group["by"] == "topic" for row in group["rows"]]
@@ -60,19 +61,19 @@ def table_a(report: Report) -> Table:
     )
 
 
-def table_b(report: Report) -> Table:
+def table_b(report: ReportJson) -> Table:
     return _judges_and_majority(
         report, "table_b", "Table B. Judges and the majority of people", "majority"
     )
 
 
-def table_b_single(report: Report) -> Table:
+def table_b_single(report: ReportJson) -> Table:
     return _judges_and_majority(
         report, "table_b_single", "Table B, with people's single answers", "individual"
     )
 
 
-def _judges_and_majority(report: Report, name: str, title: str, unit: str) -> Table:
+def _judges_and_majority(report: ReportJson, name: str, title: str, unit: str) -> Table:
     steps = report["by_threshold"]
     sides = [("People", report["human"][unit], steps[unit])]
     sides += zip(run_names(report), report["judges"], steps["judges"], strict=True)
@@ -93,7 +94,7 @@ def _judges_and_majority(report: Report, name: str, title: str, unit: str) -> Ta
     )
 
 
-def high_and_low(side: Report, steps: Sequence[Report]) -> list[Report]:
+def high_and_low(side: ReportJson, steps: Sequence[ReportJson]) -> list[ReportJson]:
     """A side's two cells, each with its values at other thresholds."""
     return [
         {**side[part], "tried": [{"from": step["from"], **step[part]} for step in steps]}
@@ -204,11 +205,11 @@ class HighAndLow(Section):
         NumberSource("judges.*.high", "table_b", RUN),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         grid = BandGrid.around(study.threshold, study.data.study.certainty_threshold)
         return {"by_threshold": by_threshold(study, grid)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield table_a(report)
         yield table_b(report)
         yield table_b_single(report)
@@ -293,7 +294,7 @@ _BAND_NOTE = (
 )
 
 
-def by_band_over_studies(reports: Sequence[Report]) -> Table:
+def by_band_over_studies(reports: Sequence[ReportJson]) -> Table:
     """The comparisons of several studies, with Holm's p over all of their tests."""
     rows = [
         [
@@ -325,7 +326,7 @@ class EqualCertainty(Section):
 
     name = "equal_certainty"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         entries = [
             {"features": run.features, "by_band": by_band(judge, study.people, study.threshold)}
             for run, judge in zip(study.data.runs, study.judges, strict=True)
@@ -333,7 +334,7 @@ class EqualCertainty(Section):
         adjust_bands(entries)
         return {"comparison": [{"by_band": entry["by_band"]} for entry in entries]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         rows = [
             [name, label, *(versus["by_band"][band][key] for key in (*_BAND_FIELDS, "p_holm"))]
             for name, versus in named_comparisons(report)
@@ -384,7 +385,7 @@ def _share(right: Floats, weights: Floats) -> Floats:
     return np.asarray(weights @ right / weights.sum(axis=1), dtype=np.float64)
 
 
-def single_intervals(report: Report) -> Table:
+def single_intervals(report: ReportJson) -> Table:
     single = report["human"]["individual"]
     rows = [
         [label, single[band], single[band]["pigeonhole_ci"]]
@@ -411,7 +412,7 @@ class SingleAnswers(Section):
 
     name = "single_answers"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         certainty, scored = study.votes.certainty, study.correct_alone >= 0
         return {
             "human": {
@@ -422,5 +423,5 @@ class SingleAnswers(Section):
             }
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield single_intervals(report)

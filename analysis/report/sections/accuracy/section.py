@@ -7,7 +7,7 @@ import numpy as np
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, estimate, number, pick, put, put_interval, undefined
 from analysis.report.rules import SMALL
-from analysis.report.section import RUN, Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sections.accuracy.high_and_low import EqualCertainty, HighAndLow, SingleAnswers
 from analysis.report.sentences import DETECTABLE
 from analysis.report.study import (
@@ -157,7 +157,7 @@ READINGS = {
 HERE = "these annotators only"
 
 
-def comparison(report: Report) -> Table:
+def comparison(report: ReportJson) -> Table:
     margin = report["parameters"]["margin"] * 100
     entries = [
         (
@@ -200,7 +200,7 @@ def comparison(report: Report) -> Table:
     )
 
 
-def difference_intervals(report: Report) -> Table:
+def difference_intervals(report: ReportJson) -> Table:
     return table_of_entries(
         "difference_intervals",
         "The same differences by other intervals and tests",
@@ -263,7 +263,7 @@ class PairedDifferenceSection(Section):
         NumberSource("comparison.*.difference_general.ci_as_best", "difference_intervals", RUN),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         margin = study.data.study.equivalence_margin
         entries = []
         for run, judge in zip(study.data.runs, study.judges, strict=True):
@@ -277,7 +277,7 @@ class PairedDifferenceSection(Section):
         add_general(entries, study, competing, margin=margin)
         return {"comparison": entries}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield comparison(report)
         yield difference_intervals(report)
 
@@ -323,7 +323,7 @@ def several_judges(study: ReportedStudy) -> Json:
     return out
 
 
-def pairs_of_judges(report: Report) -> Table:
+def pairs_of_judges(report: ReportJson) -> Table:
     names, found = run_names(report), report["several_judges"]
     rows = [
         [
@@ -357,7 +357,7 @@ def pairs_of_judges(report: Report) -> Table:
     )
 
 
-def ranks(report: Report) -> Table:
+def ranks(report: ReportJson) -> Table:
     names = run_names(report)
     rows = [
         [names[entry["run"]], entry["best"], entry["worst"]]
@@ -390,10 +390,10 @@ class RankingSection(Section):
         ),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"several_judges": several_judges(study)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield pairs_of_judges(report)
         yield ranks(report)
 
@@ -401,7 +401,7 @@ class RankingSection(Section):
 MAX_NAMED = 8
 
 
-def _small_cells(report: Report) -> Iterator[Sentence]:
+def _small_cells(report: ReportJson) -> Iterator[Sentence]:
     """Name the main cells that have fewer than 30 items."""
     sides = [("the majority", report["human"]["majority"])]
     sides += zip(run_names(report), report["judges"], strict=True)
@@ -436,5 +436,5 @@ class Accuracy(Section):
         RankingSection(),
     )
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield from _small_cells(report)

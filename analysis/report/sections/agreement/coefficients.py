@@ -29,7 +29,7 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
-from analysis.report.section import Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.section import Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal, decimal_range, percent, reason
@@ -129,11 +129,11 @@ def from_accuracy(
     return out
 
 
-def agreement_table(report: Report) -> Table:
+def agreement_table(report: ReportJson) -> Table:
     found = report["human"]["agreement"]
     sheets, name = found["bootstrap"], f"Sheets of {found['bootstrap']['size']}"
     # Name, path of the value, its key, and the key of its interval.
-    measures: list[tuple[str, Report, str, str | None]] = [
+    measures: list[tuple[str, ReportJson, str, str | None]] = [
         ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
         ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
@@ -197,7 +197,7 @@ def agreement_table(report: Report) -> Table:
 PUBLISHED = (0.597, 0.087)
 
 
-def sheets(report: Report) -> Figure | None:
+def sheets(report: ReportJson) -> Figure | None:
     """The source article's bootstrap: agreement on sheets of 30."""
     found = report["human"]["agreement"]
     draws = found["bootstrap"]
@@ -248,7 +248,7 @@ def sheets(report: Report) -> Figure | None:
     )
 
 
-def _article_comparison(lines: Sequence[Report], labels: Sequence[Report]) -> Variant:
+def _article_comparison(lines: Sequence[ReportJson], labels: Sequence[ReportJson]) -> Variant:
     """The published mean, with one standard deviation on either side."""
     mean, sd = PUBLISHED
     band = {
@@ -303,20 +303,20 @@ class Coefficients(Section):
     )
     sources = (NumberSource("human.agreement", "agreement"),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         found = agreement(study.votes, seed=study.seed, draws=study.draws)
         general = general_agreement(study.votes.counts(), study.shared.items)
         reason = general.interval_reason or general.reason
         put_interval(found, "percent_general_ci", general.interval, reason)
         return {"human": {"agreement": found}}
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield from _methods(report)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield agreement_table(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield sheets(report)
 
 
@@ -326,7 +326,7 @@ class AgreementFromAccuracy(Section):
     name = "agreement_from_accuracy"
     needs = ("accuracies", "agreement_coefficients")
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         human = earlier["human"]
         expected = from_accuracy(
             human["agreement"]["percent"],
@@ -337,7 +337,7 @@ class AgreementFromAccuracy(Section):
         return {"human": {"agreement": {"from_accuracy": expected}}}
 
 
-def _methods(report: Report) -> Iterator[Sentence]:
+def _methods(report: ReportJson) -> Iterator[Sentence]:
     agreement = report["human"]["agreement"]
     alpha = agreement["krippendorff_alpha"]
     if alpha["value"] is not None:
@@ -364,7 +364,7 @@ class AlphaCheck(Section):
     name = "alpha_check"
     needs = ("agreement_coefficients",)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         votes, found = study.votes, earlier["human"]["agreement"]
         stated = votes.take(~np.isnan(votes.certainty))
         check: Json = {"package": PACKAGE, "version": version(PACKAGE)}
@@ -380,13 +380,13 @@ class AlphaCheck(Section):
         )
         return {"human": {"agreement": {"alpha_check": check}}}
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         check = report["human"]["agreement"].get("alpha_check")
         if check and False in {check[kind]["agrees"] for kind in KINDS}:
             yield Sentence.of("missing", check_words(report))
 
 
-def check_words(report: Report) -> str:
+def check_words(report: ReportJson) -> str:
     """Sentence on whether both programs agree; empty without alpha."""
     check = report["human"]["agreement"].get("alpha_check", {})
     same = [kind for kind in KINDS if kind in check and check[kind]["agrees"]]
@@ -402,7 +402,7 @@ def _package(check: Mapping[str, Any]) -> str:
     return f"{check['package']} {check['version']}"
 
 
-def _words(report: Report, check: Mapping[str, Any], kind: str) -> str:
+def _words(report: ReportJson, check: Mapping[str, Any], kind: str) -> str:
     """The reason why the other program has no alpha, or another one; empty if neither has any."""
     found = report["human"]["agreement"]
     ours = found["krippendorff_alpha"]["value"] if kind == "choices" else found["certainty_alpha"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from analysis.data.arrays import EPSILON
 from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
-from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import IN_GENERAL, ReportedStudy, fix_people, rests_on
 from analysis.report.tables import Table, TableColumn, table_of_entries
 from analysis.report.words import named_comparisons, named_entries
@@ -93,7 +93,7 @@ def _scale(scale: AgreementScale) -> Json:
     return out
 
 
-def replacement(report: Report) -> Table:
+def replacement(report: ReportJson) -> Table:
     epsilon = next((run["pooled_replacement"]["epsilon"] for run in report["comparison"]), EPSILON)
     test = f"alt-test, ε = {epsilon:g}"
     table = table_of_entries(
@@ -129,7 +129,7 @@ def replacement(report: Report) -> Table:
     return replace(table, rows=[*table.rows, *_reference_rows(report, len(table.columns))])
 
 
-def _reference_rows(report: Report, width: int) -> list[list[object]]:
+def _reference_rows(report: ReportJson, width: int) -> list[list[object]]:
     """Always the commonest label, a coin, another person at random; the other cells are empty."""
     rows = []
     for judge in report["human"]["reference_judges"]:
@@ -178,7 +178,7 @@ class ReplacementSection(Section):
         NumberSource("comparison.*.agreement_with_majority", "replacement", RUN),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
         return {
             "human": {"reference_judges": _references(study.votes)},
@@ -188,7 +188,7 @@ class ReplacementSection(Section):
             ],
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield replacement(report)
 
 
@@ -203,7 +203,7 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
     return out
 
 
-def leave_one_out_table(report: Report) -> Table:
+def leave_one_out_table(report: ReportJson) -> Table:
     rows = []
     for name, versus in named_comparisons(report):
         found = versus["leave_one_out"]
@@ -241,7 +241,7 @@ class LeaveOneOutSection(Section):
 
     name = "leave_one_out"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [
@@ -250,5 +250,5 @@ class LeaveOneOutSection(Section):
             ]
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield leave_one_out_table(report)

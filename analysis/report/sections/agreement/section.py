@@ -17,7 +17,7 @@ from analysis.report.report_json import (
     put_interval,
     undefined,
 )
-from analysis.report.section import Report, ReportPage, Section
+from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.sections.agreement.coefficients import (
     AgreementFromAccuracy,
     AlphaCheck,
@@ -84,7 +84,7 @@ def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
         put_interval(entry, "agreement_as_best_ci", found.interval, reason)
 
 
-def matrices(report: Report) -> list[Table]:
+def matrices(report: ReportJson) -> list[Table]:
     """Agreement of every two sides, by both coefficients."""
     names, last = run_names(report), len(report["matrix"]) - 1
     # Positions in the matrix: annotators, then the runs, then the truth.
@@ -117,7 +117,7 @@ class AgreementWithJudges(Section):
 
     name = "agreement_with_judges"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         entries = []
         for run, judge in zip(study.data.runs, study.judges, strict=True):
             options = max(study.votes.n_options, run_options(run))
@@ -126,7 +126,7 @@ class AgreementWithJudges(Section):
         matrix = agreement_matrix(study.people, study.judges, study.data.truth)
         return {"comparison": entries, "matrix": matrix}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield from matrices(report)
 
 
@@ -154,7 +154,7 @@ def _shared_guess(
     return {"n": found.n} | {key: estimate(getattr(found, key)) for key in _GUESS}
 
 
-def same_mistakes(report: Report) -> Table:
+def same_mistakes(report: ReportJson) -> Table:
     return table_of_entries(
         "same_mistakes",
         "Do people and judge make the same mistakes?",
@@ -171,7 +171,7 @@ def same_mistakes(report: Report) -> Table:
     )
 
 
-def shared_guess_table(report: Report) -> Table:
+def shared_guess_table(report: ReportJson) -> Table:
     keys = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
     rows = []
     for name, versus in named_comparisons(report):
@@ -204,7 +204,7 @@ class SharedErrorsSection(Section):
 
     name = "shared_errors"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {
             "comparison": [
                 {
@@ -217,7 +217,7 @@ class SharedErrorsSection(Section):
             ]
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield same_mistakes(report)
         yield shared_guess_table(report)
 

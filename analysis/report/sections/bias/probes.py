@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.data.juries import Pairs, ProbedRun, baseline_of, pairs_of
 from analysis.report.report_json import Json, estimate, number, put, put_estimate, undefined
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import PROBES, holds, level_of
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
@@ -251,7 +251,7 @@ def _adjust(entries: Sequence[Json]) -> None:
             entry["family"] = len(members)
 
 
-def _labelled(entries: Iterable[Report]) -> list[tuple[str, Report]]:
+def _labelled(entries: Iterable[ReportJson]) -> list[tuple[str, ReportJson]]:
     return [
         (
             entry["judge"],
@@ -265,7 +265,7 @@ def _labelled(entries: Iterable[Report]) -> list[tuple[str, Report]]:
     ]
 
 
-def probes_table(report: Report) -> Table:
+def probes_table(report: ReportJson) -> Table:
     entries = [each for each in report.get("bias", {}).get("probes", ()) if each["target"]]
     return table_of_entries(
         "bias_probes",
@@ -305,7 +305,7 @@ def probes_table(report: Report) -> Table:
     )
 
 
-def position_table(report: Report) -> Table:
+def position_table(report: ReportJson) -> Table:
     return table_of_entries(
         "bias_position",
         "The first side as a probe",
@@ -327,7 +327,7 @@ def position_table(report: Report) -> Table:
     )
 
 
-def personas_table(report: Report) -> Table:
+def personas_table(report: ReportJson) -> Table:
     entries = [each for each in report.get("bias", {}).get("probes", ()) if not each["target"]]
     return table_of_entries(
         "persona_probes",
@@ -359,15 +359,15 @@ class Probes(Section):
 
     name = "bias_probes"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return bias_probes(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield probes_table(report)
         yield position_table(report)
         yield personas_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         entries = report.get("bias", {}).get("probes", ())
         tested = [e for e in entries if e["target"] and not e["mitigations"]]
         level = level_of(report, PROBES)
@@ -378,7 +378,7 @@ class Probes(Section):
             yield Sentence.of("finding", _words(judge, moved, known, len(own)))
 
 
-def _words(judge: str, moved: Sequence[Report], known: Sequence[Report], n: int) -> str:
+def _words(judge: str, moved: Sequence[ReportJson], known: Sequence[ReportJson], n: int) -> str:
     if not known:
         return f"{judge}: too few items, personas or questions to test the {n} probes."
     if not moved:

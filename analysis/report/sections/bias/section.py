@@ -9,7 +9,7 @@ from analysis.data.arrays import MISSING
 from analysis.data.juries import OwnSides, ProbedRun
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.report.report_json import Json, cell, number, put, tested
-from analysis.report.section import Report, ReportPage, Section, Sentence
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.bias.probes import Probes
 from analysis.report.sentences import OWN, holds, level_of
 from analysis.report.study import ReportedStudy, identity
@@ -71,7 +71,7 @@ def _chose_own(choice: Ints, sides: Ints) -> Ints:
     return np.where(known, (choice == sides).astype(np.int64), MISSING)
 
 
-def own_table(report: Report) -> Table:
+def own_table(report: ReportJson) -> Table:
     rows = [
         (
             entry["judge"],
@@ -122,13 +122,13 @@ class OwnResponsesSection(Section):
 
     name = "own_responses"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return own_responses(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield own_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         level = level_of(report, OWN)
         for entry in report.get("bias", {}).get("own", ()):
             key = "own" if entry["own"]["n"] else "people"
@@ -136,7 +136,7 @@ class OwnResponsesSection(Section):
                 yield Sentence.of("finding", _words(entry["judge"], entry[key], key, level))
 
 
-def _words(judge: str, found: Report, key: str, level: float) -> str:
+def _words(judge: str, found: ReportJson, key: str, level: float) -> str:
     bias, dbg = found["bias"], found["dbg"]
     gold = "the own answers" if key == "own" else "the majority of annotators"
     counted = (
@@ -164,7 +164,7 @@ class Bias(Section):
     inside = "Probes of responses, of the side, of the persona, and of own responses"
     parts = (Probes(), OwnResponsesSection())
 
-    def is_needed(self, report: Report) -> bool:
+    def is_needed(self, report: ReportJson) -> bool:
         return not {"probes", "own"}.isdisjoint(report.get("bias", ()))
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:

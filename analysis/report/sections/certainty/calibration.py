@@ -6,18 +6,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.data.arrays import Dataset, RunData
-from analysis.data.verdicts import (
-    Floats,
-    Ints,
-    Verdicts,
-    agreement_certainty,
-    probability_certainty,
-)
+from analysis.data.arrays import Dataset, Floats, RunData
+from analysis.data.verdicts import Ints, Verdicts, agreement_certainty, probability_certainty
 from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis, whiskers
 from analysis.report.report_json import Json, cell, number, pick, put
 from analysis.report.rules import TOO_SMALL
-from analysis.report.section import Analysis, Report, Section
+from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     certain_sides,
     drawn_sides,
@@ -78,7 +72,7 @@ def reliability(certainty: Floats, correct: Ints) -> list[Json]:
     return points
 
 
-def certainty_table(report: Report) -> Table:
+def certainty_table(report: ReportJson) -> Table:
     rows = []
     for who, side in certain_sides(report):
         summary, calibration = side["certainty"]["summary"], side["calibration"]
@@ -110,7 +104,7 @@ def certainty_table(report: Report) -> Table:
     )
 
 
-def reliability_table(report: Report) -> Table:
+def reliability_table(report: ReportJson) -> Table:
     rows = [
         [who, f"{point['from']:g}–{point['to']:g}", point["confidence"], point]
         for who, side in certain_sides(report)
@@ -125,7 +119,7 @@ def reliability_table(report: Report) -> Table:
     return Table("reliability", "Accuracy against stated certainty", columns, rows)
 
 
-def measures(report: Report) -> Table:
+def measures(report: ReportJson) -> Table:
     rows = []
     for who, side in certain_sides(report):
         found = side["calibration"]
@@ -164,7 +158,7 @@ def measures(report: Report) -> Table:
     )
 
 
-def reliability_figure(report: Report) -> Figure | None:
+def reliability_figure(report: ReportJson) -> Figure | None:
     """Accuracy against stated certainty, with the line of a perfect match."""
     found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
     found = [(side, points) for side, points in found if points]
@@ -181,7 +175,7 @@ def reliability_figure(report: Report) -> Figure | None:
     )
 
 
-def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
+def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
     largest = max(point["n"] for point in points)
     diagonal = go.Scatter(
         x=[0, 1],
@@ -218,7 +212,7 @@ def _reliability(name: str, points: Sequence[Report], colour: str) -> Panel:
     )
 
 
-def _reliability_title(report: Report) -> str:
+def _reliability_title(report: ReportJson) -> str:
     parts = [
         f"{which} than accuracy for {of_names(names)}"
         for which, names in zip(("higher", "lower"), held(report, CALIBRATION), strict=True)
@@ -266,7 +260,7 @@ class CalibrationSection(Section):
         ),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return on_every_side(
             study,
             lambda side: {
@@ -275,12 +269,12 @@ class CalibrationSection(Section):
             },
         )
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield certainty_table(report)
         yield measures(report)
         yield reliability_table(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield reliability_figure(report)
 
 
@@ -292,7 +286,7 @@ def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
     }
 
 
-def other_certainties(report: Report) -> Table:
+def other_certainties(report: ReportJson) -> Table:
     labels = {
         "probabilities": "probability of its answer",
         "agreement": "agreement of its readings",
@@ -331,7 +325,7 @@ class OtherCertainties(Section):
 
     name = "other_certainties"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "judges": [
@@ -340,5 +334,5 @@ class OtherCertainties(Section):
             ]
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield other_certainties(report)

@@ -10,7 +10,7 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import SIGNALS, Ints, Verdicts
 from analysis.report.report_json import Json, cell, number, put
 from analysis.report.rules import TARGET
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import calibration
 from analysis.report.study import ReportedStudy, SharedClusters, identity
 from analysis.report.tables import Table, TableColumn
@@ -136,7 +136,7 @@ def _stated(verdicts: Verdicts) -> BoolArray:
     return np.asarray(verdicts.scored & ~np.isnan(verdicts.certainty), dtype=np.bool_)
 
 
-def certified(report: Report) -> Table:
+def certified(report: ReportJson) -> Table:
     rows = []
     for name, found in zip(run_names(report), report["selective"], strict=True):
         certificate = found["certificate"]
@@ -192,7 +192,7 @@ def _certificate_note(first: Mapping[str, Any]) -> str:
     )
 
 
-def _limit(report: Report) -> str:
+def _limit(report: ReportJson) -> str:
     found = zip(run_names(report), report["selective"], strict=True)
     names = [name for name, entry in found if entry["threshold"] is not None]
     if not names:
@@ -210,14 +210,14 @@ class Certified(Section):
 
     name = "certified"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         entries = selective(study.data, study.judges, study.shared, threshold=study.threshold)
         return {"selective": entries}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield certified(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield Sentence.of("limit", _limit(report), "certified")
 
 
@@ -256,7 +256,7 @@ def _entry(study: ReportedStudy, verdicts: Verdicts, draws: Draws, *, tested: in
     return out | {"selective": found}
 
 
-def signal_table(report: Report) -> Table:
+def signal_table(report: ReportJson) -> Table:
     labels = {signal.name: signal.label for signal in SIGNALS}
     rows = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
@@ -297,8 +297,8 @@ class Signals(Section):
 
     name = "signals"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"judges": [{"signals": found} if found else {} for found in signals(study)]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield signal_table(report)

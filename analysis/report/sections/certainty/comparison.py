@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import RunData
-from analysis.data.verdicts import Floats, Verdicts, run_votes
+from analysis.data.arrays import Floats, RunData
+from analysis.data.verdicts import Verdicts, run_votes
 from analysis.report.report_json import (
     Json,
     cell,
@@ -16,7 +16,7 @@ from analysis.report.report_json import (
     put_estimate,
     put_interval,
 )
-from analysis.report.section import RUN, Analysis, NumberSource, Report, Section
+from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.sentences import DETECTABLE
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
@@ -89,7 +89,7 @@ def _side(side: PanelSide) -> Json:
     return out
 
 
-def like_for_like_table(report: Report) -> Table:
+def like_for_like_table(report: ReportJson) -> Table:
     people: list[list[Any]] = []
     judges: list[list[Any]] = []
     for name, versus in zip(run_names(report), report["comparison"], strict=True):
@@ -143,7 +143,7 @@ _BY_ITEM = (
 )
 
 
-def item_by_item(report: Report) -> Table:
+def item_by_item(report: ReportJson) -> Table:
     rows = []
     for name, versus in zip(run_names(report), report["comparison"], strict=True):
         found = versus["certainty"]
@@ -189,13 +189,13 @@ class CertaintyComparison(Section):
     )
     sources = (NumberSource("comparison.*.certainty", "certainty_by_item", RUN),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {
             "comparison": [{"certainty": compared_certainty(study, *run)} for run in runs],
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield item_by_item(report)
         yield like_for_like_table(report)
 
@@ -252,7 +252,7 @@ def _credit(side: Verdicts) -> Floats:
 OWN = "each on its own certain ones"
 
 
-def high_sets(report: Report) -> Table:
+def high_sets(report: ReportJson) -> Table:
     rows = []
     labels = {
         "both": "both certain",
@@ -300,7 +300,7 @@ class HighSetsSection(Section):
     needs = ("accuracies",)
     sources = (NumberSource("comparison.*.certainty.high_sets", "high_sets", RUN),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         people = study.people
         found = [
             _high_sets(
@@ -320,7 +320,7 @@ class HighSetsSection(Section):
             _add_in_general(found, study, family)
         return {"comparison": [{"certainty": {"high_sets": sets}} for sets in found]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield high_sets(report)
 
 
@@ -349,7 +349,7 @@ def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
     return out
 
 
-def interaction_table(report: Report) -> Table:
+def interaction_table(report: ReportJson) -> Table:
     rows = []
     for name, versus in named_comparisons(report):
         found = versus["certainty"]["interaction"]
@@ -390,12 +390,12 @@ class InteractionSection(Section):
 
     name = "interaction"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {
             "comparison": [
                 {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges
             ]
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield interaction_table(report)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.data.verdicts import Floats, Ints, Verdicts
+from analysis.data.arrays import Floats
+from analysis.data.verdicts import Ints, Verdicts
 from analysis.report.figures import (
     PEOPLE,
     REFERENCE,
@@ -26,7 +27,7 @@ from analysis.report.figures import (
 )
 from analysis.report.report_json import Json, cell, estimate, number, put
 from analysis.report.rules import TOO_SMALL
-from analysis.report.section import Report, Section
+from analysis.report.section import ReportJson, Section
 from analysis.report.sentences import RANKING, held, of_names, sentence_case
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
@@ -38,14 +39,14 @@ from analysis.stats.core.votes import Votes
 from studies.prompts import BANDS
 
 
-def _entries(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+def _entries(report: ReportJson) -> list[tuple[str, Mapping[str, Any]]]:
     """The entries that state certainty: majority, single answers, and each run."""
     human = report["human"]
     people = [("People, majority", human["majority"]), ("People, single", human["individual"])]
     return [*people, *zip(run_names(report), report["judges"], strict=True)]
 
 
-def certain_sides(report: Report) -> list[tuple[str, Mapping[str, Any]]]:
+def certain_sides(report: ReportJson) -> list[tuple[str, Mapping[str, Any]]]:
     return [(who, side) for who, side in _entries(report) if side["certainty"]["summary"]["n"]]
 
 
@@ -54,23 +55,23 @@ class SideOfCertainty:
     """A side that states certainty, and how figures draw it."""
 
     name: str
-    entry: Report
+    entry: ReportJson
     colour: str
     dash: str
     symbol: str
     unit: str
-    steps: Sequence[Report]
+    steps: Sequence[ReportJson]
 
     @property
     def key(self) -> Key:
         return Key(self.name, self.colour, self.dash)
 
     @property
-    def bars(self) -> Sequence[Report]:
+    def bars(self) -> Sequence[ReportJson]:
         return self.entry["certainty"]["histogram"]
 
 
-def drawn_sides(report: Report) -> list[SideOfCertainty]:
+def drawn_sides(report: ReportJson) -> list[SideOfCertainty]:
     human = report["human"]
     sides = [
         SideOfCertainty(
@@ -174,7 +175,7 @@ def summary(certainty: Floats) -> Json:
     return out
 
 
-def bands_table(report: Report) -> Table:
+def bands_table(report: ReportJson) -> Table:
     sides = certain_sides(report)
     rows = [
         [f"{band['name']} ({band['from']}–{band['to']})"]
@@ -185,7 +186,7 @@ def bands_table(report: Report) -> Table:
     return Table("bands", "Accuracy by certainty band", columns, rows if sides else [], CONDITIONAL)
 
 
-def histogram_table(report: Report) -> Table:
+def histogram_table(report: ReportJson) -> Table:
     rows = [
         [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], _percent_of(bar)]
         for who, side in certain_sides(report)
@@ -215,7 +216,7 @@ def _percent_of(bar: Mapping[str, Any]) -> float | None:
 POINTS = 5
 
 
-def histograms(report: Report) -> Figure | None:
+def histograms(report: ReportJson) -> Figure | None:
     """Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
     sides = drawn_sides(report)
     if not any(bar["n"] for side in sides for bar in side.bars):
@@ -242,7 +243,7 @@ def histograms(report: Report) -> Figure | None:
     )
 
 
-def _histograms_title(report: Report) -> str:
+def _histograms_title(report: ReportJson) -> str:
     names, _ = held(report, RANKING)
     if not names:
         return "Right and wrong answers by certainty"
@@ -287,7 +288,7 @@ def _histogram(side: SideOfCertainty, top: int) -> Panel:
     )
 
 
-def certainty_curves(report: Report) -> Figure | None:
+def certainty_curves(report: ReportJson) -> Figure | None:
     """Distribution functions of certainty: annotators' single answers and each run's replies."""
     # Single answers against single replies: a mean of three annotators varies less than one reply.
     sides = [side for side in drawn_sides(report) if side.name != "People, majority"]
@@ -336,7 +337,7 @@ class DistributionSection(Section):
 
     name = "certainty_distribution"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return on_every_side(
             study,
             lambda side: {
@@ -349,11 +350,11 @@ class DistributionSection(Section):
             },
         )
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield bands_table(report)
         yield histogram_table(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield histograms(report)
         yield certainty_curves(report)
 
@@ -372,7 +373,7 @@ def scale_use(votes: Votes, correct: Ints) -> Json:
     return out
 
 
-def scale_use_table(report: Report) -> Table:
+def scale_use_table(report: ReportJson) -> Table:
     found = report["human"]["scale_use"]
     rows = [
         ["As stated", found["icc"]["value"], found["icc"]["ci"], found["auroc"]],
@@ -404,8 +405,8 @@ class ScaleUse(Section):
 
     name = "scale_use"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"human": {"scale_use": scale_use(study.votes, study.correct_alone)}}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield scale_use_table(report)

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.report_json import Json
 from analysis.report.rules import TOO_SMALL
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import CalibrationSection, OtherCertainties
 from analysis.report.sections.certainty.certified import Certified, Signals
 from analysis.report.sections.certainty.comparison import (
@@ -195,15 +195,15 @@ class CertaintyHeadline(Section):
     name = "certainty_headline"
     needs = ("headline", "accuracies", "certainty_comparison", "high_sets", "claims")
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"certainty_headline": certainty_headline(earlier)}
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in texts(report["certainty_headline"]):
             yield Sentence("finding", text)
 
 
-def _of_certainty(report: Report) -> Iterator[str]:
+def _of_certainty(report: ReportJson) -> Iterator[str]:
     threshold = report["parameters"]["threshold"]
     people = report["human"]["majority"]
     sides = [("people", people)] if report["human"]["answers"] else []
@@ -264,7 +264,7 @@ class CertaintySection(Section):
         ScaleUse(),
     )
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in _of_certainty(report):
             yield Sentence.of("missing", text)
         if report["study"]["ask_certainty"]:

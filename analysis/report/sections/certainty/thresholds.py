@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from analysis.data.arrays import Dataset
-from analysis.data.verdicts import Floats, Ints
+from analysis.data.arrays import Dataset, Floats
+from analysis.data.verdicts import Ints
 from analysis.report.figures import Figure, Key, panel, plain, share_axis, styles
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
 from analysis.report.rules import FOLDS, TARGET, TOO_SMALL
-from analysis.report.section import Report, Section
+from analysis.report.section import ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     SideOfCertainty,
     Stated,
@@ -56,7 +56,7 @@ def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
     return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
 
-def sweep_table(report: Report) -> Table:
+def sweep_table(report: ReportJson) -> Table:
     rows: list[list[Any]] = []
     for who, side in certain_sides(report):
         below = 0.0
@@ -87,7 +87,7 @@ def sweep_table(report: Report) -> Table:
     )
 
 
-def coverage(report: Report) -> Table:
+def coverage(report: ReportJson) -> Table:
     rows = []
     for who, side in certain_sides(report):
         # From the strictest threshold to the most lenient.
@@ -109,7 +109,7 @@ def coverage(report: Report) -> Table:
     )
 
 
-def _first_to_accept(points: Sequence[Report], share: float) -> Report:
+def _first_to_accept(points: Sequence[ReportJson], share: float) -> ReportJson:
     return next((point for point in points if point["coverage"] >= share), points[-1])
 
 
@@ -120,7 +120,7 @@ def _span(neighbours: Sequence[int]) -> str | None:
     return f"{neighbours[0]}–{neighbours[-1]}"
 
 
-def paper_compat(report: Report) -> Table:
+def paper_compat(report: ReportJson) -> Table:
     rows = [
         [who, side["no_certainty"], side["low"], side["paper_compat"]["low"]]
         for who, side in certain_sides(report)
@@ -142,7 +142,7 @@ def paper_compat(report: Report) -> Table:
     )
 
 
-def risk_coverage_figure(report: Report) -> Figure | None:
+def risk_coverage_figure(report: ReportJson) -> Figure | None:
     """Accuracy of the accepted answers as the threshold falls."""
     tau = report["parameters"]["threshold"]
     traces, words, shown = [], [], []
@@ -225,7 +225,7 @@ def _area(side: SideOfCertainty) -> str:
     return "" if area is None else f" (AURC {area:.3f})"
 
 
-def _coverage_title(report: Report) -> str:
+def _coverage_title(report: ReportJson) -> str:
     raises, lowers = held(report, RANKING)
     parts = [
         f"{which} accuracy for {of_names(names)}"
@@ -237,7 +237,7 @@ def _coverage_title(report: Report) -> str:
     return f"Accepting only certain answers {', '.join(parts)}"
 
 
-def certified_marks(report: Report) -> list[go.Scatter]:
+def certified_marks(report: ReportJson) -> list[go.Scatter]:
     """Stars at the certified thresholds of runs; they stay when a reader tries another one."""
     names, drawn = run_names(report), styles(report)
     return [
@@ -261,7 +261,7 @@ def certified_marks(report: Report) -> list[go.Scatter]:
     ]
 
 
-def certified_words(report: Report) -> str:
+def certified_words(report: ReportJson) -> str:
     """The certified thresholds as text, for readers who do not see the stars."""
     names = run_names(report)
     stars = [
@@ -272,7 +272,7 @@ def certified_words(report: Report) -> str:
     return f"Certified: {'; '.join(stars)}." if stars else "No threshold is certified."
 
 
-def _certified(report: Report) -> list[tuple[int, Report]]:
+def _certified(report: ReportJson) -> list[tuple[int, ReportJson]]:
     found = [(index, report["selective"][index]) for index in whole_runs(report)]
     return [(index, entry) for index, entry in found if entry["threshold"] is not None]
 
@@ -282,7 +282,7 @@ class Thresholds(Section):
 
     name = "thresholds"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return on_every_side(
             study,
             lambda side: {
@@ -296,12 +296,12 @@ class Thresholds(Section):
             },
         )
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield sweep_table(report)
         yield coverage(report)
         yield paper_compat(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield risk_coverage_figure(report)
 
 
@@ -349,7 +349,7 @@ def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_])
     return out | {"chosen_on": cell(found.chosen_on), "measured_on": cell(found.measured_on)}
 
 
-def recalibration(report: Report) -> Table:
+def recalibration(report: ReportJson) -> Table:
     rows = []
     for who, side in certain_sides(report):
         found, measures = side["certainty"]["recalibration"], side["certainty"]["measures"]
@@ -383,7 +383,7 @@ def recalibration(report: Report) -> Table:
     )
 
 
-def threshold_rules(report: Report) -> Table:
+def threshold_rules(report: ReportJson) -> Table:
     rows = []
     for who, side in certain_sides(report):
         rules, held = side["certainty"]["rules"], side["certainty"]["held_out"]
@@ -425,7 +425,7 @@ class Validation(Section):
 
     name = "validation"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         folds, held_out = item_folds(study.data), held_out_items(study.data)
 
         def checks(side: Stated) -> Json:
@@ -442,6 +442,6 @@ class Validation(Section):
 
         return on_every_side(study, checks)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield threshold_rules(report)
         yield recalibration(report)

@@ -25,7 +25,7 @@ from analysis.report.figures import (
 )
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, cells
-from analysis.report.section import RUN, Analysis, NumberSource, Report, Section, Sentence
+from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import (
     ReportedStudy,
     add_as_best,
@@ -44,7 +44,7 @@ from analysis.stats.core.results import n_distinct
 MAJORITY, SINGLE = "People, majority", "People, single answers"
 
 
-def at_a_glance(report: Report) -> Table:
+def at_a_glance(report: ReportJson) -> Table:
     people = report["human"]
     majority, single = (in_general(people[key]) for key in ("majority", "individual"))
     rows = [
@@ -80,7 +80,7 @@ def at_a_glance(report: Report) -> Table:
     )
 
 
-def clusters(report: Report) -> Table:
+def clusters(report: ReportJson) -> Table:
     human = report["human"]
     sides = [("People, majority", human["majority"])]
     sides += [("People, single answers", human["individual"])]
@@ -115,7 +115,7 @@ def clusters(report: Report) -> Table:
     )
 
 
-def forest(report: Report) -> Figure | None:
+def forest(report: ReportJson) -> Figure | None:
     """Accuracy of all sides, with intervals."""
     human = report["human"]
     rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
@@ -163,7 +163,7 @@ def forest(report: Report) -> Figure | None:
     )
 
 
-def _forest_title(report: Report) -> str:
+def _forest_title(report: ReportJson) -> str:
     margin = f"{report['parameters']['margin'] * 100:g} points"
     people = "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
     return {
@@ -195,7 +195,7 @@ class Accuracies(Section):
         NumberSource("judges.*.high.clusters", "clusters", RUN),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         judges = [
             _of_judge(study, run, verdicts)
             for run, verdicts in zip(study.data.runs, study.judges, strict=True)
@@ -223,14 +223,14 @@ class Accuracies(Section):
                 )
         return {"human": _of_people(study), "judges": judges}
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield from _methods(report)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield at_a_glance(report)
         yield clusters(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield forest(report)
 
 
@@ -297,7 +297,7 @@ def _of_judge(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     return out
 
 
-def _methods(report: Report) -> Iterator[Sentence]:
+def _methods(report: ReportJson) -> Iterator[Sentence]:
     people = report["human"]["majority"]
     if people["accuracy"] is not None:
         ends = people["clusters"]["ci"]

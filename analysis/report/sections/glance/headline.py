@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.report.report_json import Json
 from analysis.report.rules import FULL_SHARE, MIN_COMPARED, TOO_SMALL
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import (
     THRESHOLD,
     Text,
@@ -360,9 +360,9 @@ class Headline(Section):
     name = "headline"
     needs = ("accuracies", "agreement_coefficients", "paired_difference", "agreement_with_judges")
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"headline": headline(earlier)}
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in texts(report["headline"]):
             yield Sentence("headline", text)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.headline import Headline
 from analysis.report.words import (
@@ -18,7 +18,7 @@ from analysis.report.words import (
 )
 
 
-def limits_of_study(report: Report) -> Iterator[tuple[str, str]]:
+def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     study, inputs, human = report["study"], report["inputs"], report["human"]
     if study["simulated"]:
         yield "simulated", "Simulated data: nothing here is about real people or real models."
@@ -55,7 +55,7 @@ def _asked_in(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("prompt_language", "en")) if asked else ""
 
 
-def _shared_items(report: Report) -> Iterator[tuple[str, str]]:
+def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
     inputs = report["inputs"]
     if min(inputs["questions"], inputs["personas"]) < inputs["items"]:
         yield (
@@ -68,7 +68,7 @@ def _shared_items(report: Report) -> Iterator[tuple[str, str]]:
         )
 
 
-def _of_waves(report: Report) -> Iterator[str]:
+def _of_waves(report: ReportJson) -> Iterator[str]:
     waves = report["study"]["source"].get("pooled_from")
     if waves:
         yield (
@@ -77,7 +77,7 @@ def _of_waves(report: Report) -> Iterator[str]:
         )
 
 
-def _of_runs(report: Report) -> Iterator[str]:
+def _of_runs(report: ReportJson) -> Iterator[str]:
     if n := report["inputs"].get("runs_left_out"):
         are = "run is" if n == 1 else "runs are"
         yield f"{n:,} {are} marked as not for the report and left out."
@@ -92,7 +92,7 @@ def _of_runs(report: Report) -> Iterator[str]:
             )
 
 
-def _of_truth(report: Report) -> Iterator[str]:
+def _of_truth(report: ReportJson) -> Iterator[str]:
     truth, n = report["inputs"]["truth"], report["inputs"]["items"]
     if n and truth["unknown"] == n:
         yield (
@@ -105,7 +105,7 @@ def _of_truth(report: Report) -> Iterator[str]:
         yield f"{_items(truth['tie'])} of {n} are true ties and score nobody who was offered none."
 
 
-def _of_people(report: Report) -> Iterator[str]:
+def _of_people(report: ReportJson) -> Iterator[str]:
     people = report["human"]
     answers, agreement = people["answers"], people["agreement"]
     if not answers:
@@ -140,7 +140,7 @@ class Glance(Section):
     is_open = True
     parts = (Headline(), Accuracies())
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in (
             *_of_waves(report),
             *_of_runs(report),

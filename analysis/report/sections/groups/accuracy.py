@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.arrays import MISSING
 from analysis.report.figures import Figure
 from analysis.report.report_json import Json, cell, estimate, number, put
-from analysis.report.section import Analysis, Report, Section
+from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
@@ -130,7 +130,7 @@ def _add_high_and_low(table: Json, values: Sequence[str], study: ReportedStudy) 
             cells |= {"high": cell(high), "low": cell(low)}
 
 
-def groups(report: Report) -> list[Table]:
+def groups(report: ReportJson) -> list[Table]:
     tables = []
     names, shown = run_names(report), whole_runs(report)
     sides = ["People, majority", *(names[index] for index in shown)]
@@ -158,7 +158,7 @@ def groups(report: Report) -> list[Table]:
     return tables
 
 
-def group_differences(report: Report) -> list[Table]:
+def group_differences(report: ReportJson) -> list[Table]:
     """One table per grouping, in the order of the groups' own tables."""
     names, shown = run_names(report), whole_runs(report)
     columns = (
@@ -193,7 +193,7 @@ def group_differences(report: Report) -> list[Table]:
     return tables
 
 
-def personas(report: Report) -> Table:
+def personas(report: ReportJson) -> Table:
     """Every persona feature in one table, in the order of the heat map."""
     names, shown = run_names(report), whole_runs(report)
     rows = [
@@ -224,16 +224,16 @@ class GroupAccuracy(Section):
         ),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         found, rows = group_tables(study)
         return {"groups": found, "items": [{"groups": row} for row in rows]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield from groups(report)
         yield from group_differences(report)
         yield personas(report)
 
-    def figures(self, report: Report) -> Iterator[Figure | None]:
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield topics(report)
         yield persona_features(report)
 
@@ -269,7 +269,7 @@ def annotator_groups(study: ReportedStudy) -> list[Json]:
     return tables
 
 
-def annotator_group_tables(report: Report) -> list[Table]:
+def annotator_group_tables(report: ReportJson) -> list[Table]:
     """Accuracy and differences by annotators' own characteristics."""
     tables = []
     for place, group in enumerate(report["annotator_groups"], start=1):
@@ -309,8 +309,8 @@ class AnnotatorGroups(Section):
 
     name = "annotator_groups"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"annotator_groups": annotator_groups(study)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield from annotator_group_tables(report)

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, estimate, number, put, undefined
-from analysis.report.section import Report, Section, Sentence
+from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.groups.accuracy import FAMILY, MAX_VALUES, MIN_SHARE
 from analysis.report.sentences import GROUPS, holds, level_of
 from analysis.report.study import ReportedStudy
@@ -165,7 +165,7 @@ def _adjust(entries: Sequence[Json]) -> None:
         put(entry, "p_by", number(other), entry.get("p_reason"))
 
 
-def group_errors_table(report: Report) -> Table:
+def group_errors_table(report: ReportJson) -> Table:
     found = report.get("group_errors", {"people": [], "judges": []})
     sides = [("People, majority", found["people"])]
     if found["judges"]:
@@ -214,13 +214,13 @@ class GroupsOfErrors(Section):
 
     name = "group_errors"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return group_errors(study)
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield group_errors_table(report)
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         found = report.get("group_errors")
         if found is None:
             return
@@ -231,7 +231,7 @@ class GroupsOfErrors(Section):
                     yield Sentence.of("finding", _words(names[index], entry, level))
 
 
-def _words(who: str, entry: Report, level: float) -> str:
+def _words(who: str, entry: ReportJson, level: float) -> str:
     difference, beyond = entry["difference"], entry["beyond_people"]
     often = "more" if difference["value"] > 0 else "less"
     words = (

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.section import Report
+from analysis.report.section import ReportJson
 from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.words import points, run_names, whole_runs
 
@@ -43,7 +43,7 @@ class HeatRow:
 
     name: str
     group: str
-    cells: Sequence[Report]
+    cells: Sequence[ReportJson]
     gaps: Sequence[float | None]
 
     @property
@@ -51,18 +51,18 @@ class HeatRow:
         return self.gaps[0] if self.gaps[0] is not None else 0.0
 
 
-def topics(report: Report) -> Figure | None:
+def topics(report: ReportJson) -> Figure | None:
     tables = [(n, table) for n, table in enumerate(report["groups"]) if table["by"] == "topic"]
     return _figure(report, "heat_topics", tables, "topics", "group_1")
 
 
-def persona_features(report: Report) -> Figure | None:
+def persona_features(report: ReportJson) -> Figure | None:
     tables = [(n, table) for n, table in enumerate(report["groups"]) if table["by"] == "feature"]
     return _figure(report, "heat_personas", tables, "features of the persona", "personas")
 
 
 def _figure(
-    report: Report, name: str, tables: Sequence[tuple[int, Report]], what: str, numbers: str
+    report: ReportJson, name: str, tables: Sequence[tuple[int, ReportJson]], what: str, numbers: str
 ) -> Figure | None:
     names, shown = run_names(report), whole_runs(report)
     sides = [report["human"]["majority"], *(report["judges"][index] for index in shown)]
@@ -129,7 +129,11 @@ def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
 
 
 def _rows(
-    report: Report, number: int, table: Report, shown: Sequence[int], sides: Sequence[Report]
+    report: ReportJson,
+    number: int,
+    table: ReportJson,
+    shown: Sequence[int],
+    sides: Sequence[ReportJson],
 ) -> list[HeatRow]:
     """Rows of one grouping, hardest for annotators first."""
     found = []
@@ -204,7 +208,7 @@ def _wrapped(head: str) -> str:
     return "<br>".join(plain(line) for line in lines)
 
 
-def _title(report: Report, kind: str, what: str) -> str:
+def _title(report: ReportJson, kind: str, what: str) -> str:
     """The clearest group that a side errs on, if its test holds over all that the report claims."""
     level = level_of(report, kind)
     clear = [entry for entry in _tested(report, kind) if holds(entry[0], level)]
@@ -219,7 +223,7 @@ def _title(report: Report, kind: str, what: str) -> str:
     return f"{value}: {who} errs {'more' if more else 'less'} often than elsewhere"
 
 
-def _tested(report: Report, kind: str) -> Iterator[tuple[Report, str, str]]:
+def _tested(report: ReportJson, kind: str) -> Iterator[tuple[ReportJson, str, str]]:
     """Every tested group: its test, whose errors, and the group."""
     if kind == TOPICS:
         for who, each in members(report, kind):

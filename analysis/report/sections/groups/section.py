@@ -9,7 +9,7 @@ import numpy as np
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, cell, put
-from analysis.report.section import Report, ReportPage, Section
+from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.sections.groups.accuracy import FAMILY, AnnotatorGroups, GroupAccuracy
 from analysis.report.sections.groups.errors import GroupsOfErrors
 from analysis.report.study import ReportedStudy, SharedClusters
@@ -129,7 +129,7 @@ def _table(
     return out
 
 
-def cross_group_tables(report: Report) -> list[Table]:
+def cross_group_tables(report: ReportJson) -> list[Table]:
     """One table per pair of characteristics: annotators down, personas across."""
     return [
         Table(
@@ -152,7 +152,7 @@ def cross_group_tables(report: Report) -> list[Table]:
     ]
 
 
-def _cross_group_note(found: Report) -> str:
+def _cross_group_note(found: ReportJson) -> str:
     n = found["left_out"]
     who = "1 person" if n == 1 else f"{n} people"
     left_out = f" Left out: {who} of smaller or unknown groups." if n else ""
@@ -162,7 +162,7 @@ def _cross_group_note(found: Report) -> str:
     )
 
 
-def own_group(report: Report) -> Table:
+def own_group(report: ReportJson) -> Table:
     """Personas of the annotator's own group compared with all others."""
     rows = [
         [f"{found['annotator']} / {found['persona']}", found["own"], found["other"]]
@@ -189,11 +189,11 @@ class CrossGroupAccuracy(Section):
 
     name = "cross_group"
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         found = cross_group_accuracy(study.data, study.votes, study.correct_alone, study.shared)
         return {"who_judges_whom": found}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield from cross_group_tables(report)
         yield own_group(report)
 

@@ -11,9 +11,9 @@ import numpy as np
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.report_json import Json, cell, number, put, undefined
-from analysis.report.section import NumberSource, Report, Section
+from analysis.report.section import NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, on_side
-from analysis.report.tables import Kind, Table, TableColumn
+from analysis.report.tables import CellKind, Table, TableColumn
 from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
@@ -84,7 +84,7 @@ def _pay(data: Dataset, correct: int) -> Json:
     return out
 
 
-def people(report: Report) -> Table:
+def people(report: ReportJson) -> Table:
     """Participants and answers that count, and the reasons for the others."""
     human = report["human"]
     left_out = human["not_counted"]
@@ -109,7 +109,7 @@ def people(report: Report) -> Table:
     return Table("people", title, columns, rows, is_record=True)
 
 
-def quotas(report: Report) -> Table:
+def quotas(report: ReportJson) -> Table:
     rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
     columns = (
         TableColumn("Group"),
@@ -121,7 +121,7 @@ def quotas(report: Report) -> Table:
     )
 
 
-def excluded_people(report: Report) -> Table:
+def excluded_people(report: ReportJson) -> Table:
     """Everybody whom researchers excluded; no rows without exclusions."""
     rows = [
         [
@@ -154,7 +154,7 @@ def excluded_people(report: Report) -> Table:
     )
 
 
-def exclusions(report: Report) -> Table:
+def exclusions(report: ReportJson) -> Table:
     """Accuracy before and after exclusions by researchers; no rows without exclusions."""
     human, before = report["human"], report["human"]["before_exclusions"]
     sides = (("People, majority", "majority"), ("People, single", "individual"))
@@ -188,7 +188,7 @@ class Participation(Section):
         NumberSource("human.coverage", "people"),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         data = study.data
         quotas_ = [
             {"group": group, "wanted": wanted, "finished": finished}
@@ -207,7 +207,7 @@ class Participation(Section):
             }
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield people(report)
         yield quotas(report)
         yield excluded_people(report)
@@ -271,11 +271,11 @@ def _row(quality: AnnotatorQuality, own: Mapping[str, int]) -> Json:
     return row
 
 
-def raters_table(report: Report) -> Table:
+def raters_table(report: ReportJson) -> Table:
     listed = report["human"]["raters"]
     has_bits = any("bits" in row for row in listed)
-    bits: tuple[tuple[str, Kind, str], ...] = (("Bits per answer", "decimal", "bits"),)
-    fields: tuple[tuple[str, Kind, str], ...] = (
+    bits: tuple[tuple[str, CellKind, str], ...] = (("Bits per answer", "decimal", "bits"),)
+    fields: tuple[tuple[str, CellKind, str], ...] = (
         ("Answers", "count", "answers"),
         ("As the majority of others", "percent", "with_others"),
         ("As another person", "percent", "pair_agreement"),
@@ -322,10 +322,10 @@ class Annotators(Section):
     name = "annotators"
     sources = (NumberSource("human.checks", "raters"),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"human": {"raters": raters(study)}}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield raters_table(report)
 
 
@@ -380,7 +380,7 @@ def _verdict(answer: int, certainty: float | None, correct: int, undecided: bool
     return out
 
 
-def items(report: Report) -> Table:
+def items(report: ReportJson) -> Table:
     rows = []
     for row in report["items"]:
         votes = " ".join(f"{key}:{count}" for key, count in row["votes"].items())
@@ -406,8 +406,8 @@ class ItemsSection(Section):
     name = "items_one_by_one"
     sources = (NumberSource("inputs", "items"),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"items": _items(study)}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield items(report)

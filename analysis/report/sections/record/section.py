@@ -14,10 +14,17 @@ from analysis.data.verdicts import (
     run_verdicts,
 )
 from analysis.report.report_json import Json, number, pick, put
-from analysis.report.section import RUN, NumberSource, Report, ReportPage, Section, Sentence
+from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.record.participation import Annotators, ItemsSection, Participation
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Field, ShownTable, Table, TableColumn, compact, table_of_entries
+from analysis.report.tables import (
+    EntryField,
+    ShownTable,
+    Table,
+    TableColumn,
+    compact,
+    table_of_entries,
+)
 from analysis.report.words import named_entries, number_of, percent, run_names, share_of
 from analysis.stats.accuracy.general_accuracy import accuracy_bounds
 
@@ -90,7 +97,7 @@ def _words(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), shown
 
 
-def excluded(report: Report) -> Table:
+def excluded(report: ReportJson) -> Table:
     reasons = (
         ("tie", "undecided"),
         ("no_truth", "no truth"),
@@ -100,7 +107,7 @@ def excluded(report: Report) -> Table:
         ("error", "error"),
         ("open", "not yet asked"),
     )
-    fields: list[Field] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
+    fields: list[EntryField] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
     fields += [(label, "count", f"excluded.{key}", "Not scored") for key, label in reasons]
     fields += [
         ("all wrong", "percent", "bounds.low", "Accuracy, were they"),
@@ -116,7 +123,7 @@ def excluded(report: Report) -> Table:
     )
 
 
-def cost_table(report: Report) -> Table:
+def cost_table(report: ReportJson) -> Table:
     return table_of_entries(
         "cost",
         "What the judges cost",
@@ -134,7 +141,7 @@ def cost_table(report: Report) -> Table:
     )
 
 
-def price(report: Report) -> Table:
+def price(report: ReportJson) -> Table:
     """The cost of a right answer, from annotators and from judges."""
     pay, people = report["human"]["pay"], report["human"]
     rows: list[list[Any]] = []
@@ -182,7 +189,7 @@ class Runs(Section):
         NumberSource("judges.*.record", ""),
     )
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, earlier["judges"], strict=True)
         return {
             "judges": [
@@ -199,7 +206,7 @@ class Runs(Section):
             ]
         }
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield excluded(report)
         yield cost_table(report)
         yield price(report)
@@ -235,12 +242,12 @@ def _entry(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     }
 
 
-def _entries(report: Report) -> list[tuple[str, Report]]:
+def _entries(report: ReportJson) -> list[tuple[str, ReportJson]]:
     named = zip(run_names(report), report["judges"], strict=True)
     return [(name, judge["reading"]) for name, judge in named if "reading" in judge]
 
 
-def reading_table(report: Report) -> Table:
+def reading_table(report: ReportJson) -> Table:
     entries = [
         (name, {**entry, "as": ", ".join(f"{code} {n:,}" for code, n in entry["codes"].items())})
         for name, entry in _entries(report)
@@ -268,7 +275,7 @@ def reading_table(report: Report) -> Table:
     )
 
 
-def reading_sentences(report: Report) -> Iterator[tuple[str, str]]:
+def reading_sentences(report: ReportJson) -> Iterator[tuple[str, str]]:
     """One limit for each run that has answers which only lenient reading gives."""
     for name, entry in _entries(report):
         lenient, strict = entry["lenient"]["accuracy"], entry["strict"]["accuracy"]
@@ -294,15 +301,15 @@ class ReadingSection(Section):
     needs = ("accuracies",)
     sources = (NumberSource("judges.*.reading", "reading", RUN),)
 
-    def compute(self, study: ReportedStudy, earlier: Report) -> Json:
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         runs = zip(study.data.runs, study.judges, strict=True)
         return {"judges": [_entry(study, run, verdicts) for run, verdicts in runs]}
 
-    def tables(self, report: Report) -> Iterator[Table]:
+    def tables(self, report: ReportJson) -> Iterator[Table]:
         yield reading_table(report)
 
 
-def _of_judges(report: Report) -> Iterator[str]:
+def _of_judges(report: ReportJson) -> Iterator[str]:
     if not report["judges"]:
         yield "No judge was run, so there is nothing to compare people with."
     for name, judge in zip(run_names(report), report["judges"], strict=True):
@@ -362,7 +369,7 @@ def _conditions(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 MANY_MISSING = 0.05
 
 
-def _item_rows(report: Report, shown: ShownTable) -> Iterator[Any]:
+def _item_rows(report: ReportJson, shown: ShownTable) -> Iterator[Any]:
     """The rows of the table of items, each with the values that the filters use."""
     for row, item in zip(shown.rows, report["items"], strict=False):
         sides = [
@@ -373,7 +380,7 @@ def _item_rows(report: Report, shown: ShownTable) -> Iterator[Any]:
         yield row, {"key": item["item"], "sides": compact(sides), "groups": groups}
 
 
-def _excluded(report: Report) -> Iterator[tuple[str, str]]:
+def _excluded(report: ReportJson) -> Iterator[tuple[str, str]]:
     if people := report["human"]["not_counted"].get("excluded_people", 0):
         yield (
             "excluded",
@@ -382,7 +389,7 @@ def _excluded(report: Report) -> Iterator[tuple[str, str]]:
         )
 
 
-def _pooled(report: Report) -> Iterator[tuple[str, str]]:
+def _pooled(report: ReportJson) -> Iterator[tuple[str, str]]:
     """Who took part in several of the pooled studies, and of whom that cannot be known."""
     found = report["study"]["source"].get("pooled_people")
     if not found:
@@ -413,7 +420,7 @@ class Record(Section):
     inside = "Who took part, exclusions, costs, each person, and each item"
     parts = (Participation(), Annotators(), Runs(), ReadingSection(), ItemsSection())
 
-    def sentences(self, report: Report) -> Iterator[Sentence]:
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         for text in _of_judges(report):
             yield Sentence.of("missing", text)
         more = (*_excluded(report), *_pooled(report), *reading_sentences(report))
