@@ -1325,7 +1325,7 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
-            model_name="invitation",
+            model_name="teaminvitation",
             constraint=models.CheckConstraint(
                 condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
                 name="invitation_role",
