@@ -46,7 +46,7 @@ limits = settings(
 
 def whole(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     """The program, with files read and closed."""
-    body = application(environ, start_response)
+    body = application({"REMOTE_ADDR": "127.0.0.1"} | environ, start_response)
     try:
         return [b"".join(body)]
     finally:
