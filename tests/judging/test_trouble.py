@@ -168,13 +168,15 @@ def test_a_request_that_the_server_rejects_is_that_items_error_and_no_outage(jud
 
 
 def test_the_same_call_asks_again_what_failed_and_nothing_else(judge, llm):
-    study = study_of(3)
-    llm.answer = lambda body, n: error(400, "odd") if n == 1 else completion("[[A]]")
-    judge_all(study, judge)
+    study = study_with_poison("aaa", others=2)
+    llm.answer = lambda body, n: error(400, "odd") if is_poison(body) else completion("[[A]]")
+    assert states(judge_all(study, judge)) == {"done": 2, "error": 1}
+    before = len(llm.requests)
+    llm.answer = lambda body, n: completion("[[A]]")
 
     run = judge_all(study, judge)
 
-    assert (run.state, states(run), len(llm.requests)) == ("done", {"done": 3}, 4)
+    assert (run.state, states(run), len(llm.requests) - before) == ("done", {"done": 3}, 1)
 
 
 def test_an_item_that_alone_makes_the_server_fail_ends_as_an_error(judge, llm, soon):
