@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode, checks
 from schemathesis.core.parameters import ParameterLocation
 
-from config.wsgi import application
 from studies.models import Study
 from tests.api.conftest import program
 from tests.api.test_roles import OPERATIONS
 from tests.sampling import examples
 
 pytestmark = pytest.mark.django_db
+site = get_wsgi_application()
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,
@@ -46,7 +47,7 @@ limits = settings(
 
 def whole(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     """The program, with files read and closed."""
-    body = application(environ, start_response)
+    body = site(environ, start_response)
     try:
         return [b"".join(body)]
     finally:

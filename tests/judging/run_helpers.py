@@ -7,7 +7,15 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from studies.models import Study
+from tests.factories import make_items, make_study
 from tests.judging.llm_server import LlmServer
+
+
+def study_of(count: int) -> Study:
+    """A new study with so many items."""
+    study = make_study()
+    make_items(study, count)
+    return study
 
 
 def start(study: Study, judge: Judge, **options: Any) -> JudgeRun:

@@ -24,3 +24,13 @@ def simulate(scenario):
         return loop.run_until_complete(scenario(lambda: selector.now))
     finally:
         loop.close()
+
+
+def in_a_loop(test):
+    """A test that is a coroutine, run in a loop of its own."""
+
+    def run():
+        asyncio.run(test())
+
+    run.__name__ = test.__name__
+    return run

@@ -58,7 +58,9 @@ def test_a_run_keeps_every_text_that_its_model_is_sent(study):
         assert words in kept or words in kept.replace('\\"', '"'), words
 
 
-def test_an_update_changes_no_words_of_a_run(study, monkeypatch):
+def test_an_update_changes_no_words_of_a_run_and_words_that_are_gone_are_not_those_of_today(
+    study, monkeypatch
+):
     run = run_of(study)
     asked = run.words["prompts"][0]["template"]
 
@@ -66,12 +68,6 @@ def test_an_update_changes_no_words_of_a_run(study, monkeypatch):
 
     assert stored_words(run)["prompts"][0]["template"] == asked
     assert "Newer words." not in asked
-
-
-def test_words_that_have_changed_are_gone_and_not_those_of_today(study, monkeypatch):
-    run = run_of(study)
     JudgeRun.objects.update(words={})
-    reworded(monkeypatch)
-
     run.refresh_from_db()
     assert (run.words, stored_words(run)) == ({}, {})

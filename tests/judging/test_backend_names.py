@@ -91,16 +91,3 @@ def test_no_template_compares_the_name_of_a_backend():
 )
 def test_such_a_comparison_is_found(code):
     assert [*comparisons(ast.parse(code))]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "Judge.objects.filter(backend=judge.backend)",
-        'add_judge(name="a", backend="openai")',
-        'fields = {"backend": "openai"}',
-        "if judge.capabilities.batch: pass",
-    ],
-)
-def test_naming_a_backend_without_comparing_it_is_allowed(code):
-    assert not [*comparisons(ast.parse(code))]

@@ -21,11 +21,11 @@ from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.study_content import remove_judgments
 from judging.selectors import run_cost
 from judging.worker import chunks, ledger, recovery
-from tests.factories import make_item, make_items, make_study
+from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.processes import wait_for
-from tests.judging.run_helpers import judge_all, start, states
+from tests.judging.run_helpers import judge_all, start, states, study_of
 
 # One token of a prompt costs a thousandth of a dollar, a reply nothing: what a request costs at
 # most is known to the cent.
@@ -61,8 +61,7 @@ def most_of(run):
 
 def test_the_cost_is_what_the_server_says_times_the_price(llm, engine):
     judge = make_judge(base_url=llm.url, price_input=Decimal("2.5"), price_output=10)
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
 
     run = judge_all(study, judge)
 
@@ -75,8 +74,7 @@ def test_the_cost_is_what_the_server_says_times_the_price(llm, engine):
 @pytest.mark.parametrize("slots", [1, 16, 64])
 def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, engine, slots):
     judge = make_judge(base_url=llm.url, concurrency=slots, **PRICED)
-    study = make_study()
-    make_items(study, 80)
+    study = study_of(80)
     billed(llm, delay=0.01)
     most, _ = most_of(start(study, judge))
     budget = 3 * most
@@ -96,8 +94,7 @@ def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, eng
 
 def test_a_higher_budget_continues_the_run(llm, engine):
     judge = make_judge(base_url=llm.url, concurrency=4, **PRICED)
-    study = make_study()
-    make_items(study, 6)
+    study = study_of(6)
     billed(llm)
     most, _ = most_of(start(study, judge))
     first = judge_all(study, judge, budget=most)
@@ -110,8 +107,7 @@ def test_a_higher_budget_continues_the_run(llm, engine):
 
 def test_a_budget_without_room_for_one_request_asks_nothing(llm, engine):
     judge = make_judge(base_url=llm.url, **PRICED)
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
 
     run = judge_all(study, judge, budget=Decimal("0.05"))
 
@@ -120,8 +116,7 @@ def test_a_budget_without_room_for_one_request_asks_nothing(llm, engine):
 
 
 def test_a_budget_in_tokens_needs_no_price(judge, llm):
-    study = make_study()
-    make_items(study, 40)
+    study = study_of(40)
     _, most = most_of(start(study, judge))
     budget = most + 500
 
@@ -134,8 +129,7 @@ def test_a_budget_in_tokens_needs_no_price(judge, llm):
 
 def test_requests_that_fail_after_they_left_are_part_of_the_budget(llm, engine):
     judge = make_judge(base_url=llm.url, concurrency=16, outage_seconds=1, **PRICED)
-    study = make_study()
-    make_items(study, 20)
+    study = study_of(20)
     llm.answer = lambda body, n: Answer(drops=True)
     most, _ = most_of(start(study, judge))
     budget = 2 * most
@@ -161,8 +155,7 @@ def test_a_prompt_counts_at_most_a_token_for_each_byte(judge):
 
 def test_a_reply_whose_usage_nobody_told_counts_at_most_and_says_so(llm, engine):
     judge = make_judge(base_url=llm.url, thinking_tokens=500, price_input=0, price_output=1)
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     reply = completion("[[A]]")
     llm.answer = lambda body, n: Answer(body=reply.body.replace(b'"usage"', b'"no_usage"'))
 
@@ -173,8 +166,7 @@ def test_a_reply_whose_usage_nobody_told_counts_at_most_and_says_so(llm, engine)
 
 
 def test_unknown_prices_are_not_free(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
 
     with pytest.raises(BadRun, match="no price, so budget cannot be kept: unknown is not free"):
         start(study, judge, budget=Decimal(1))
@@ -182,8 +174,7 @@ def test_unknown_prices_are_not_free(judge, llm):
 
 def test_a_price_that_is_gone_in_mid_run_ends_a_run_with_a_budget(llm, engine):
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
     run = start(study, judge, budget=Decimal(1))
     Judge.objects.update(price_input=None, price_output=None)
 
@@ -205,8 +196,7 @@ def judge_all_again(run):
 @pytest.fixture
 def runs(transactional_db):
     """Two runs of one campaign, none of whose requests costs more than 10."""
-    study = make_study()
-    make_items(study, 30)
+    study = study_of(30)
     for name in ("one", "two"):
         make_judge(name=name, base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
     plan = CampaignPlan("Both", ["one", "two"], orders=["r1_first"])

@@ -10,9 +10,8 @@ import pytest
 from judging.backends import openai
 from judging.backends.openai import unpacked
 from judging.engine.interface import Garbage, Misconfigured
-from tests.factories import make_items, make_study
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.run_helpers import judge_all, states
+from tests.judging.run_helpers import judge_all, states, study_of
 
 PLAIN = completion("[[A]]").body
 RAW_DEFLATE = zlib.compressobj(wbits=-15)
@@ -30,12 +29,15 @@ PACKED = [
 ]
 
 
-@pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize(("encoding", "content"), PACKED, ids=range(len(PACKED)))
-def test_a_server_that_compresses_is_read(judge, llm, encoding, content):
-    study = make_study()
-    make_items(study, 2)
-    llm.answer = lambda body, n: Answer(body=content, headers={"Content-Encoding": encoding})
+def test_a_reply_that_is_compressed_is_unpacked(encoding, content):
+    assert unpacked(content, encoding, status=200) == PLAIN
+
+
+def test_a_server_that_compresses_is_read(judge, llm):
+    study = study_of(2)
+    content, encoding = gzip.compress(PLAIN), {"Content-Encoding": "gzip"}
+    llm.answer = lambda body, n: Answer(body=content, headers=encoding)
 
     run = judge_all(study, judge)
 
@@ -43,8 +45,7 @@ def test_a_server_that_compresses_is_read(judge, llm, encoding, content):
 
 
 def test_an_error_that_is_compressed_is_told_in_the_words_of_the_server(judge, llm):
-    study = make_study()
-    make_items(study, 1)
+    study = study_of(1)
     packed = gzip.compress(error(401, "no such key").body)
     llm.answer = lambda body, n: Answer(401, packed, {"Content-Encoding": "gzip"})
 
@@ -58,8 +59,7 @@ def test_a_compression_that_cannot_be_read_stops_the_run_at_once_and_says_so(
 ):
     monkeypatch.setitem(sys.modules, "brotli", None)
     monkeypatch.setitem(sys.modules, "brotlicffi", None)
-    study = make_study()
-    make_items(study, 40)
+    study = study_of(40)
     llm.answer = lambda body, n: Answer(body=b"\x8b", headers={"Content-Encoding": "br"})
 
     run = judge_all(study, judge)

@@ -35,6 +35,7 @@ def test_a_connection_is_used_again_and_another_is_made_only_for_who_comes_at_th
     assert statuses == [200] * 10
     assert len(set(llm.ports[:2])) == 1
     assert len(set(llm.ports)) == 3
+    assert llm.headers[0]["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize("headers", [{}, {"Connection": "close"}])
@@ -77,14 +78,6 @@ def test_the_proxy_of_the_environment_is_used_but_where_it_says_not_to(llm, monk
         "Basic bWU6c2VjcmV0",
     )
     assert "proxy-authorization" not in direct
-
-
-def test_servers_are_told_not_to_compress(llm):
-    llm.answer = lambda body, n: OK
-
-    post(llm.url, [1])
-
-    assert llm.headers[0]["accept-encoding"] == "identity"
 
 
 @pytest.mark.parametrize(

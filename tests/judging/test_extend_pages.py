@@ -11,12 +11,12 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import read_plan
 from judging.runs.costs import estimate_plan, estimate_run
-from judging.runs.extension import extended, run_for
+from judging.runs.extension import extended
 from judging.runs.row_creation import count_missing, missing_judgments
 from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
-from tests.judging.run_helpers import asked, judge_all, start
+from tests.judging.run_helpers import asked, judge_all, start, study_of
 from tests.judging.test_campaigns import press
 
 SAME = {"limit": "", "samples": "1", "orders": "r1_first", "budget": "", "token_budget": ""}
@@ -60,7 +60,7 @@ def facts(page):
 
 @pytest.mark.parametrize(
     ("change", "new"),
-    [({"samples": "3"}, 8), ({"orders": "both"}, 4), ({"orders": "both", "samples": "2"}, 12)],
+    [({"samples": "3"}, 8), ({"orders": "both", "samples": "2"}, 12)],
 )
 def test_more_samples_and_the_other_order_ask_only_what_they_add(run, editor, llm, change, new):
     before = asked(llm)
@@ -81,18 +81,6 @@ def test_more_samples_and_the_other_order_ask_only_what_they_add(run, editor, ll
     assert len(llm.requests) == 4 + new
     seeds = Counter((body["messages"][0]["content"], body["seed"]) for body in llm.requests)
     assert set(seeds.values()) == {1}
-
-
-def test_items_that_were_added_are_asked_for_the_first_time(run, study, editor, llm):
-    make_item(study=study, key="zz")
-
-    page = editor.post(url_of(run), {**SAME, "estimate": "yes"})
-    press(editor, url_of(run), SAME)
-    lifecycle.work_off(run_id=run.pk)
-
-    assert facts(page) == (4, 0, 1)
-    assert set(asked(llm).values()) == {1}
-    assert len(llm.requests) == 5
 
 
 def test_a_run_on_some_items_offers_to_stay_with_them(study, judge, editor, llm):
@@ -187,14 +175,6 @@ def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm
     assert (run.state, run.budget, len(llm.requests)) == ("done", 5, 4)
 
 
-def test_viewers_extend_nothing(run, study):
-    viewer = sign_in(study, "viewer")
-
-    assert viewer.get(url_of(run)).status_code == 404
-    page = viewer.get(reverse("judging:run", args=["s", run.public_id])).content.decode()
-    assert "Extend run" not in page
-
-
 @pytest.mark.sampled(keep=5)
 @pytest.mark.parametrize("own", [[], ["gpt"]])
 @pytest.mark.parametrize("limit", [None, 3])
@@ -208,8 +188,7 @@ def test_viewers_extend_nothing(run, study):
     ],
 )
 def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
     make_item(study=study, fixed_first="r2")
     make_item(study=study, r1={"text": "x", "generated_by": {"name": "gpt"}})
     judge = make_judge(base_url="http://127.0.0.1:9/v1", own_sources=own)
@@ -228,15 +207,6 @@ def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
         estimate_run(started, RunSpec.of(started, limit=limit)).questions
         == started.judgments.filter(state="pending").count()
     )
-
-
-def test_nothing_is_stored_by_looking(study, judge):
-    spec = RunSpec(study_id=study.pk, judge_id=judge.pk, samples=3, limit=2)
-    run = run_for(study, judge, spec)
-
-    assert run.pk is None
-    assert estimate_run(run, spec).questions == 6
-    assert not JudgeRun.objects.exists()
 
 
 PLAN = {

@@ -11,16 +11,15 @@ from judging.runs import extension, lifecycle
 from judging.runs.extension import client_versions
 from judging.runs.spec import Reuse, RunSpec
 from studies.models import Item
-from tests.factories import make_item, make_items, make_study
+from tests.factories import make_item
 from tests.judging.conftest import make_judge
-from tests.judging.llm_server import completion, error
-from tests.judging.run_helpers import judge_all
+from tests.judging.llm_server import completion
+from tests.judging.run_helpers import judge_all, start, study_of
 
 
 @pytest.fixture
 def study(transactional_db):
-    study = make_study()
-    make_items(study, 4)
+    study = study_of(4)
     return study
 
 
@@ -69,20 +68,13 @@ def test_a_run_that_grew_is_continued_by_its_new_parameters(study, judge, llm):
 
 
 @pytest.mark.parametrize(
-    "options", [{"setting": "tie"}, {"features": "none"}, {"seed": 99}, {"orders": "r2_first"}]
-)
-def test_what_differs_otherwise_cannot_be_extended(study, judge, options):
-    judge_all(study, judge, orders="r1_first")
-
-    with pytest.raises(BadRun, match="there are 0"):
-        judge_all(study, judge, **{"orders": "r1_first", "samples": 2} | options, extend=True)
-
-    assert JudgeRun.objects.count() == 1
-
-
-@pytest.mark.parametrize(
     ("before", "after"),
     [
+        ({}, {"setting": "tie"}),
+        ({}, {"features": "none"}),
+        ({}, {"seed": 99}),
+        ({}, {"orders": "r2_first"}),
+        ({"samples": 3}, {}),
         ({"anchors": 2}, {}),
         ({}, {"anchors": 2}),
         ({"reading": "strict"}, {}),
@@ -90,11 +82,14 @@ def test_what_differs_otherwise_cannot_be_extended(study, judge, options):
         ({"bias_probe": "length"}, {"bias_probe": "length+reflection"}),
     ],
 )
-def test_another_way_to_ask_or_read_is_not_extended(study, judge, before, after):
-    judge_all(study, judge, orders="r1_first", **before)
+def test_what_was_asked_or_read_otherwise_or_more_often_cannot_be_extended(db, before, after):
+    study, judge = study_of(1), make_judge(base_url="http://127.0.0.1:9/v1")
+    start(study, judge, **{"orders": "r1_first"} | before)
 
     with pytest.raises(BadRun, match="there are 0"):
-        judge_all(study, judge, orders="r1_first", samples=2, extend=True, **after)
+        start(study, judge, **{"orders": "r1_first", "samples": 2} | after, extend=True)
+
+    assert JudgeRun.objects.count() == 1
 
 
 def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypatch):
@@ -106,13 +101,6 @@ def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypa
     make_item(study=study, key="zz")
     with pytest.raises(BadRun, match="the way in which replies are read"):
         judge_all(study, judge, extend=True)
-
-
-def test_a_run_does_not_shrink(study, judge):
-    judge_all(study, judge, samples=3)
-
-    with pytest.raises(BadRun, match="there are 0"):
-        judge_all(study, judge, samples=2, extend=True)
 
 
 def test_another_run_asks_for_itself_unless_told_otherwise(study, judge, llm):
@@ -172,21 +160,9 @@ def test_what_has_no_answer_is_not_taken_over(study, judge, llm):
     assert not run.judgments.exclude(reused_from=None).exists()
 
 
-def test_what_failed_is_asked_again_by_the_same_call_and_nothing_else(study, judge, llm):
-    llm.answer = lambda body, n: error(400, "no") if n == 2 else completion("[[A]]")
-    run = judge_all(study, judge)
-    assert run.judgments.filter(state="error").count() == 1
-
-    judge_all(study, judge)
-
-    run.refresh_from_db()
-    assert (run.sentence, len(llm.requests)) == ("4 of 4 answered.", 5)
-
-
 @pytest.mark.django_db
 def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
     judge = make_judge(base_url="http://localhost:1/v1")
 
     plain = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)

@@ -10,7 +10,7 @@ from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
 from judging.worker.endpoints import settings_of
-from tests.factories import make_item, make_study
+from tests.judging.run_helpers import study_of
 
 
 def add(*arguments):
@@ -41,19 +41,21 @@ def test_a_preset_brings_the_papers_snapshot_and_what_it_must_not_judge():
 @pytest.mark.django_db
 def test_the_same_call_again_changes_nothing_and_an_option_changes_only_itself():
     add("j", "--model", "m", "--base-url", "http://a/v1", "--concurrency", "4")
+    add("j", "--leave-out", "seed")
+    add("j", "--leave-out", "")
     assert "is up to date" in add("j", "--model", "m", "--base-url", "http://a/v1")
 
     add("j", "--base-url", "http://b/v1", "--price-input", "2.5", "--price-output", "10")
 
     judge = Judge.objects.get()
     assert (judge.base_url, judge.concurrency, judge.model) == ("http://b/v1", 4, "m")
+    assert judge.model_options == {}
 
 
 @pytest.mark.django_db
 def test_what_answers_depend_on_cannot_change_once_there_are_runs():
     add("j", "--model", "m", "--base-url", "http://a/v1")
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     start_run(RunSpec(study_id=study.pk, judge_id=Judge.objects.get().pk), enqueue=False)
 
     with pytest.raises(CommandError, match="has runs, so its model cannot change"):
@@ -69,6 +71,11 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
     [
         (["--base-url", "localhost:8000"], "must be an address like"),
         (["--base-url", "ftp://a/v1"], "must be an address like"),
+        (["--base-url", "http://ho st/v1"], "must be an address like"),
+        (["--base-url", "http://host/v1\x07"], "must be an address like"),
+        (["--base-url", "http://[::1/v1"], "must be an address like"),
+        (["--base-url", "http://a/v1", "--also-at", "http://h:x/v1"], "--also-at must be an addr"),
+        (["--base-url", "http://a/v1", "--leave-out", "model"], "cannot leave out “model”"),
         (["--base-url", "http://u:p@a/v1"], "neither a password nor a query"),
         (["--base-url", "http://a/v1?key=s"], "neither a password nor a query"),
         (["--base-url", "http://a/v1", "--api-key-env", "OPENAI_API_KEY"], "api.openai.com alone"),
@@ -129,10 +136,3 @@ def test_the_openai_key_goes_to_openai_and_no_key_to_others(monkeypatch):
     assert (
         api_key(settings_of(Judge(base_url="http://gpu:8000/v1", api_key_env="MINE"))) == "k-mine"
     )
-
-
-def test_a_missing_key_is_named():
-    with pytest.raises(BadJudge, match="environment variable NOT_THERE is empty"):
-        api_key(
-            settings_of(Judge(name="j", base_url="http://gpu:8000/v1", api_key_env="NOT_THERE"))
-        )

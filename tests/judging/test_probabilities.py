@@ -9,10 +9,9 @@ from judging.backends.completions import LEAST_MASS, read_probabilities
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.protocols.registry import Standard, Tie
-from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.run_helpers import judge_all
+from tests.judging.run_helpers import judge_all, study_of
 
 
 def told(*tokens):
@@ -165,8 +164,7 @@ def with_logprobs(text, logprobs):
 
 def test_a_run_stores_them_by_content_for_both_orders(llm, engine):
     judge = make_judge(base_url=llm.url, probabilities="beside")
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: with_logprobs(
         "A]]", told(("A", {"A": 0.75, "B": 0.25}), ("]]", {}))
     )
@@ -184,8 +182,7 @@ def test_a_run_stores_them_by_content_for_both_orders(llm, engine):
 
 def test_a_server_that_gives_fewer_alternatives_or_none_is_asked_so(llm, engine):
     judge = make_judge(base_url=llm.url, probabilities="beside", concurrency=1)
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
 
     def answer(body, n):
         return (
@@ -204,8 +201,7 @@ def test_a_server_that_gives_fewer_alternatives_or_none_is_asked_so(llm, engine)
 
 
 def test_a_judge_that_is_not_asked_for_them_does_not_send_for_them(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
 
     judge_all(study, judge)
 
@@ -214,8 +210,7 @@ def test_a_judge_that_is_not_asked_for_them_does_not_send_for_them(judge, llm):
 
 def test_a_run_says_where_its_probabilities_are_from_or_why_there_are_none(llm, engine):
     judge = make_judge(base_url=llm.url, probabilities="beside")
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     tokens = [("The answer is", FIRST), (" B", CERTAIN_B)]
     llm.answer = lambda body, n: with_logprobs("The answer is B", told(*tokens))
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from judging.engine.interface import JudgeQuestion, Reply
-from judging.engine.messages import Message, chat, from_user, prompt_sha256
+from judging.engine.messages import Message, chat, prompt_sha256
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
@@ -369,10 +368,6 @@ def test_words_of_the_first_settings_have_the_hashes_that_runs_stored(study, set
     assert Asking.of(JudgeRun(study=study, judge=judge, setting=setting)).sha256() == stored
 
 
-def test_every_protocol_says_what_it_is_in_one_line():
+def test_every_protocol_has_a_name_of_its_own_and_says_what_it_is():
     assert len({each.name for each in protocols()}) == len(protocols())
-    for each in protocols():
-        assert len(each.name) <= 20
-        assert each.description
-        question = JudgeQuestion(1, from_user("?"), each, seed=0)
-        assert question.following(Reply("A]]")).earlier == ("A]]",)
+    assert all(each.description and len(each.name) <= 20 for each in protocols())

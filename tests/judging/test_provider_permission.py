@@ -24,7 +24,7 @@ from studies.services.studies import (
 from studies.services.whole_studies import copy_study
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
-from tests.judging.run_helpers import judge_all, start
+from tests.judging.run_helpers import judge_all, start, study_of
 
 FORBIDDEN = {"redistribution": "forbidden", "licence": "own terms"}
 REASON = "Approved by the data owner."
@@ -96,8 +96,7 @@ def test_own_servers_are_asked_and_others_can_be_marked_as_own(study, llm, engin
 
 @pytest.mark.django_db(transaction=True)
 def test_a_run_under_way_stops_before_the_next_question(llm, engine):
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
     run = start(study, make_judge(base_url=llm.url))
     Judge.objects.update(base_url=AWAY)
     forbid_providers(study_id=study.pk)

@@ -29,7 +29,6 @@ from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
 from judging.worker.endpoints import settings_of
-from tests.factories import make_items, make_study
 from tests.judging.provider_server import (
     Answer,
     ProviderServer,
@@ -39,7 +38,7 @@ from tests.judging.provider_server import (
     gemini_blocked,
     gemini_error,
 )
-from tests.judging.run_helpers import judge_all
+from tests.judging.run_helpers import judge_all, study_of
 
 KEY = "secret-key-1234"
 OK = {"anthropic": claude, "gemini": gemini}
@@ -357,8 +356,7 @@ def test_a_run_is_judged_and_priced_through_the_library(server, engine, backend)
         price_input=Decimal(1),
         price_output=Decimal(10),
     )
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
 
     run = judge_all(study, judge)
 

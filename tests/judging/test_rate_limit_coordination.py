@@ -25,7 +25,7 @@ from judging.models import SharedLimit
 from judging.worker import runtime
 from tests.judging.llm_server import completion, error
 from tests.judging.processes import Site, wait_for, write_items
-from tests.judging.simulated_clock import simulate
+from tests.judging.simulated_clock import in_a_loop, simulate
 from tests.servers import redis_broker
 
 
@@ -145,37 +145,33 @@ def exchange_once(limiter, document, member="a", now=0.0):
     limiter.take(settle(document, member, told, now=now), told)
 
 
-def test_nothing_leaves_before_it_was_granted():
-    async def scenario():
-        limiter = Limiter(RateLimits(concurrency=4), is_shared=True)
-        assert await permits_of(limiter) == 0
-        assert limiter.news.is_set()
-        waiting = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
+@in_a_loop
+async def test_nothing_leaves_before_it_was_granted():
+    limiter = Limiter(RateLimits(concurrency=4), is_shared=True)
+    assert await permits_of(limiter) == 0
+    assert limiter.news.is_set()
+    waiting = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
 
-        exchange_once(limiter, {})
+    exchange_once(limiter, {})
 
-        await asyncio.wait_for(waiting, 1)
-        assert await permits_of(limiter) == 3
-
-    asyncio.run(scenario())
+    await asyncio.wait_for(waiting, 1)
+    assert await permits_of(limiter) == 3
 
 
-def test_requests_that_were_drawn_are_used_up():
-    async def scenario():
-        limiter = Limiter(RateLimits(concurrency=100, rpm=60), is_shared=True)
-        waiting = [asyncio.ensure_future(limiter.acquire()) for _ in range(50)]
-        await asyncio.sleep(0)
+@in_a_loop
+async def test_requests_that_were_drawn_are_used_up():
+    limiter = Limiter(RateLimits(concurrency=100, rpm=60), is_shared=True)
+    waiting = [asyncio.ensure_future(limiter.acquire()) for _ in range(50)]
+    await asyncio.sleep(0)
 
-        exchange_once(limiter, {})
-        await asyncio.sleep(0)
+    exchange_once(limiter, {})
+    await asyncio.sleep(0)
 
-        assert sum(future.done() for future in waiting) == 3
-        for future in waiting:
-            future.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-
-    asyncio.run(scenario())
+    assert sum(future.done() for future in waiting) == 3
+    for future in waiting:
+        future.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
@@ -220,54 +216,50 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
     assert simulate(scenario) < 0.8
 
 
-def test_a_429_of_another_process_pauses_and_slows_this_one():
-    async def scenario():
-        document: Document = {}
-        limiter, other = (Limiter(RateLimits(concurrency=16), is_shared=True) for _ in range(2))
-        first = asyncio.ensure_future(other.acquire())
-        await asyncio.sleep(0)
-        exchange_once(other, document, "other")
-        permit = await first
-        mine = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
-        exchange_once(limiter, document)
-        exchange_once(other, document, "other")
-        exchange_once(limiter, document)
+@in_a_loop
+async def test_a_429_of_another_process_pauses_and_slows_this_one():
+    document: Document = {}
+    limiter, other = (Limiter(RateLimits(concurrency=16), is_shared=True) for _ in range(2))
+    first = asyncio.ensure_future(other.acquire())
+    await asyncio.sleep(0)
+    exchange_once(other, document, "other")
+    permit = await first
+    mine = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
+    exchange_once(limiter, document)
+    exchange_once(other, document, "other")
+    exchange_once(limiter, document)
 
-        other.failed(permit, RateLimited("slow down", retry_after=30))
-        exchange_once(other, document, "other")
-        told = limiter.report()
-        grant = settle(document, "a", told, now=0.0)
-        limiter.take(grant, told)
+    other.failed(permit, RateLimited("slow down", retry_after=30))
+    exchange_once(other, document, "other")
+    told = limiter.report()
+    grant = settle(document, "a", told, now=0.0)
+    limiter.take(grant, told)
 
-        assert 29 < grant.pause <= 30
-        assert limiter._window == 8
-        assert await permits_of(limiter) == 0
-        mine.cancel()
-        await asyncio.gather(mine, return_exceptions=True)
-
-    asyncio.run(scenario())
+    assert 29 < grant.pause <= 30
+    assert limiter._window == 8
+    assert await permits_of(limiter) == 0
+    mine.cancel()
+    await asyncio.gather(mine, return_exceptions=True)
 
 
-def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
-    async def scenario():
-        document: Document = {}
-        limiter = Limiter(RateLimits(concurrency=2), is_shared=True)
-        waiting = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
-        exchange_once(limiter, document)
-        permit = await waiting
-        limiter.failed(permit, RateLimited("slow down", retry_after=60))
-        exchange_once(limiter, document)
+@in_a_loop
+async def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
+    document: Document = {}
+    limiter = Limiter(RateLimits(concurrency=2), is_shared=True)
+    waiting = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
+    exchange_once(limiter, document)
+    permit = await waiting
+    limiter.failed(permit, RateLimited("slow down", retry_after=60))
+    exchange_once(limiter, document)
 
-        with pytest.raises(Outage):
-            limiter.failed(permit, Misconfigured("wrong key"))
-        limiter.release(permit)
-        exchange_once(limiter, document)
+    with pytest.raises(Outage):
+        limiter.failed(permit, Misconfigured("wrong key"))
+    limiter.release(permit)
+    exchange_once(limiter, document)
 
-        assert document["resume_at"] == 0
-
-    asyncio.run(scenario())
+    assert document["resume_at"] == 0
 
 
 def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):

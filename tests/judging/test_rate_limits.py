@@ -14,6 +14,7 @@ from judging.engine.interface import (
 )
 from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Permit
+from tests.judging.simulated_clock import in_a_loop
 
 
 class Clock:
@@ -42,286 +43,246 @@ async def is_held_back(limiter) -> bool:
     return held
 
 
-def run(test):
-    return asyncio.run(test)
+@in_a_loop
+async def test_no_more_requests_are_under_way_than_there_are_slots():
+    limiter = Limiter(RateLimits(concurrency=2))
+    first, _ = await take(limiter, 2)
+    assert await is_held_back(limiter)
+
+    limiter.release(first)
+
+    assert not await is_held_back(limiter)
 
 
-def test_no_more_requests_are_under_way_than_there_are_slots():
-    async def scenario():
-        limiter = Limiter(RateLimits(concurrency=2))
-        first, _ = await take(limiter, 2)
-        assert await is_held_back(limiter)
+@in_a_loop
+async def test_a_429_halves_the_slots_once_for_a_whole_wave():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    wave = await take(limiter, 8)
+    clock.now += 1
 
-        limiter.release(first)
+    for permit in wave:
+        limiter.failed(permit, RateLimited("slow down", retry_after=1))
 
-        assert not await is_held_back(limiter)
-
-    run(scenario())
-
-
-def test_a_429_halves_the_slots_once_for_a_whole_wave():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
-        wave = await take(limiter, 8)
-        clock.now += 1
-
-        for permit in wave:
-            limiter.failed(permit, RateLimited("slow down", retry_after=1))
-
-        assert limiter.slots == 8
-
-    run(scenario())
+    assert limiter.slots == 8
 
 
-def test_slots_grow_back_while_the_server_answers():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+@in_a_loop
+async def test_slots_grow_back_while_the_server_answers():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    (permit,) = await take(limiter, 1)
+    limiter.failed(permit, RateLimited("slow down", retry_after=0))
+    assert limiter.slots == 8
+
+    for _ in range(200):
+        limiter.succeeded(permit)
+
+    assert limiter.slots == 16
+
+
+@in_a_loop
+async def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    (permit,) = await take(limiter, 1)
+
+    limiter.failed(permit, RateLimited("slow down", retry_after=20))
+    limiter.release(permit)
+
+    clock.now += 19.9
+    assert await is_held_back(limiter)
+    clock.now += 0.2
+    assert not await is_held_back(limiter)
+
+
+@in_a_loop
+async def test_without_retry_after_each_wave_of_429_pauses_twice_as_long():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    for seconds in (1, 2, 4):
         (permit,) = await take(limiter, 1)
-        limiter.failed(permit, RateLimited("slow down", retry_after=0))
-        assert limiter.slots == 8
-
-        for _ in range(200):
-            limiter.succeeded(permit)
-
-        assert limiter.slots == 16
-
-    run(scenario())
-
-
-def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
-        (permit,) = await take(limiter, 1)
-
-        limiter.failed(permit, RateLimited("slow down", retry_after=20))
+        limiter.failed(permit, RateLimited("slow down"))
         limiter.release(permit)
-
-        clock.now += 19.9
+        clock.now += seconds - 0.1
         assert await is_held_back(limiter)
         clock.now += 0.2
         assert not await is_held_back(limiter)
 
-    run(scenario())
+
+@in_a_loop
+async def test_a_retry_after_beyond_our_patience_ends_the_wait_at_once():
+    limiter = Limiter(RateLimits(patience=60))
+    (permit,) = await take(limiter, 1)
+
+    with pytest.raises(Outage, match="asks to wait 3600 seconds, longer than the 60"):
+        limiter.failed(permit, RateLimited("tomorrow", retry_after=3600))
 
 
-def test_without_retry_after_each_wave_of_429_pauses_twice_as_long():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
-        for seconds in (1, 2, 4):
-            (permit,) = await take(limiter, 1)
-            limiter.failed(permit, RateLimited("slow down"))
-            limiter.release(permit)
-            clock.now += seconds - 0.1
-            assert await is_held_back(limiter)
-            clock.now += 0.2
-            assert not await is_held_back(limiter)
+@in_a_loop
+async def test_a_failing_server_is_tried_by_one_request_at_a_time():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    permits = await take(limiter, 10)
 
-    run(scenario())
-
-
-def test_a_retry_after_beyond_our_patience_ends_the_wait_at_once():
-    async def scenario():
-        limiter = Limiter(RateLimits(patience=60))
-        (permit,) = await take(limiter, 1)
-
-        with pytest.raises(Outage, match="asks to wait 3600 seconds, longer than the 60"):
-            limiter.failed(permit, RateLimited("tomorrow", retry_after=3600))
-
-    run(scenario())
-
-
-def test_a_failing_server_is_tried_by_one_request_at_a_time():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=16), clock=clock)
-        permits = await take(limiter, 10)
-
-        for permit in permits[:CIRCUIT_FAILURES]:
-            limiter.failed(permit, ServerError("HTTP 500"))
-        assert limiter.slots == 1
-
-        limiter.succeeded(permits[-1])
-        assert limiter.slots == 16
-
-    run(scenario())
-
-
-def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patience():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=2, patience=100), clock=clock)
-        first, second = await take(limiter, 2)
-        limiter.succeeded(first)
-        waiting = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
-        limiter.failed(second, ServerError("HTTP 500"))
-        clock.now += 101
-
-        with pytest.raises(Outage, match=r"no usable answer for 101 seconds.*HTTP 500"):
-            limiter.failed(first, ServerError("HTTP 500"))
-
-        with pytest.raises(Outage, match="101 seconds"):
-            await waiting
-
-    run(scenario())
-
-
-def test_a_server_that_never_answered_is_given_up_sooner():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(patience=600), clock=clock)
-        (permit,) = await take(limiter, 1)
-        limiter.failed(permit, Unreachable("refused"))
-        clock.now += 31
-
-        with pytest.raises(Outage, match="Check that it runs"):
-            limiter.failed(permit, Unreachable("refused"))
-
-    run(scenario())
-
-
-def test_a_server_that_loads_its_model_is_waited_for():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(patience=600), clock=clock)
-        (permit,) = await take(limiter, 1)
-
-        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
-        clock.now += 500
-        limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
-
-    run(scenario())
-
-
-def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=1, patience=12), clock=clock)
-        (permit,) = await take(limiter, 1)
-        waiting = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
-        clock.now += 12
-
-        assert not limiter.failed(permit, TimedOut("no answer"), question=1, has_answered=True)
-        limiter.release(permit)
-
-        other = await waiting
-        clock.now += 12
-        with pytest.raises(Outage, match="no usable answer for 24 seconds"):
-            limiter.failed(other, TimedOut("no answer"), question=2, has_answered=True)
-
-    run(scenario())
-
-
-def test_an_answer_in_between_renews_the_patience():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(patience=100), clock=clock)
-        (permit,) = await take(limiter, 1)
-        for _ in range(5):
-            limiter.failed(permit, ServerError("HTTP 500"))
-            clock.now += 90
-            limiter.succeeded(permit)
-            permit.since = clock.now
-
+    for permit in permits[:CIRCUIT_FAILURES]:
         limiter.failed(permit, ServerError("HTTP 500"))
+    assert limiter.slots == 1
 
-    run(scenario())
-
-
-def test_after_giving_up_a_later_run_starts_with_fresh_patience():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(), clock=clock)
-        (permit,) = await take(limiter, 1)
-        with pytest.raises(Outage):
-            limiter.failed(permit, Misconfigured("wrong key"))
-        limiter.release(permit)
-
-        (later,) = await take(limiter, 1)
-        limiter.failed(later, ServerError("HTTP 500"))
-
-    run(scenario())
+    limiter.succeeded(permits[-1])
+    assert limiter.slots == 16
 
 
-def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
-    async def scenario():
-        limiter = Limiter(RateLimits())
-        first, second = await take(limiter, 2)
-        with pytest.raises(Outage, match="wrong key"):
-            limiter.failed(first, NoAccess("wrong key"))
+@in_a_loop
+async def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patience():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=2, patience=100), clock=clock)
+    first, second = await take(limiter, 2)
+    limiter.succeeded(first)
+    waiting = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
+    limiter.failed(second, ServerError("HTTP 500"))
+    clock.now += 101
 
-        with pytest.raises(Outage, match=r"^wrong key$"):
-            limiter.failed(second, ServerError("HTTP 500"))
+    with pytest.raises(Outage, match=r"no usable answer for 101 seconds.*HTTP 500"):
+        limiter.failed(first, ServerError("HTTP 500"))
 
-    run(scenario())
-
-
-def test_a_server_that_rejects_everything_is_not_asked_for_every_item():
-    async def scenario():
-        limiter = Limiter(RateLimits())
-        (permit,) = await take(limiter, 1)
-
-        for _ in range(9):
-            limiter.failed(permit, Rejected("HTTP 400: no such parameter"))
-        with pytest.raises(Outage, match="rejects every request: HTTP 400"):
-            limiter.failed(permit, Rejected("HTTP 400: no such parameter"))
-
-    run(scenario())
+    with pytest.raises(Outage, match="101 seconds"):
+        await waiting
 
 
-def test_requests_a_minute_are_spaced_out():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=1000, rpm=60), clock=clock)
-        burst = 0
+@in_a_loop
+async def test_a_server_that_never_answered_is_given_up_sooner():
+    clock = Clock()
+    limiter = Limiter(RateLimits(patience=600), clock=clock)
+    (permit,) = await take(limiter, 1)
+    limiter.failed(permit, Unreachable("refused"))
+    clock.now += 31
+
+    with pytest.raises(Outage, match="Check that it runs"):
+        limiter.failed(permit, Unreachable("refused"))
+
+
+@in_a_loop
+async def test_a_server_that_loads_its_model_is_waited_for():
+    clock = Clock()
+    limiter = Limiter(RateLimits(patience=600), clock=clock)
+    (permit,) = await take(limiter, 1)
+
+    limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+    clock.now += 500
+    limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
+
+
+@in_a_loop
+async def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=1, patience=12), clock=clock)
+    (permit,) = await take(limiter, 1)
+    waiting = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
+    clock.now += 12
+
+    assert not limiter.failed(permit, TimedOut("no answer"), question=1, has_answered=True)
+    limiter.release(permit)
+
+    other = await waiting
+    clock.now += 12
+    with pytest.raises(Outage, match="no usable answer for 24 seconds"):
+        limiter.failed(other, TimedOut("no answer"), question=2, has_answered=True)
+
+
+@in_a_loop
+async def test_an_answer_in_between_renews_the_patience():
+    clock = Clock()
+    limiter = Limiter(RateLimits(patience=100), clock=clock)
+    (permit,) = await take(limiter, 1)
+    for _ in range(5):
+        limiter.failed(permit, ServerError("HTTP 500"))
+        clock.now += 90
+        limiter.succeeded(permit)
+        permit.since = clock.now
+
+    limiter.failed(permit, ServerError("HTTP 500"))
+
+
+@in_a_loop
+async def test_after_giving_up_a_later_run_starts_with_fresh_patience():
+    clock = Clock()
+    limiter = Limiter(RateLimits(), clock=clock)
+    (permit,) = await take(limiter, 1)
+    with pytest.raises(Outage):
+        limiter.failed(permit, Misconfigured("wrong key"))
+    limiter.release(permit)
+
+    (later,) = await take(limiter, 1)
+    limiter.failed(later, ServerError("HTTP 500"))
+
+
+@in_a_loop
+async def test_what_was_under_way_when_the_endpoint_was_given_up_ends_with_it():
+    limiter = Limiter(RateLimits())
+    first, second = await take(limiter, 2)
+    with pytest.raises(Outage, match="wrong key"):
+        limiter.failed(first, NoAccess("wrong key"))
+
+    with pytest.raises(Outage, match=r"^wrong key$"):
+        limiter.failed(second, ServerError("HTTP 500"))
+
+
+@in_a_loop
+async def test_a_server_that_rejects_everything_is_not_asked_for_every_item():
+    limiter = Limiter(RateLimits())
+    (permit,) = await take(limiter, 1)
+
+    for _ in range(9):
+        limiter.failed(permit, Rejected("HTTP 400: no such parameter"))
+    with pytest.raises(Outage, match="rejects every request: HTTP 400"):
+        limiter.failed(permit, Rejected("HTTP 400: no such parameter"))
+
+
+@in_a_loop
+async def test_requests_a_minute_are_spaced_out():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=1000, rpm=60), clock=clock)
+    burst = 0
+    while not await is_held_back(limiter):
+        burst += 1
+    assert burst <= 5
+
+    allowed = 0
+    for _ in range(600):
+        clock.now += 0.1
         while not await is_held_back(limiter):
-            burst += 1
-        assert burst <= 5
+            allowed += 1
 
-        allowed = 0
-        for _ in range(600):
-            clock.now += 0.1
-            while not await is_held_back(limiter):
-                allowed += 1
-
-        assert 58 <= allowed <= 61
-
-    run(scenario())
+    assert 58 <= allowed <= 61
 
 
-def test_tokens_a_minute_count_the_size_of_a_request():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(concurrency=1000, tpm=6000), clock=clock)
+@in_a_loop
+async def test_tokens_a_minute_count_the_size_of_a_request():
+    clock = Clock()
+    limiter = Limiter(RateLimits(concurrency=1000, tpm=6000), clock=clock)
 
-        limiter.release(await limiter.acquire(1000))
+    limiter.release(await limiter.acquire(1000))
 
-        clock.now += 6
-        assert await is_held_back(limiter)
-        clock.now += 1.1
-        assert not await is_held_back(limiter)
-
-    run(scenario())
+    clock.now += 6
+    assert await is_held_back(limiter)
+    clock.now += 1.1
+    assert not await is_held_back(limiter)
 
 
-def test_a_cancelled_request_leaves_its_slot_to_the_next():
-    async def scenario():
-        limiter = Limiter(RateLimits(concurrency=1))
-        (permit,) = await take(limiter, 1)
-        waiting = asyncio.ensure_future(limiter.acquire())
-        await asyncio.sleep(0)
-        limiter.release(permit)
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
+@in_a_loop
+async def test_a_cancelled_request_leaves_its_slot_to_the_next():
+    limiter = Limiter(RateLimits(concurrency=1))
+    (permit,) = await take(limiter, 1)
+    waiting = asyncio.ensure_future(limiter.acquire())
+    await asyncio.sleep(0)
+    limiter.release(permit)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
 
-        assert not await is_held_back(limiter)
-
-    run(scenario())
+    assert not await is_held_back(limiter)
 
 
 async def fail_again_and_again(limiter, clock):
@@ -344,18 +305,4 @@ def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience,
 
         assert clock.now - began == patience
 
-    run(scenario())
-
-
-def test_a_server_that_asks_to_wait_beyond_our_patience_is_not_waited_for():
-    async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(patience=3), clock=clock)
-        (permit,) = await take(limiter, 1)
-        limiter.failed(permit, RateLimited("slow down", retry_after=2))
-        clock.now += 2
-
-        with pytest.raises(Outage, match="for 2 seconds and asks to wait 2 seconds more, together"):
-            limiter.failed(permit, RateLimited("slow down", retry_after=2))
-
-    run(scenario())
+    asyncio.run(scenario())

@@ -16,15 +16,15 @@ from judging.runs.spec import RunSpec
 from judging.runs.study_content import content_of
 from judging.worker import chunks, ledger, recovery, runtime
 from judging.worker.questions import questions_of
-from tests.factories import make_item, make_study
+from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import study_of
 
 
 @pytest.fixture
 def run(db):
     study = make_study()
-    for _ in range(120):
-        make_item(study=study)
+    make_items(study, 120)
     judge = make_judge(base_url="http://127.0.0.1:9/v1", price_input=1, price_output=1)
     return start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
@@ -187,13 +187,6 @@ def test_a_run_that_began_with_other_words_is_paused_and_says_so(run, monkeypatc
     assert not Attempt.objects.exists()
 
 
-def test_ended_runs_are_not_asked_about(run):
-    JudgeRun.objects.filter(pk=run.pk).update(state="cancelled", sentence="Cancelled.")
-
-    assert chunks.judge_chunk(run_id=run.pk) == 0
-    assert not Attempt.objects.exists()
-
-
 def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
     taken: list[int] = []
 
@@ -218,8 +211,7 @@ def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
         raise OperationalError("Connection refused")
 
     monkeypatch.setattr(Task, "apply_async", refuse)
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
 
     run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk))
@@ -231,8 +223,7 @@ def test_a_run_that_is_started_while_the_broker_is_away_waits_for_the_schedule(
 
 @pytest.mark.django_db(transaction=True)
 def test_work_without_workers_outlives_a_database_that_restarts(llm, engine, monkeypatch):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     run = start_run(
         RunSpec(study_id=study.pk, judge_id=make_judge(base_url=llm.url).pk), enqueue=False
     )

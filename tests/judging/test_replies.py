@@ -4,15 +4,13 @@ import json
 
 import pytest
 
-from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
-from tests.judging.run_helpers import judge_all
+from tests.judging.run_helpers import judge_all, study_of
 
 
 def test_an_unparseable_reply_is_asked_again_with_another_seed_until_it_parses(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: completion("Hm." if n < 3 else "[[A]]")
 
     run = judge_all(study, judge)
@@ -25,8 +23,7 @@ def test_an_unparseable_reply_is_asked_again_with_another_seed_until_it_parses(j
 
 
 def test_after_five_replies_a_judgment_is_unparseable_and_stays_so(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: completion("It depends.")
 
     run = judge_all(study, judge)
@@ -55,8 +52,7 @@ def error_as_success(message):
     ],
 )
 def test_a_refusal_is_stored_as_one(judge, llm, reply, requests):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: reply
 
     run = judge_all(study, judge)
@@ -74,8 +70,7 @@ def calls(name, **arguments):
 
 
 def test_a_tool_call_that_holds_a_choice_is_read(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: calls("answer", answer="A", certainty=70)
 
     judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
@@ -84,8 +79,7 @@ def test_a_tool_call_that_holds_a_choice_is_read(judge, llm):
 
 
 def test_any_other_tool_call_is_named(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: calls("web_search", query="dogs")
 
     judgment = judge_all(study, judge).judgments.get()
@@ -111,8 +105,7 @@ def test_any_other_tool_call_is_named(judge, llm):
 def test_separate_thoughts_are_stored_in_front_of_the_reply_and_never_read_or_sent(
     judge, llm, message
 ):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: completion(message.get("content", "[[A]]"), **without(message))
 
     run = judge_all(study, judge, setting="second-turn", orders="r1_first")
@@ -130,8 +123,7 @@ def without(message):
 
 
 def test_the_last_number_of_a_cut_reply_is_no_certainty(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: completion(
         "Final answer: A. Confidence: 8", finish_reason="length"
     )
@@ -141,22 +133,15 @@ def test_the_last_number_of_a_cut_reply_is_no_certainty(judge, llm):
     assert (judgment.choice, judgment.certainty) == ("r1", None)
 
 
-@pytest.mark.parametrize(
-    ("certainty", "expected"),
-    [("77", 77), (0.77, 77), ("0.77", 77), (77.0, 77), ("77%", 77), (-1230, None), (1.0, None)],
-)
 @pytest.mark.parametrize("structured", [True, False])
-def test_a_certainty_as_text_or_share_is_read_equally_in_both_kinds_of_reply(
-    llm, engine, structured, certainty, expected
-):
+def test_a_certainty_as_a_share_is_read_equally_in_both_kinds_of_reply(llm, engine, structured):
     judge = make_judge(base_url=llm.url, structured=structured)
-    study = make_study()
-    make_item(study=study)
-    llm.answer = lambda body, n: completion(json.dumps({"answer": "A", "certainty": certainty}))
+    llm.answer = lambda body, n: completion(json.dumps({"answer": "A", "certainty": "0.77"}))
 
-    judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
+    run = judge_all(study_of(1), judge, setting="certainty", orders="r1_first")
 
-    assert (judgment.choice, judgment.certainty) == ("r1", expected)
+    judgment = run.judgments.get()
+    assert (judgment.choice, judgment.certainty) == ("r1", 77)
     if structured:
         schema = llm.requests[0]["response_format"]["json_schema"]["schema"]
         assert schema["properties"] == {

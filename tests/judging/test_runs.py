@@ -20,12 +20,11 @@ from studies.models import Item
 from tests.factories import make_item, make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
-from tests.judging.run_helpers import asked, judge_all, start, states
+from tests.judging.run_helpers import asked, judge_all, start, states, study_of
 
 
 def test_a_run_asks_every_item_once_and_stores_the_answer_by_content(judge, llm):
-    study = make_study()
-    make_items(study, 7)
+    study = study_of(7)
     llm.answer = lambda body, n: completion("B]] [[61]]")
 
     run = judge_all(study, judge, setting="certainty")
@@ -78,6 +77,8 @@ def test_both_orders_ask_twice_and_a_fixed_order_once(judge, llm):
 
     shown = Counter(run.judgments.values_list("item__key", "shown_first"))
     assert shown == {("free", "r1"): 2, ("free", "r2"): 2, ("fixed", "r2"): 2}
+    requests = [(body["messages"][0]["content"], body["seed"]) for body in llm.requests]
+    assert len(set(requests)) == len(requests) == 6
 
 
 def test_judgments_are_made_in_the_order_of_keys_and_as_the_model_says(judge, monkeypatch):
@@ -98,18 +99,8 @@ def test_judgments_are_made_in_the_order_of_keys_and_as_the_model_says(judge, mo
         assert timedelta(0) <= timezone.now() - judgment.created_at < timedelta(minutes=5)
 
 
-def test_samples_of_one_question_are_asked_with_different_seeds(judge, llm):
-    study = make_study()
-    make_item(study=study)
-
-    judge_all(study, judge, orders="r1_first", samples=3)
-
-    assert len({body["seed"] for body in llm.requests}) == 3
-
-
 def test_checks_and_practice_items_are_not_judged(judge, llm):
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     make_item(study=study, split=Item.Split.PRACTICE)
 
     run = judge_all(study, judge)
@@ -117,20 +108,8 @@ def test_checks_and_practice_items_are_not_judged(judge, llm):
     assert run.judgments.count() == 1
 
 
-def test_an_identical_call_asks_nothing_new(judge, llm):
-    study = make_study()
-    make_items(study, 5)
-    first = judge_all(study, judge, setting="tie")
-
-    again = judge_all(study, judge, setting="tie")
-
-    assert again.pk == first.pk
-    assert len(llm.requests) == 5
-
-
 def test_other_parameters_make_another_run(judge, llm):
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
 
     keys = {
         judge_all(study, judge, **options).key
@@ -164,8 +143,7 @@ def test_a_limit_takes_the_first_items_by_key_and_a_later_call_the_rest(judge, l
 def test_no_query_of_a_run_that_continues_grows_with_its_items(judge):
     lengths = []
     for count in (3, 30):
-        study = make_study()
-        make_items(study, count)
+        study = study_of(count)
         start(study, judge)
         make_item(study=study, key="later")
         with CaptureQueriesContext(connection) as queries:
@@ -176,15 +154,16 @@ def test_no_query_of_a_run_that_continues_grows_with_its_items(judge):
     assert all(longer < length + 20 for length, longer in zip(few, many, strict=True))
 
 
-def test_items_that_are_added_later_are_all_that_is_asked(judge, llm):
-    study = make_study()
-    make_items(study, 3)
-    judge_all(study, judge)
+def test_an_identical_call_asks_nothing_but_items_that_were_added(judge, llm):
+    study = study_of(3)
+    first = judge_all(study, judge, setting="tie")
+    again = judge_all(study, judge, setting="tie")
+    assert (again.pk, len(llm.requests)) == (first.pk, 3)
     make_item(study=study, key="zz-new")
 
-    run = judge_all(study, judge)
+    run = judge_all(study, judge, setting="tie")
 
-    assert (run.sentence, len(llm.requests)) == ("4 of 4 answered.", 4)
+    assert (run.pk, run.sentence, len(llm.requests)) == (first.pk, "4 of 4 answered.", 4)
 
 
 def test_a_judge_does_not_judge_its_own_responses(llm, engine):
@@ -235,8 +214,7 @@ def test_a_run_can_be_asked_about_the_items_with_one_response_of_its_own(llm, en
 
 def test_no_more_requests_run_at_once_than_the_judge_allows(llm, engine):
     judge = make_judge(base_url=llm.url, concurrency=4)
-    study = make_study()
-    make_items(study, 30)
+    study = study_of(30)
     llm.answer = lambda body, n: Answer(body=completion("[[A]]").body, delay=0.03)
 
     judge_all(study, judge)
@@ -246,8 +224,7 @@ def test_no_more_requests_run_at_once_than_the_judge_allows(llm, engine):
 
 def test_pausing_stops_sending_and_resuming_finishes(llm, engine):
     judge = make_judge(base_url=llm.url, concurrency=1)
-    study = make_study()
-    make_items(study, 6)
+    study = study_of(6)
     run = start(study, judge)
 
     def answer(body, n):
@@ -270,8 +247,7 @@ def test_pausing_stops_sending_and_resuming_finishes(llm, engine):
 
 def test_a_cancelled_run_keeps_what_it_has_and_is_not_resumed(llm, engine):
     judge = make_judge(base_url=llm.url, concurrency=1)
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
     run = start(study, judge)
     assert lifecycle.cancel_run(run_id=run.pk)
 
@@ -285,8 +261,7 @@ def test_a_cancelled_run_keeps_what_it_has_and_is_not_resumed(llm, engine):
 
 def test_the_first_answer_freezes_the_study_and_a_failure_does_not(llm, engine):
     judge = make_judge(base_url=llm.url, outage_seconds=1)
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     llm.answer = lambda body, n: error(500)
     judge_all(study, judge)
     study.refresh_from_db()
@@ -300,8 +275,7 @@ def test_the_first_answer_freezes_the_study_and_a_failure_does_not(llm, engine):
 
 
 def test_two_processes_worth_of_threads_never_ask_the_same_question(judge, llm):
-    study = make_study()
-    make_items(study, 120)
+    study = study_of(120)
     run = start(study, judge)
 
     def help_out():
@@ -337,8 +311,7 @@ def test_a_study_without_items_and_unknown_features_are_refused(judge):
 def test_a_missing_key_is_told_before_anything_is_stored(llm, engine, monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     judge = make_judge(base_url=llm.url, api_key_env="MY_KEY")
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
 
     with pytest.raises(BadJudge, match="environment variable MY_KEY is empty"):
         start(study, judge)

@@ -15,7 +15,7 @@ from judging.runs.request_conditions import conditions_of
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
-from tests.judging.run_helpers import judge_all, states
+from tests.judging.run_helpers import judge_all, states, study_of
 
 
 def page_of(study, run):
@@ -46,12 +46,9 @@ NO_TEMPERATURE = refusal(
     "complaint",
     [
         refusal("This prompt asks about the temperature of a seed, which is against our policy."),
-        refusal("'max_tokens' or 'max_completion_tokens' is too large: 1024."),
-        refusal("max_tokens is too large", param="max_tokens", code="invalid_value"),
         refusal("'temperature' must be at most 0.5", param="temperature", code="invalid_value"),
-        refusal("This question about top_p and response_format is too long.", param="messages"),
     ],
-    ids=["words of a prompt", "both limits", "limit too large", "value too large", "long"],
+    ids=["words of a prompt", "value too large"],
 )
 def test_a_complaint_that_merely_names_a_parameter_changes_no_later_request(judge, llm, complaint):
     study = make_study()
@@ -76,12 +73,10 @@ def test_a_complaint_that_merely_names_a_parameter_changes_no_later_request(judg
     [
         (Answer(400, b'{"message": "Bad Request"}'), {"seed"}),
         (Answer(422, b"Unprocessable"), {"temperature", "top_p"}),
-        (refusal("invalid temperature: only 1 is allowed for this model"), {"temperature"}),
     ],
 )
 def test_what_a_server_refuses_in_any_words_is_left_out_and_recorded(judge, llm, answer, refused):
-    study = make_study()
-    make_items(study, 60)
+    study = study_of(60)
     llm.answer = lambda body, n: answer if body.keys() & refused else completion("[[A]]")
 
     run = judge_all(study, judge)
@@ -95,8 +90,7 @@ def test_what_a_server_refuses_in_any_words_is_left_out_and_recorded(judge, llm,
 
 
 def test_every_attempt_and_answer_says_what_it_was_sent_with(judge, llm):
-    study = make_study()
-    make_items(study, 20)
+    study = study_of(20)
     make_judge(concurrency=2)
     llm.answer = lambda body, n: NO_TEMPERATURE if "temperature" in body else completion("[[A]]")
 
@@ -123,8 +117,7 @@ def test_every_attempt_and_answer_says_what_it_was_sent_with(judge, llm):
 
 
 def test_an_answer_that_another_run_takes_over_keeps_what_it_was_sent_with(judge, llm):
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
     llm.answer = lambda body, n: NO_TEMPERATURE if "temperature" in body else completion("[[A]]")
     first = judge_all(study, judge, orders="r1_first")
 
@@ -139,8 +132,7 @@ def test_an_answer_that_another_run_takes_over_keeps_what_it_was_sent_with(judge
 
 
 def test_recorded_answers_were_sent_with_nothing(engine, tmp_path):
-    study = make_study()
-    make_items(study, 1)
+    study = study_of(1)
     recording = tmp_path / "replies.jsonl"
     recording.write_text('{"prompt": "other", "reply": "A"}\n')
     judge = make_judge(name="recorded", backend="replay", model=str(recording))
@@ -152,8 +144,7 @@ def test_recorded_answers_were_sent_with_nothing(engine, tmp_path):
 
 
 def test_a_run_whose_requests_were_not_sent_as_set_says_so_on_its_page(judge, llm):
-    study = make_study()
-    make_items(study, 4)
+    study = study_of(4)
     make_judge(concurrency=1)
     llm.answer = lambda body, n: (
         NO_TEMPERATURE if n > 2 and "temperature" in body else completion("[[A]]")
@@ -168,20 +159,8 @@ def test_a_run_whose_requests_were_not_sent_as_set_says_so_on_its_page(judge, ll
     )
 
 
-def test_a_run_that_lost_a_setting_from_its_first_answer_on_says_so(judge, llm):
-    study = make_study()
-    make_items(study, 2)
-    llm.answer = lambda body, n: NO_TEMPERATURE if "temperature" in body else completion("[[A]]")
-    run = judge_all(study, judge)
-
-    page = page_of(study, run)
-
-    assert "refused some settings of the judge: all 2 answers were asked for without" in page
-
-
 def test_a_limit_by_its_other_name_is_no_difference(judge, llm):
-    study = make_study()
-    make_items(study, 2)
+    study = study_of(2)
     other_name = refusal(
         "Unsupported parameter: 'max_tokens'", param="max_tokens", code="unsupported_parameter"
     )
@@ -189,6 +168,7 @@ def test_a_limit_by_its_other_name_is_no_difference(judge, llm):
 
     run = judge_all(study, judge)
 
+    assert states(run) == {"done": 2}
     assert conditions_of([run])[run.pk].sentences == []
 
 
@@ -204,12 +184,10 @@ def named(model, fingerprint):
     [
         (named("mock-2", "fp_1"), "named 2 models: mock-1 (3 answers); mock-2 (1 answer)."),
         (named("mock-1", "fp_2"), "by its fingerprint: fp_1 (3 answers); fp_2 (1 answer)."),
-        (named("mock-1", None), "by its fingerprint: fp_1 (3 answers); none (1 answer)."),
     ],
 )
 def test_a_model_that_changes_in_mid_run_is_told_of(judge, llm, second, words):
-    study = make_study()
-    make_items(study, 4)
+    study = study_of(4)
     make_judge(concurrency=1)
     llm.answer = lambda body, n: second if n == 4 else named("mock-1", "fp_1")
     run = judge_all(study, judge)
@@ -220,8 +198,7 @@ def test_a_model_that_changes_in_mid_run_is_told_of(judge, llm, second, words):
 
 
 def test_a_run_under_the_same_conditions_says_nothing(judge, llm):
-    study = make_study()
-    make_items(study, 4)
+    study = study_of(4)
     run = judge_all(study, judge)
 
     found = conditions_of([run])[run.pk]
@@ -232,8 +209,7 @@ def test_a_run_under_the_same_conditions_says_nothing(judge, llm):
 
 
 def test_a_report_says_what_was_sent_and_which_models_answered(judge, llm):
-    study = make_study()
-    make_items(study, 4)
+    study = study_of(4)
     make_judge(concurrency=1)
     llm.answer = lambda body, n: (
         NO_TEMPERATURE if n > 2 and "temperature" in body else named(f"mock-{n > 4}", "fp")
@@ -258,8 +234,7 @@ def test_a_report_says_what_was_sent_and_which_models_answered(judge, llm):
 
 
 def test_a_refusal_by_a_content_filter_is_a_refusal_and_no_error(judge, llm):
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
     make_judge(concurrency=1)
     filtered = {
         "message": "The response was filtered due to the prompt triggering the content management "

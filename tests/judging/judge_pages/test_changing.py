@@ -10,7 +10,7 @@ from judging.models import Judge, Jury, StudyJudge
 from studies.models import Membership, StudyLog
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
-from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, Counted, page_of, submit, words
+from tests.judging.judge_pages.pages import ADDRESS, LIST, Counted, page_of, submit, words
 from tests.judging.run_helpers import judge_all, start
 
 
@@ -101,25 +101,6 @@ def test_the_creator_changes_a_judge_and_another_editor_does_not(study, settings
     assert submit(creator, page_of(judge, "change-judge"), rpm="7").status_code == 302
     judge.refresh_from_db()
     assert judge.rpm == 7
-
-
-@pytest.mark.parametrize(
-    ("role", "status"), [("owner", 200), ("editor", 200), ("viewer", 404), ("", 404)]
-)
-def test_only_editors_of_a_study_open_the_pages(study, role, status):
-    judge = make_judge(base_url=ADDRESS)
-    client = sign_in(study, role)
-
-    for url in (LIST, ADD, page_of(judge)):
-        assert client.get(url).status_code == status
-        assert Client().get(url).status_code == 302
-    for action in ("test-judge", "change-judge"):
-        allowed = client.post(page_of(judge, action)).status_code
-        assert allowed == (status if action == "test-judge" else 404)
-    for action in ("retire", "offer", "remove-key", "delete"):
-        assert client.post(page_of(judge, "change-offer", action)).status_code == 404
-    judge.refresh_from_db()
-    assert not judge.is_retired
 
 
 def test_the_list_takes_the_same_queries_for_one_judge_and_for_many(

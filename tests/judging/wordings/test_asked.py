@@ -11,6 +11,7 @@ from judging.wordings import save_wording
 from studies.models import Membership
 from tests.factories import make_items, make_study
 from tests.judging.llm_server import LlmServer
+from tests.judging.run_helpers import study_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "{{ persona }}|{{ question_text }}|{{ response_a }}|{{ response_b }}"
@@ -19,8 +20,7 @@ TEXT = "{{ persona }}|{{ question_text }}|{{ response_a }}|{{ response_b }}"
 def test_a_campaign_of_wordings_and_framings_asks_each_and_pays_as_the_server_counts(
     llm: LlmServer, judge
 ):
-    study = make_study()
-    make_items(study, 3)
+    study = study_of(3)
     for name in ("a", "b"):
         template = f"{name}: {TEXT}"
         save_wording(study_id=study.pk, name=name, setting="standard", template=template)

@@ -17,6 +17,7 @@ from judging.worker.questions import questions_of
 from studies.services.whole_studies import copy_study
 from studies.texts.slots import Slots
 from tests.factories import make_item, make_study
+from tests.judging.run_helpers import study_of
 
 TEXT = "For {{ persona }}: {{ question }}{{ response_a }} or {{ response_b }}? [["
 pytestmark = pytest.mark.django_db
@@ -150,8 +151,7 @@ def test_a_run_in_another_setting_or_without_its_text_is_refused():
 
 
 def test_profiles_that_a_file_spells_are_not_changed_by_a_probe():
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     texts = {"texts": ["x"], "items": {"other": {"persona": 0, "content": ""}}}
     wording = saved(study, exact_texts=texts)
 
@@ -208,8 +208,7 @@ def test_a_file_is_stored_as_a_wording_by_command(tmp_path):
 
 
 def test_the_hash_of_a_run_changes_with_the_texts_that_a_file_spells():
-    study = make_study()
-    make_item(study=study)
+    study = study_of(1)
     wording = saved(study)
     run = run_of(study, wording)
     with_texts = saved(study, name="other", exact_texts={"texts": ["x"], "items": {}})
