@@ -89,15 +89,6 @@ def test_a_file_without_a_use_is_named(tmp_path):
     assert read.notes == {"files that are not used here (metadata.jsonl)": 1}
 
 
-def test_options_belong_to_data_sets(tmp_path):
-    (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item(1)))
-
-    with pytest.raises(BadOption, match="n belongs to a data set: prism, opinionqa, ec, pr"):
-        read_paths([tmp_path / "items.jsonl"], task="preference", options={"n": "3"})
-    with pytest.raises(BadOption, match="seed belongs to a data set"):
-        read_paths([tmp_path / "items.jsonl"], task="preference", seed=3)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -127,19 +118,6 @@ def test_same_files_options_and_seed_give_the_same_items_in_any_order_of_files(n
         "seed": 3,
     }
     assert sorted(keys(first)) == sorted(keys(other)) or name == "prism"
-
-
-def test_a_zip_that_is_damaged_is_refused(tmp_path):
-    path = tmp_path / "prism.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in (fixture("prism")).iterdir():
-            archive.write(file, file.name)
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(bytes(data))
-
-    with pytest.raises(Refused, match="the zip file cannot be read"):
-        made("prism", path)
 
 
 def test_a_file_beyond_the_limit_is_refused(monkeypatch):

@@ -100,17 +100,6 @@ def test_they_are_content_and_other_studies_keep_their_hashes(study, monkeypatch
     assert study_content_hash(study) == before
 
 
-def test_a_study_with_answers_keeps_its_criteria(study):
-    study.frozen_at = study.created_at
-    study.save()
-    client = sign_in(study)
-
-    assert saved(client, LINES).status_code == 302
-
-    study.refresh_from_db()
-    assert study.criteria == []
-
-
 def test_annotators_see_them_in_the_instructions_and_with_every_item(study):
     Study.objects.update(criteria=CRITERIA, language="de", entry="prolific")
     make_items(study, 2)
