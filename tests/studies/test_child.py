@@ -171,7 +171,7 @@ def labels_of(path):
 
 
 ANSWERS = "item,annotator,label,judge\n" + "".join(
-    f"i{n},{rater},{'yes' if n % 3 else 'no'},yes\n" for n in range(10_000) for rater in "abcdef"
+    f"{n:090},{rater},{'yes' if n % 3 else 'no'},yes\n" for n in range(1_000) for rater in "abcdef"
 )
 OBJECT = json.dumps({f"i{n}": {"text": "x" * 500, "label": "a"} for n in range(2_000)})
 

@@ -113,9 +113,9 @@ def test_deep_nesting_is_a_fault(value):
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.jsonl", b'{"id": "' + b"x" * 3_000_000 + b'"}'),
-        ("a.csv", b"x," * 2_000_000),
-        ("a.csv", HEADER + b"\n" + b'"\n",' * 700_000),
+        ("a.jsonl", b'{"id": "' + b"x" * 2_000_000 + b'"}'),
+        ("a.csv", b"x," * 1_000_001),
+        ("a.csv", HEADER + b"\n" + b'"\n",' * 510_000),
         ("a.csv", HEADER + b'\na,p,t,q,"' + b"x" * 1_500_000 + b'",b'),
         ("a.csv", HEADER + b'\na,p,t,q,"' + b"x\n" * 1_500_000),
     ],

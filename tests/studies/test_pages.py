@@ -193,12 +193,12 @@ def test_an_upload_without_a_file_is_asked_for_again(client, study, files, said)
 
 def test_items_can_be_found_and_read_with_the_exact_prompt(client, study):
     make_item(study=study, key="i1", question="Where do I find bread?")
-    make_item(study=study, key="i2", split="practice")
+    make_item(study=study, key="item-two", split="practice")
     sign_in(client, study, role="viewer")
     address = reverse("studies:items", args=["one"])
 
-    assert "i2" in client.get(address).content.decode()
-    assert "i2" not in client.get(f"{address}?search=BREAD").content.decode()
+    assert "item-two" in client.get(address).content.decode()
+    assert "item-two" not in client.get(f"{address}?search=BREAD").content.decode()
     assert "Where do I find" not in client.get(f"{address}?split=practice").content.decode()
     page = client.get(reverse("studies:item", args=["one", "i1"])).content.decode()
     assert "Prompt sent to a judge (certainty, response 1 shown first)" in page
