@@ -115,9 +115,9 @@ def test_deep_nesting_is_a_fault(value):
     [
         ("a.jsonl", b'{"id": "' + b"x" * 2_000_000 + b'"}'),
         ("a.csv", b"x," * 1_000_001),
-        ("a.csv", HEADER + b"\n" + b'"\n",' * 510_000),
+        ("a.csv", HEADER + b"\n" + b'"xxxxxxxxx\n",' * 160_000),
         ("a.csv", HEADER + b'\na,p,t,q,"' + b"x" * 1_500_000 + b'",b'),
-        ("a.csv", HEADER + b'\na,p,t,q,"' + b"x\n" * 1_500_000),
+        ("a.csv", HEADER + b'\na,p,t,q,"' + b"xxxxxxxxx\n" * 150_000),
     ],
 )
 def test_a_row_or_a_quoted_cell_of_megabytes_ends_the_reading(name, data):
