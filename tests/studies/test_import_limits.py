@@ -184,6 +184,12 @@ class TestPage:
         assert len(job.faults) == 1_000
         assert "The file has more than 1,000 errors. Checking stopped there" in page
 
+    def test_a_page_says_that_it_stopped(self, client, study):
+        response = self.send(client, "a.jsonl", b"{}\n" * 2_000)
+
+        assert response.status_code == 422
+        assert "The file has more than 1,000 errors. Checking stopped there" in response.text
+
     def test_a_zip_beyond_the_limits_is_refused_on_the_page(self, client, study, monkeypatch):
         monkeypatch.setattr(bundle, "MAX_MEMBERS", 3)
 

@@ -120,6 +120,19 @@ def test_same_files_options_and_seed_give_the_same_items_in_any_order_of_files(n
     assert sorted(keys(first)) == sorted(keys(other)) or name == "prism"
 
 
+def test_a_zip_that_is_damaged_is_refused(tmp_path):
+    path = tmp_path / "prism.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in (fixture("prism")).iterdir():
+            archive.write(file, file.name)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(bytes(data))
+
+    with pytest.raises(Refused, match="the zip file cannot be read"):
+        made("prism", path)
+
+
 def test_a_file_beyond_the_limit_is_refused(monkeypatch):
     monkeypatch.setattr("studies.importers.sets.data_set.MAX_BYTES", 1_000)
 
