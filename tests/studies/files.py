@@ -1,11 +1,15 @@
 """Items as files, for tests of imports; a test names only what it is about."""
 
+import io
 import json
+import zipfile
 from typing import Any
 
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import ReadItems, read_bundle
+
+DATASET = {"format": "thirdperson-items", "format_version": "1.0", "title": "Choices"}
 
 
 def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:
@@ -29,6 +33,15 @@ def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:
 def jsonl(*rows: Any) -> bytes:
     lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def zipped(folder: str = "", /, **members: bytes | str) -> bytes:
+    """A zip of files by their names, in which two underscores stand for the point."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(folder + name.replace("__", "."), content)
+    return out.getvalue()
 
 
 def read(data: bytes, *, name: str = "items.jsonl", **options: Any) -> ReadItems:

@@ -5,7 +5,6 @@ import json
 import resource
 import subprocess
 import tempfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,13 @@ from tests.studies.child_work import (
     takes_memory,
     takes_time,
 )
-from tests.studies.files import jsonl, raw_item
+from tests.studies.files import DATASET, jsonl, raw_item, zipped
 from tests.studies.media.files import picture
 from thirdperson.check.command import parser
 from thirdperson.check.reading import read_labels
 
 PICTURE = picture("PNG")
 MANY = [raw_item(n, metadata={"padding": "x" * 1_000}) for n in range(1, 700)]
-DATASET = {"format": "thirdperson-items", "format_version": "1.0"}
 
 
 def died(function, **options):
@@ -113,25 +111,14 @@ def test_a_system_without_a_limit_reads_without_it(monkeypatch):
     child._limit(resource.RLIMIT_AS, 1)
 
 
-def zipped(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return path
-
-
 @pytest.mark.parametrize("kind", ["lines", "zip", "mapped"])
 def test_items_read_by_a_child_are_those_read_here(kind, children, monkeypatch, tmp_path):
     path, options = tmp_path / "items.jsonl", {}
     rows = [row | {"media": [{"file": "a.png", "description": "d"}]} for row in MANY]
     path.write_bytes(jsonl(*MANY))
     if kind == "zip":
-        members = {
-            "items.jsonl": jsonl(*rows),
-            "dataset.json": json.dumps(DATASET),
-            "a.png": PICTURE,
-        }
-        path = zipped(tmp_path / "items.zip", members)
+        path, about = tmp_path / "items.zip", json.dumps(DATASET)
+        path.write_bytes(zipped(items__jsonl=jsonl(*rows), dataset__json=about, a__png=PICTURE))
     if kind == "mapped":
         fields = {
             "id": "id",
@@ -184,7 +171,7 @@ def labels_of(path):
 
 
 ANSWERS = "item,annotator,label,judge\n" + "".join(
-    f"i{n},{rater},{'yes' if n % 3 else 'no'},yes\n" for n in range(10_000) for rater in "abcdef"
+    f"{n:090},{rater},{'yes' if n % 3 else 'no'},yes\n" for n in range(1_000) for rater in "abcdef"
 )
 OBJECT = json.dumps({f"i{n}": {"text": "x" * 500, "label": "a"} for n in range(2_000)})
 

@@ -10,7 +10,7 @@ from django.db import IntegrityError
 from studies.models import Item, Membership, Study
 from studies.services.studies import create_study
 from tests.factories import make_study
-from tests.studies.files import jsonl, raw_item
+from tests.studies.files import DATASET, jsonl, raw_item
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
@@ -142,13 +142,7 @@ def test_import_items_refuses_a_broken_file_with_its_lines(tmp_path):
 
 
 def test_import_items_reads_a_bundle_and_notes_its_source(tmp_path):
-    described = {
-        "format": "thirdperson-items",
-        "format_version": "1.0",
-        "title": "Choices",
-        "language": "de",
-        "source": {"name": "set", "licence": "CC-BY-4.0"},
-    }
+    described = DATASET | {"language": "de", "source": {"name": "set", "licence": "CC-BY-4.0"}}
     (tmp_path / "dataset.json").write_text(json.dumps(described))
     (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item(1)))
 

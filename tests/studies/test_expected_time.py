@@ -3,12 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from studies.importers.items.item_bundle import report_on
 from studies.services import items as module
 from studies.services.items import expected_time
 from studies.texts.normalisation import Effort, seconds_to_read
 from tests.factories import make_item, make_items, make_study, sign_in
-from tests.studies.files import jsonl, raw_item, read
 
 
 def test_a_page_of_english_is_read_at_the_published_rate():
@@ -67,15 +65,6 @@ def test_a_study_without_items_for_annotators_has_no_time():
     make_item(study=study, seats_needed=0)
 
     assert expected_time(study) is None
-
-
-def test_the_report_of_an_import_has_the_seconds_of_an_item():
-    rows = [raw_item(n, question="q" * 1_333 * (1 + n // 19)) for n in range(20)]
-
-    facts = dict(report_on([read(jsonl(*rows))]).facts)
-
-    # 10 seconds to judge, 1 minute for the question, and a few for the short texts.
-    assert facts["Seconds to read and judge an item (median, 95 %, longest)"] == "72, 72, 132"
 
 
 @pytest.mark.django_db

@@ -5,28 +5,28 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from studies.services.items import interface_version, study_content_hash
+from studies.services.settings import FROZEN_FIELDS
 from tests.factories import make_item, make_study
+from tests.studies.study_files.made import SETTINGS
 
 pytestmark = pytest.mark.django_db
 
 
-def test_words_change_the_hash_and_pay_does_not():
+def test_words_change_the_hash_and_are_fixed_with_the_first_answer_and_pay_does_not():
     study = make_study()
     make_item(study=study)
-    before = study_content_hash(study)
+    before, changed = study_content_hash(study), set()
+    for name, value in SETTINGS.items():
+        was = getattr(study, name)
+        setattr(study, name, value)
+        if study_content_hash(study) != before:
+            changed.add(name)
+        setattr(study, name, was)
 
-    for field, value in (("reward", 1), ("minutes", 99), ("annotations_per_item", 9)):
-        setattr(study, field, value)
+    words = {"instructions", "consent", "researchers", "storage", "ethics", "criteria"}
+    assert changed == words | {"task", "perspective", "language"}
+    assert changed <= set(FROZEN_FIELDS)
     assert study_content_hash(study) == before
-
-    for field, text in (
-        ("instructions", "x"),
-        ("consent", "x"),
-        ("researchers", "x"),
-        ("language", "de"),
-    ):
-        changed = make_study(**{field: text})
-        assert study_content_hash(changed) != study_content_hash(make_study())
 
 
 def test_the_words_of_the_pages_are_part_of_it(monkeypatch):

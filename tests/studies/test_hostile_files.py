@@ -1,8 +1,6 @@
 """Whatever stands in a file, it is imported or refused with reasons: nothing breaks."""
 
 import copy
-import io
-import zipfile
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +9,7 @@ from hypothesis import strategies as st
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
 from tests.sampling import examples
-from tests.studies.files import faults, jsonl, raw_item, read
+from tests.studies.files import faults, jsonl, raw_item, read, zipped
 
 FULL = raw_item(
     1,
@@ -74,6 +72,7 @@ def test_any_value_in_any_place_is_taken_or_refused(path, value):
     assert found or len(read(jsonl(item)).items[0].content_hash) == 64
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 @pytest.mark.parametrize("name", ["items.jsonl", "items.csv", "items.zip"])
 def test_any_bytes_are_refused_with_reasons(name, data):
@@ -86,6 +85,7 @@ def test_any_bytes_are_refused_with_reasons(name, data):
 HEADER = "id,persona_id,persona_text,question,response_1,response_2,score_1,shuffle,metadata"
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=9, max_size=9))
 def test_any_cells_are_taken_or_refused(cells):
     quoted = ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)
@@ -100,10 +100,7 @@ def test_any_cells_are_taken_or_refused(cells):
 
 
 def test_a_zip_with_damaged_bytes_is_refused_in_words():
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("items.jsonl", b'{"id": "a"}\n' * 500)
-    data = bytearray(packed.getvalue())
+    data = bytearray(zipped(items__jsonl=b'{"id": "a"}\n' * 500))
     start = len("items.jsonl") + 30  # where the header of the first file ends
     data[start : start + 8] = b"\xff" * 8
 

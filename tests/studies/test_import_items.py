@@ -13,8 +13,7 @@ from studies.importers.items.storage import import_items
 from studies.models import Item, Persona, Study, StudyLog
 from studies.services.studies import freeze
 from tests.factories import make_study
-from tests.studies.files import jsonl, raw_item, read
-from tests.studies.test_csv import zipped
+from tests.studies.files import DATASET, jsonl, raw_item, read, zipped
 
 pytestmark = pytest.mark.django_db
 
@@ -146,10 +145,8 @@ def test_the_strictest_word_about_passing_items_on_holds_for_the_study(words):
     study = make_study()
     for number, word in enumerate(words):
         source = {"name": f"set {number}"} | ({"redistribution": word} if word else {})
-        described = {"format": "thirdperson-items", "format_version": "1.0", "source": source}
-        data = zipped(
-            items__jsonl=jsonl(raw_item(number)), dataset__json=json.dumps(described).encode()
-        )
+        about = json.dumps(DATASET | {"source": source})
+        data = zipped(items__jsonl=jsonl(raw_item(number)), dataset__json=about)
         import_items(study.slug, [read(data, name="b.zip")])
 
     study.refresh_from_db()

@@ -232,14 +232,3 @@ def test_sending_the_file_again_replaces_an_import_that_no_worker_has(client, st
     assert not path_of(folder_of(job)).exists()
     assert ImportJob.objects.count() == 2
     assert queued == []
-
-
-def test_nobody_else_sees_a_job(client, study):
-    job = send(client, jsonl(raw_item(1)))
-    viewer = User.objects.create_user("viewer")
-    Membership.objects.create(study=study, user=viewer, role="viewer")
-
-    for user in (viewer, User.objects.create_user("stranger")):
-        client.force_login(user)
-        assert page_of(client, job)[0].status_code == 404
-        assert client.get(f"{ADDRESS}{job.public_id}/status/").status_code == 404

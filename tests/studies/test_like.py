@@ -53,8 +53,3 @@ def test_a_file_that_is_no_list_is_refused(files, text):
 
     with pytest.raises(CommandError, match="does not list items by id and content_hash"):
         rebuild(source, listed)
-
-
-def test_a_list_that_is_not_there_is_refused(files):
-    with pytest.raises(CommandError, match="cannot be read: No such file"):
-        rebuild(files[0], files[1].with_name("nine"))

@@ -18,7 +18,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.files.readers import BadLine
 from studies.models import Item
-from tests.studies.files import faults, jsonl, raw_item, read
+from tests.studies.files import faults, jsonl, raw_item, read, zipped
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -30,14 +30,6 @@ def csv_text(rows=ROWS):
     out = io.StringIO()
     csv.writer(out).writerows([HEADER, *rows])
     return out.getvalue()
-
-
-def zipped(**files):
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name.replace("__", "."), content)
-    return data.getvalue()
 
 
 def workbook(rows, header=HEADER, **cells):
@@ -224,12 +216,6 @@ def test_the_own_answer_tells_texts_apart_that_differ_in_capitals_only():
 
 class TestFaultyRows:
     DATA = jsonl(raw_item(1), raw_item(2, question=None), "{", raw_item(4), [5])
-
-    def test_they_are_left_out_on_request_and_listed(self):
-        found = read(self.DATA, skip_faulty=True)
-
-        assert [item.key for item in found.items] == ["x1", "x4"]
-        assert [fault.line for fault in found.skipped] == [2, 3, 5]
 
     def test_a_file_with_faulty_rows_only_is_refused(self):
         (found,) = faults(jsonl(raw_item(1, question=None)), skip_faulty=True)

@@ -30,6 +30,12 @@ def sign_in(client, study=None, role="owner", **fields):
     return user
 
 
+def test_somebody_elses_study_is_not_in_your_list(client, study):
+    sign_in(client)
+
+    assert "Everyday choices" not in client.get(reverse("studies:list")).text
+
+
 def addresses(item="i1"):
     return [
         reverse("studies:detail", args=["one"]),
@@ -37,46 +43,6 @@ def addresses(item="i1"):
         reverse("studies:items", args=["one"]),
         reverse("studies:item", args=["one", item]),
     ]
-
-
-def test_every_page_asks_for_a_sign_in_first(client, study):
-    make_item(study=study, key="i1")
-
-    for address in [reverse("studies:list"), *addresses(), reverse("studies:state", args=["one"])]:
-        method = client.post if address.endswith("/state/") else client.get
-        response = method(address)
-        assert response.status_code == 302, address
-        assert response["Location"].startswith(reverse("login")), address
-
-
-def test_somebody_elses_study_does_not_exist_for_you(client, study):
-    make_item(study=study, key="i1")
-    sign_in(client)
-
-    for address in addresses():
-        assert client.get(address).status_code == 404, address
-    assert (
-        client.post(reverse("studies:state", args=["one"]), {"state": "closed"}).status_code == 404
-    )
-    assert "Everyday choices" not in client.get(reverse("studies:list")).content.decode()
-
-
-def test_a_viewer_looks_and_changes_nothing(client, study):
-    make_item(study=study, key="i1")
-    sign_in(client, study, role="viewer")
-
-    home = client.get(reverse("studies:detail", args=["one"]))
-    closing = client.post(reverse("studies:state", args=["one"]), {"state": "closed"})
-    file = SimpleUploadedFile("items.jsonl", jsonl(raw_item()))
-    importing = client.post(reverse("studies:import", args=["one"]), {"file": file})
-
-    assert home.status_code == 200
-    assert "Close" not in home.content.decode()
-    assert "Import items" not in home.content.decode()
-    assert (closing.status_code, importing.status_code) == (404, 404)
-    study.refresh_from_db()
-    assert study.state == "open"
-    assert Item.objects.count() == 1
 
 
 def test_an_editor_pauses_opens_and_closes(client, study):
@@ -113,12 +79,6 @@ def test_a_change_of_state_that_makes_no_sense_is_refused(client, before, state,
     assert study.state == before
 
 
-def test_only_posts_change_the_state(client, study):
-    sign_in(client, study)
-
-    assert client.get(reverse("studies:state", args=["one"])).status_code == 405
-
-
 def test_the_list_filters_sorts_and_exports(client, study):
     make_item(study=study, seats_taken=2, answered=2)
     other = make_study(slug="two", title="=Pilot", state="paused")
@@ -140,14 +100,6 @@ def test_the_list_filters_sorts_and_exports(client, study):
     assert rows[0] == "study,title,state,items,answers,seats,created_at"
     assert rows[1].startswith("two,'=Pilot,paused,0,0,0,")
     assert rows[2].startswith("one,Everyday choices,open,1,2,3,")
-
-
-def test_an_empty_list_says_what_to_do_first(client):
-    sign_in(client)
-
-    page = client.get(reverse("studies:list")).text
-    assert "ask the administrator of this server for the permission" in page
-    assert "manage.py" not in page
 
 
 def test_the_link_for_annotators_has_the_placeholders_of_the_platform(client, study, settings):
@@ -241,12 +193,12 @@ def test_an_upload_without_a_file_is_asked_for_again(client, study, files, said)
 
 def test_items_can_be_found_and_read_with_the_exact_prompt(client, study):
     make_item(study=study, key="i1", question="Where do I find bread?")
-    make_item(study=study, key="i2", split="practice")
+    make_item(study=study, key="item-two", split="practice")
     sign_in(client, study, role="viewer")
     address = reverse("studies:items", args=["one"])
 
-    assert "i2" in client.get(address).content.decode()
-    assert "i2" not in client.get(f"{address}?search=BREAD").content.decode()
+    assert "item-two" in client.get(address).content.decode()
+    assert "item-two" not in client.get(f"{address}?search=BREAD").content.decode()
     assert "Where do I find" not in client.get(f"{address}?split=practice").content.decode()
     page = client.get(reverse("studies:item", args=["one", "i1"])).content.decode()
     assert "Prompt sent to a judge (certainty, response 1 shown first)" in page

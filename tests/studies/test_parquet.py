@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from studies.importers.files import packed
 from studies.importers.files.bundle import File
@@ -22,7 +22,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item
 from tests.factories import make_study, sign_in
-from tests.studies.files import jsonl, raw_item
+from tests.studies.files import raw_item
 from tests.studies.hostile import HOSTILE
 from tests.studies.sets.made import fixture, keys, made
 
@@ -103,15 +103,6 @@ def test_several_row_groups_and_codecs_are_read():
 
     for codec in ("snappy", "gzip", "none"):
         assert lines(written(rows, row_group_size=300, compression=codec)) == rows
-
-
-@pytest.mark.django_db
-def test_items_in_parquet_are_imported_as_items(tmp_path):
-    written([raw_item(n) for n in (1, 2)], tmp_path / "items.parquet")
-
-    call_command("import_items", "one", tmp_path / "items.parquet", "--create")
-
-    assert list(Item.objects.values_list("key", flat=True)) == ["x1", "x2"]
 
 
 @pytest.mark.django_db
@@ -232,26 +223,6 @@ def test_limits_are_checked_before_anything_is_read(monkeypatch, limit, value, m
     assert message in refusal(written(ROWS))
 
 
-@pytest.mark.django_db
-def test_the_page_refuses_a_broken_file_in_words(tmp_path):
-    client = sign_in(make_study(slug="one"))
-    file = SimpleUploadedFile("rows.parquet", written(ROWS)[:-20])
-
-    response = client.post("/studies/one/import/", {"file": file, "task": "preference"})
-
-    assert response.status_code == 422
-    assert "the Parquet file cannot be read" in response.content.decode()
-
-
-@pytest.mark.django_db
-def test_the_command_refuses_a_broken_file_in_words(tmp_path):
-    (tmp_path / "rows.parquet").write_bytes(written(ROWS)[:-20])
-
-    for words in (["--create"], ["--create", "--format", "multipref"]):
-        with pytest.raises(CommandError, match="the Parquet file cannot be read"):
-            call_command("import_items", "one", tmp_path / "rows.parquet", *words)
-
-
 @pytest.mark.slow
 def test_a_text_that_is_repeated_often_needs_little_memory(tmp_path):
     """A file of 1 MB with 1.5 GB of text, in a process that may have 1 GB."""
@@ -284,21 +255,10 @@ def test_a_text_that_is_repeated_often_needs_little_memory(tmp_path):
     assert int(megabytes) < 1000
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_formulas_and_control_characters_are_treated_as_in_json(tmp_path, text):
-    row = raw_item(1, topic=text)
-    (tmp_path / "items.jsonl").write_bytes(jsonl(row))
-    written([row], tmp_path / "items.parquet")
+def test_hostile_texts_arrive_as_they_are():
+    rows = [{"text": text} for text in HOSTILE]
 
-    results = []
-    for name in ("items.jsonl", "items.parquet"):
-        try:
-            (read,) = read_paths([tmp_path / name], task="preference")
-            results.append([item.values["topic"] for item in read.items])
-        except Refused as error:
-            results.append(str(error))
-
-    assert results[0] == results[1]
+    assert lines(written(rows)) == rows
 
 
 def test_bytes_that_are_no_text_refuse_a_needed_field(tmp_path):

@@ -200,14 +200,6 @@ def test_missing_files_columns_and_broken_quotes_are_told(tmp_path):
     )
 
 
-def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path):
-    folder = changed("ec", tmp_path, "articles_adobe_AMT.csv", str)
-    path = folder / "articles_adobe_AMT.csv"
-    path.write_bytes(path.read_bytes().replace(b"dog", b"d\xf6g"))
-
-    assert "Line 3 of ec/articles_adobe_AMT.csv is not UTF-8." in refusal("ec", folder)[0]
-
-
 def test_a_byte_order_mark_and_other_line_ends_change_nothing(tmp_path):
     for name in ("trac3_EMP_train.csv", "trac4_PER_train.csv", "articles_adobe_AMT.csv"):
         folder = changed("ec", tmp_path, name, lambda t: "\ufeff" + t.replace("\n", "\r\n"))

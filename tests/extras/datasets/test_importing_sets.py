@@ -51,30 +51,12 @@ def test_the_command_makes_a_study_that_knows_its_source(name, capsys):
     assert sum(reading["rows"].values()) > 0
 
 
-@pytest.mark.sampled(keep=4)
-@pytest.mark.parametrize("name", data_sets())
-def test_two_fresh_imports_export_the_same_bytes_and_again_changes_nothing(name, tmp_path, capsys):
-    for slug in ("one", "two"):
-        run(slug, fixture(name), "--create", "--format", name)
-    run("two", fixture(name), "--format", name)
-
-    assert exported("one", tmp_path) == exported("two", tmp_path)
-    assert "were there already" in capsys.readouterr().out
-
-
 def test_a_limit_first_and_the_rest_later_is_one_import(tmp_path):
     run("one", fixture("pr"), "--create", "--limit", 1)
     run("one", fixture("pr"))
     run("two", fixture("pr"), "--create")
 
     assert exported("one", tmp_path) == exported("two", tmp_path)
-
-
-def test_a_dry_run_reports_and_stores_nothing(capsys):
-    run("one", fixture("ec"), "--create", "--dry-run", "--option", "tie_rule=both")
-
-    assert "Items made: 4" in capsys.readouterr().out
-    assert not Study.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -91,16 +73,6 @@ def test_a_bad_option_is_bad_usage(words, message):
     assert caught.value.returncode == 2
     with pytest.raises(CommandError, match="“tie_rule” has no value; write NAME=VALUE"):
         run("one", fixture("ec"), "--option", "tie_rule")
-
-
-def test_a_refusal_names_file_and_line_and_stores_nothing(tmp_path):
-    broken = tmp_path / "synthetic_dataset.jsonl"
-    broken.write_text((fixture("pr") / broken.name).read_text() + "{\n")
-
-    with pytest.raises(CommandError, match="Line 5: this is not JSON"):
-        run("one", broken, "--create", "--format", "pr")
-
-    assert not Study.objects.exists()
 
 
 @pytest.mark.parametrize(("name", "forbids"), [("opinionqa", True), ("ec", True), ("pr", False)])
@@ -230,17 +202,6 @@ def test_what_is_wrong_with_an_option_is_said_at_its_field(fields, message):
 
     assert response.status_code == 422
     assert re.search(message, response.content.decode())
-
-
-def test_a_fault_on_the_page_names_file_and_line():
-    client = sign_in(make_study(slug="one"))
-    files = uploads(fixture("ec"))
-    files[1] = SimpleUploadedFile("trac3.csv", files[1].read() + b"1,2\n")
-
-    page = client.post(f"{ADDRESS}?set=ec", {"file": files}).content.decode()
-
-    assert "Line 8 of trac3.csv: there are 2 cells, the header has 6." in page
-    assert not Item.objects.exists()
 
 
 def test_two_files_of_one_name_are_not_mixed_up():

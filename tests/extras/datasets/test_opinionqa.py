@@ -195,14 +195,6 @@ def test_a_wave_without_answers_and_a_name_that_is_not_there_are_told(tmp_path):
         made("opinionqa", sampling="heavy")
 
 
-def test_a_missing_column_is_named(tmp_path):
-    folder = changed(
-        "opinionqa", tmp_path, "info.csv", lambda t: t.replace("option_mapping", "options_map")
-    )
-
-    assert "info.csv may be it, but has no column option_mapping" in refusal("opinionqa", folder)[0]
-
-
 def test_a_row_with_other_cells_than_the_header_is_named(tmp_path):
     folder = changed("opinionqa", tmp_path, "responses.csv", lambda t: t + "1005,1.0,Never\n")
 

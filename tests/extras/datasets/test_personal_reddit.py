@@ -11,7 +11,7 @@ import pytest
 from extras.datasets import personal_reddit
 from extras.datasets.personal_reddit import by_fields, by_tfidf
 from studies.errors import BadOption
-from tests.studies.sets.made import changed, fixture, keys, labels, made, refusal
+from tests.studies.sets.made import changed, fixture, labels, made, refusal
 
 REAL = fixture("pr_real/synthetic_dataset.jsonl")
 
@@ -166,11 +166,6 @@ def test_broken_rows_are_named(tmp_path):
 
     assert "Line 2: hardness must be a number." in faults[0]
     assert faults[-1].startswith("Line 4:")
-
-
-def test_a_limit_takes_the_first_items_unchanged():
-    assert keys(made("pr", REAL, limit=5)) == keys(made("pr", REAL))[:5]
-    assert list(made("pr", REAL, limit=5).items) == list(made("pr", REAL).items)[:5]
 
 
 def test_more_people_than_can_be_compared_are_refused_before_any_two_are(monkeypatch):

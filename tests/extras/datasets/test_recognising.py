@@ -89,15 +89,6 @@ def test_a_file_without_a_use_is_named(tmp_path):
     assert read.notes == {"files that are not used here (metadata.jsonl)": 1}
 
 
-def test_options_belong_to_data_sets(tmp_path):
-    (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item(1)))
-
-    with pytest.raises(BadOption, match="n belongs to a data set: prism, opinionqa, ec, pr"):
-        read_paths([tmp_path / "items.jsonl"], task="preference", options={"n": "3"})
-    with pytest.raises(BadOption, match="seed belongs to a data set"):
-        read_paths([tmp_path / "items.jsonl"], task="preference", seed=3)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

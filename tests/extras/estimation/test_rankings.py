@@ -97,17 +97,6 @@ def test_strengths_with_ties_are_those_of_a_numerical_maximum():
     assert (found.n, found.n_ties) == (36, 6)
 
 
-def test_two_systems_have_the_log_odds_and_their_interval():
-    found = system_strengths(*of_wins([[0, 60], [40, 0]]))
-
-    top = found.strengths[0]
-    se = (1 / 60 + 1 / 40) ** 0.5 / 2
-    assert top.value == pytest.approx(np.log(1.5) / 2)
-    assert top.interval.high - top.value == pytest.approx(
-        scipy_stats.t.ppf(0.975, 99) * se, rel=0.01
-    )
-
-
 @pytest.mark.parametrize(
     "wins",
     [

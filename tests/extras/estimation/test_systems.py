@@ -168,19 +168,6 @@ def test_a_certified_judge_is_compared_with_people_among_the_items_it_accepts():
 
 
 @pytest.mark.django_db
-def test_without_a_test_no_system_is_named_as_the_first():
-    """Resamples describe how stable first places are; the table has both of them."""
-    report = report_of(judged_study(accuracies=(0.05,)))
-
-    words = [text for text in findings(report) if "first place" in text]
-
-    assert len(words) == 1
-    assert not any(name in words[0] for name in ("alpha", "beta", "gamma"))
-    [judge] = report["systems"]["judges"]
-    assert judge["against"]["people"]["systems"][0]["rate_reason"] == "at_chance"
-
-
-@pytest.mark.django_db
 def test_a_ranking_that_does_not_exist_is_missing():
     study = judged_study(n_items=40)
     Item.objects.filter(study=study, r1__generated_by__name="alpha").update(first_person="r1")

@@ -120,13 +120,6 @@ def test_a_commit_is_exact_and_a_branch_is_replaced_by_its_commit(local, monkeyp
     }
 
 
-def test_another_model_gets_a_revision_of_its_own(local):
-    add_judge(name="j", backend="transformers", model=f"owner/name@{COMMIT}")
-    judge, _ = add_judge(name="j", model=f"owner/name@{'e' * 40}")
-
-    assert judge.model_options == {"revision": "e" * 40}
-
-
 def test_a_branch_that_nobody_can_look_up_is_refused(local, monkeypatch):
     monkeypatch.setattr("extras.local_models.kind._downloaded", lambda name, branch: "")
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)

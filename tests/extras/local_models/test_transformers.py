@@ -23,7 +23,6 @@ from extras.local_models.loading import Chat
 from extras.local_models.model import LocalModel
 from judging.engine.interface import JudgeQuestion, Misconfigured, Reply
 from judging.engine.messages import from_user
-from judging.errors import BadJudge
 from judging.protocols.registry import Standard, Tie
 from tests.extras.local_models.tiny_model import build_tiny_model
 from tests.factories import make_item, make_study
@@ -189,28 +188,6 @@ def test_questions_that_come_together_share_batches(folder, monkeypatch):
     assert (len(replies), sum(sizes), max(sizes)) == (9, 9, 4)
 
 
-def test_a_batch_too_large_for_the_device_is_halved(folder, monkeypatch):
-    backend = TransformersBackend(settings(folder))
-    original, sizes = LocalModel.answer, []
-
-    def answer(self, questions, seeds, moved):
-        sizes.append(len(questions))
-        if len(questions) > 1:
-            raise self.out_of_memory[0]("no memory")
-        return original(self, questions, seeds, moved)
-
-    monkeypatch.setattr(LocalModel, "answer", answer)
-
-    async def ask_four():
-        asked = (_ask(backend, n, PROMPTS[0]) for n in range(4))
-        answered = await asyncio.gather(*asked)
-        await backend.close()
-        return answered
-
-    assert len(asyncio.run(ask_four())) == 4
-    assert sizes == [4, 2, 1, 1, 2, 1, 1]
-
-
 def test_a_model_that_is_not_there_is_named(tmp_path):
     with pytest.raises(Misconfigured, match="cannot be loaded"):
         LocalModel(settings(tmp_path / "nothing"))
@@ -234,13 +211,6 @@ def test_a_run_by_a_local_model_is_a_run_like_any_other(folder, engine):
         assert judgment.model_snapshot == f"{folder}@{content_hash(folder)}"[:200]
         assert "torch" in judgment.fingerprint
     assert run.tokens > 0
-
-
-def test_a_model_without_an_exact_revision_is_refused_with_a_sentence(tmp_path, db):
-    with pytest.raises(BadJudge, match="the commit of “owner/name@main” is not known") as caught:
-        make_judge(name="branch", backend="transformers", model="owner/name@main")
-
-    assert "Connect this machine to the hub" in str(caught.value)
 
 
 def test_a_run_whose_folder_changed_after_the_judge_was_added_stops(tmp_path, folder, engine):

@@ -15,7 +15,7 @@ from judging.prompts.asking import Asking
 from judging.runs import lifecycle
 from judging.runs.costs import estimate_run
 from judging.runs.spec import Reuse, RunSpec
-from judging.worker.chunks import judge_chunk, release
+from judging.worker.chunks import judge_chunk
 from judging.worker.questions import share_replies
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
@@ -199,20 +199,6 @@ def test_a_worker_that_dies_before_the_reply_is_shared_loses_and_doubles_nothing
     run.refresh_from_db()
     assert (run.state, states(run)) == ("done", {"done": 9})
     assert len(llm.requests) == 2
-
-
-def test_no_worker_takes_what_waits_for_another_request(study, judge):
-    run = start(study, judge, setting="listwise")
-
-    from django.utils import timezone
-
-    from judging.worker.chunks import claim
-
-    run = type(run).objects.select_related("judge", "study").get(pk=run.pk)
-    taken = claim(run, "l" * 32, most=50, until=timezone.now())
-
-    assert len(taken) == 2
-    release(Judgment.objects.filter(run=run))
 
 
 def test_more_items_and_the_other_order_are_asked_only_where_they_are_new(study, judge, llm):

@@ -316,9 +316,3 @@ def test_the_page_makes_one(django_assert_max_num_queries):
     refused = client.post(url, {"slug": "more", "examples": "2", "seed": "3"})
     assert refused.status_code == 422
     assert "Use 1 examples or fewer" in refused.content.decode()
-
-
-def test_studies_about_other_people_have_no_such_page():
-    study = make_study()
-
-    assert sign_in(study, "owner").get(f"/studies/{study.slug}/people/linked/").status_code == 404

@@ -258,7 +258,6 @@ def test_the_page_creates_the_linked_study():
         ({"slug": "first"}, "Short name of the new study"),
         ({"value": "odd"}, "Known values: “old”, “oldest”, “young”"),
         ({"limit": "0"}, "Number of items"),
-        ({"features": ["age", "town"], "value": "old"}, "A value goes with a single feature"),
     ],
 )
 def test_the_page_refuses_what_cannot_be_changed(changes, says):
@@ -283,14 +282,6 @@ def test_the_page_names_only_attributes_with_two_values_and_escapes_them():
     assert "Age (3 values)" in page
     assert "Kin" not in page
     assert "&lt;b&gt;Tag&lt;/b&gt; (2 values)" in page
-
-
-def test_who_may_not_create_studies_is_told_and_refused():
-    client = sign_in(study_of())
-
-    assert "may not create studies" in client.get(URL).text
-    assert client.post(URL, form()).status_code == 403
-    assert sign_in(Study.objects.get(slug="first"), "viewer").get(URL).status_code in (403, 404)
 
 
 def test_more_items_take_no_more_queries(django_assert_max_num_queries):

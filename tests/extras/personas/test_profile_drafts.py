@@ -245,15 +245,6 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     assert status["open"] is False
 
 
-def test_texts_of_other_studies_are_out_of_reach(study, writer):
-    draft = ask(study, writer).drafts.first()
-    client = sign_in(make_study(slug="other"))
-
-    url = reverse("personas:decide-profile", args=["other", draft.public_id])
-    assert client.post(url, {"accept": "1", "text": TEXT}).status_code == 404
-    assert client.get(reverse("personas:profiles", args=["past"])).status_code == 404
-
-
 def test_by_command(study, writer, llm, capsys):
     call_command("draft_profiles", "past", "--judge", "judge", "--budget", "1", "--inline")
 

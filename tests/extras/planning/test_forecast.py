@@ -209,14 +209,6 @@ def test_the_launch_page_says_what_the_study_can_show(plain):
     assert page.index("What this study can show") < page.index("</main>")
 
 
-def test_viewers_read_but_do_not_compute(plain):
-    study = small_study()
-    viewer = sign_in(study, "viewer")
-
-    assert "Compute a forecast" not in viewer.get(URL).content.decode()
-    assert viewer.post(URL, {}).status_code == 404
-
-
 def plan_line(study: Study):
     (task,) = [task for task in setup(Study.objects.get(pk=study.pk)).tasks if task.key == "plan"]
     return str(task.state), task.summary
@@ -259,13 +251,3 @@ def test_the_line_of_a_larger_study_names_the_difference_that_it_detects():
         "14 of 100"
     )
     assert wording.summary_of(design | {"too_few": ["annotator"]}).startswith("Too few people")
-
-
-def test_an_optional_step_says_so_on_the_page_and_leads_to_the_planner():
-    study = small_study()
-
-    page = sign_in(study).get("/studies/plan/").text
-
-    assert f'href="{URL}"' in page
-    assert 'Plan: what this study can show</a> <span class="hint">optional</span>' in page
-    assert "Next: Plan" not in page

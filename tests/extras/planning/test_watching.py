@@ -140,15 +140,6 @@ def test_the_page_fixes_it_and_the_monitor_shows_it():
     assert "−100.0" in monitor
 
 
-def test_viewers_cannot_fix_it():
-    study, _, run = study_with_run()
-
-    viewer = sign_in(study, "viewer")
-
-    assert viewer.post(URL, {"run": run.public_id, "final": "on"}).status_code == 404
-    assert "Fix comparison" not in viewer.get(URL).content.decode()
-
-
 def test_an_order_of_a_whole_set_is_one_answer_for_each_of_its_pairs():
     pairs = [
         PairAnswer(1, "a", "r1", "r1", "r2", True),

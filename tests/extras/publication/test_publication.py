@@ -247,14 +247,6 @@ def test_texts_that_the_source_keeps_do_not_leave(study, zenodo):
 _WITHHELD = {"id", "split", "topic", "content_hash"}
 
 
-def test_the_token_comes_from_the_environment_only(study, monkeypatch):
-    monkeypatch.delenv("OSF_TOKEN")
-
-    said = refused("--to", "osf", "--licence", "CC0-1.0", "--consent-covers-sharing")
-
-    assert "The environment variable OSF_TOKEN is not set." in said
-
-
 def test_the_hub_needs_a_name(study):
     assert "--repo OWNER/NAME" in refused("--to", "hub", "--repo", "answers")
 

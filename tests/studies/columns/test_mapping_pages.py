@@ -1,13 +1,11 @@
 """The pages that map the columns of an uploaded file, and the command with a mapping."""
 
 import csv
-import io
 import json
 import re
 import shlex
 from datetime import timedelta
 
-import openpyxl
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -135,18 +133,6 @@ def test_the_meaning_of_a_value_and_the_name_of_a_feature_are_asked(client, stud
     assert Item.objects.first().persona.features[0]["label"] == "Age in years"
 
 
-def test_zero_and_one_mean_nothing_until_the_researcher_says_what(client, study):
-    header = "prompt,response_0,response_1,age,label\n"
-    upload, address = upload_of(client, f"{header}Q?,Yes,No,30,0\nR?,Yes,No,30,1\n")
-
-    page = client.get(address).text
-
-    assert page.count('<option value="">We cannot read this</option>') == 2
-    said = {"value-0": "0", "answer-0": "r1", "value-1": "1", "answer-1": "r2", "import": ""}
-    client.post(address, sent(upload, **said))
-    assert dict(Item.objects.values_list("question", "first_person")) == {"Q?": "r1", "R?": "r2"}
-
-
 def test_a_missing_field_is_named_and_nothing_is_imported(client, study):
     upload, address = upload_of(client)
     column = list(fields_of(upload)).index("Option B")
@@ -189,12 +175,6 @@ def test_faults_are_grouped_by_rule_with_their_lines(client, study):
     assert re.search(r"Line 6, item “item-\w+”: response r1 is empty\.", response.text)
     assert "Download all errors as CSV" in response.text
     assert path_of(folder_of_upload(upload)).exists()
-
-
-def test_a_row_that_is_not_utf8_is_named_on_the_page(client, study):
-    _, address = upload_of(client, CSV.encode() + "5,20,Käse?,Yes,No,A,\n".encode("latin-1"))
-
-    assert "Line 6 is not UTF-8. Save the file as ‘CSV UTF-8’." in client.get(address).text
 
 
 @pytest.mark.parametrize("name", ["items.xlsx", "items.xls", "Items.ODS"])
@@ -270,19 +250,6 @@ def test_the_preview_is_the_page_of_annotators_and_only_this_site_frames_it(clie
     assert "frame-src 'self'" in client.get(address)["Content-Security-Policy"]
     assert client.get(f"{address}item/4/").status_code == 404
     assert client.post(f"{address}item/1/").status_code == 302
-    assert not Item.objects.exists()
-
-
-def test_only_editors_of_the_study_see_it(client, study):
-    _, address = upload_of(client)
-    viewer = User.objects.create_user("viewer")
-    Membership.objects.create(study=study, user=viewer, role="viewer")
-
-    for user in (viewer, User.objects.create_user("stranger")):
-        client.force_login(user)
-        for path in (address, f"{address}item/1/", f"{address}mapping.json"):
-            assert client.get(path).status_code == 404
-        assert client.post(address, {"import": ""}).status_code == 404
     assert not Item.objects.exists()
 
 
@@ -391,20 +358,6 @@ class TestCommand:
                 "import_items", "one", file, "--mapping", '{"format": "thirdperson-mapping"}'
             )
 
-    def test_a_reconstruction_names_the_mapping(self, study, tmp_path):
-        file = tmp_path / "people.csv"
-        file.write_text(CSV)
-        mapping = MAPPING
-        call_command("import_items", "one", file, "--mapping", json.dumps(mapping))
-        (entry,) = study.log.filter(event="items imported")
-
-        (command,) = commands("new", entry.detail["read"])
-
-        assert command.startswith(
-            "manage.py import_items new people.csv --create --task preference"
-        )
-        assert "--mapping '{" in command
-
     def test_the_same_items_come_back_by_that_command(self, client, study, tmp_path):
         file = tmp_path / "people.csv"
         file.write_text(CSV)
@@ -452,16 +405,3 @@ def test_the_columns_of_a_large_table_of_pandas_are_mapped(client, study):
     upload, _ = upload_of(client, json.dumps(columns), name="people.json")
 
     assert fields_of(upload)["Option A"] == "response_1"
-
-
-def test_the_columns_of_a_workbook_are_mapped(client, study):
-    book = openpyxl.Workbook()
-    for row in csv.reader(CSV.splitlines()):
-        book.active.append(row)
-    out = io.BytesIO()
-    book.save(out)
-    upload, address = upload_of(client, out.getvalue(), name="people.xlsx")
-
-    client.post(address, sent(upload, **{"import": ""}))
-
-    assert Item.objects.count() == 4

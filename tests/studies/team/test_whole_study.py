@@ -11,7 +11,7 @@ from judging.models import JudgeRun, Judgment
 from studies.models import Item, Membership, Persona, Study, StudyLog
 from studies.services.studies import create_study
 from studies.services.whole_studies import copy_study
-from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
+from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import start
 
@@ -73,15 +73,6 @@ def test_a_copy_without_items(study):
     assert not Item.everything.filter(study=copy).exists()
     assert not Persona.objects.filter(study=copy).exists()
     assert copy.quota_groups.count() == 1
-
-
-def test_a_viewer_without_permission_to_create_copies_nothing(study):
-    response = sign_in(study, "viewer").post(
-        "/studies/s/whole/copy/", {"title": "Again", "slug": "again"}
-    )
-
-    assert response.status_code == 403
-    assert Study.objects.count() == 1
 
 
 def test_a_taken_name_is_refused_next_to_the_field(study, client):
@@ -172,15 +163,6 @@ def test_nothing_of_a_deleted_study_is_left_and_nothing_of_another_is_lost(study
     assert Item.everything.filter(study=other).count() == Item.everything.count() == 3
     assert not Judgment.objects.exists()
     assert not folder.exists()
-
-
-@pytest.mark.parametrize("role", ["viewer", "editor"])
-def test_only_owners_archive_and_delete(study, role):
-    client = sign_in(study, role)
-
-    assert client.post("/studies/s/whole/archive/").status_code == 404
-    assert client.post("/studies/s/whole/delete/", {"confirmation": "s"}).status_code == 404
-    assert "delete-heading" not in client.get("/studies/s/whole/").content.decode()
 
 
 def test_what_is_not_over_stands_against_deletion(study, client):

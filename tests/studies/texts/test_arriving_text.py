@@ -50,14 +50,6 @@ def test_no_reply_or_name_of_a_model_begins_a_row_of_a_list(column):
     assert not [cell for row in rows for cell in row if looks_like_a_formula(cell)]
 
 
-def test_no_title_begins_a_row_of_the_list_of_studies():
-    study = make_study(title="Fine\r=1+1")
-
-    rows = rows_of(sign_in(study, "viewer").get("/studies/?format=csv").content.decode())
-
-    assert [len(row) for row in rows] == [7, 7]
-
-
 @pytest.mark.parametrize("option", ["name", "model"])
 def test_a_judge_has_a_name_of_one_line(option):
     words = {"name": "judge", "model": "m"} | {option: "fine\r=1+1"}

@@ -6,7 +6,6 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from studies.models import Study
-from studies.services.items import study_content_hash
 from studies.services.whole_studies import copy_study
 from studies.texts.markdown import as_lines, from_lines, read_criteria
 from tests.annotation.pages.walking import start
@@ -88,27 +87,6 @@ def test_the_page_stores_them_and_refuses_what_they_cannot_be(study):
     again = saved(client, "Clarity\nclarity")
     assert again.status_code == 422
     assert "There are two criteria “clarity”." in again.content.decode()
-
-
-def test_they_are_content_and_other_studies_keep_their_hashes(study, monkeypatch):
-    before = study_content_hash(study)
-
-    study.criteria = CRITERIA
-
-    assert study_content_hash(study) != before
-    study.criteria = []
-    assert study_content_hash(study) == before
-
-
-def test_a_study_with_answers_keeps_its_criteria(study):
-    study.frozen_at = study.created_at
-    study.save()
-    client = sign_in(study)
-
-    assert saved(client, LINES).status_code == 302
-
-    study.refresh_from_db()
-    assert study.criteria == []
 
 
 def test_annotators_see_them_in_the_instructions_and_with_every_item(study):

@@ -12,7 +12,7 @@ from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
 from studies.models import Membership
 from studies.pages.workbench import SECTIONS, navigation, section_of
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 
 TITLES = ["Overview", "Items", "Annotators", "Judges", "Report", "Exports", "Settings"]
@@ -40,11 +40,8 @@ def study(db):
 
 
 @pytest.fixture
-def editor(client, study):
-    user = User.objects.create_user("editor")
-    Membership.objects.create(user=user, study=study, role="editor")
-    client.force_login(user)
-    return client
+def editor(study):
+    return sign_in(study)
 
 
 def shown(page):

@@ -111,13 +111,6 @@ def test_half_of_the_consent_facts_need_attention(draft):
     assert task.address.endswith("#id_researchers")
 
 
-def test_a_viewer_sees_the_tasks_without_a_button(client, draft):
-    page = sign_in(client, draft, "viewer").get(reverse("studies:detail", args=["one"])).text
-
-    assert "Set up the study" in page
-    assert "Next:" not in page
-
-
 @pytest.mark.parametrize("entry", ["prolific", "link", "list"])
 def test_a_draft_without_items_is_not_opened_whoever_recruits(client, draft, entry):
     Study.objects.update(entry=entry)
