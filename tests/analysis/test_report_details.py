@@ -1,8 +1,7 @@
-"""Noise without second readings, rules of labelling, groups of annotators, several studies."""
+"""Noise without second readings, groups of annotators, several studies."""
 
 import pytest
 
-from analysis.report.build import all_tables
 from analysis.report.render import tables_across
 from analysis.stats.core.multiplicity import holm
 from tests.analysis.builders import answer, make_rater, make_run, random_study
@@ -18,7 +17,6 @@ RUNS = tuple(
     for judge, features in (("steady", "all"), ("steady", "none"), ("other", "all"))
 )
 SIZE = {"n_items": 60, "n_raters": 9, "truths": ("r1", "r2", "r1", "r2", "")}
-MODELS = ("Dawid-Skene", "one-coin", "MACE", "GLAD")
 
 
 @pytest.fixture(scope="module")
@@ -32,36 +30,6 @@ def test_a_change_between_runs_that_asked_once_is_not_told_from_noise(report):
     assert entry["same_choice"] is not None
     found = entry["beyond_noise"]
     assert (found["excess"], found["excess_reason"]) == (None, "one_sample")
-
-
-def test_every_rule_of_labelling_is_listed_and_a_settled_one_says_so(report):
-    rules = {entry["rule"]: entry for entry in report["human"]["aggregation"]}
-
-    majority = report["human"]["majority"]
-    assert {"majority", "Dawid-Skene", "one-coin", "MACE", "GLAD"} <= rules.keys()
-    assert (rules["majority"]["correct"], rules["majority"]["n"]) == (
-        *(majority["correct"], majority["n"]),
-    )
-    nobody = report["human"]["coverage"].get("0", 0)
-    assert rules["majority, ties at random (seed 1)"]["undecided"] == nobody
-    assert all(rules[name]["steps"] >= 1 for name in MODELS)
-    assert all(rules[name]["converged"] for name in MODELS)
-
-
-def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
-    monkeypatch.setattr("analysis.report.study.MAX_READ", 900)
-    monkeypatch.setattr("analysis.report.sections.agreement.section.GLAD_VOTES", 10)
-
-    report = built(random_study(2, **SIZE))
-
-    rules = {entry["rule"]: entry for entry in report["human"]["aggregation"]}
-    for name in ("Dawid-Skene", "MACE"):
-        assert (rules[name]["accuracy"], rules[name]["ci"]) == (None, None)
-        assert rules[name]["accuracy_reason"] == rules[name]["undecided_reason"] == "not_settled"
-    assert rules["GLAD"]["accuracy_reason"] == "too_large"
-    assert {row["bits_reason"] for row in report["human"]["raters"]} == {"not_settled"}
-    steps = {row[0]: row[3] for row in all_tables(report)["aggregation"].rows}
-    assert "the model did not settle: no result" in steps["MACE"]
 
 
 def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():

@@ -89,7 +89,7 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
 def unseen(monkeypatch):
     """As after a start: nobody has looked at the migrations yet."""
     # A process that starts has no transaction open.
-    monkeypatch.setattr(health, "connection", SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(health.connection, "close", lambda: None)
     monkeypatch.setattr("config.health._looked_up", None)
 
 

@@ -74,3 +74,15 @@ def test_confusion_matrices_say_how_much_a_choice_tells():
     expected = [1 - entropy(0.9)] * 2 + [1, 1, 1, 0]
     assert fitted.informativeness == pytest.approx(expected, abs=0.03)
     assert fitted.confusion[:, 0, 0] == pytest.approx([0.9, 0.9, 1, 1, 0, 1], abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"prior": (-1, 1)}, "`prior` must not be negative"),
+        ({"max_iterations": 0}, "`max_iterations`"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(given, words):
+    with pytest.raises(ValueError, match=words):
+        one_coin(Votes.from_matrix([[0]]), **given)

@@ -1,4 +1,4 @@
-"""Packs on two web servers and two workers that share a database and Redis, and no folder."""
+"""Packs on two web servers and two workers that share a database, Redis and a bucket, no folder."""
 
 import io
 import json
@@ -38,7 +38,7 @@ def replies_to(pack: bytes) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
-@pytest.mark.parametrize("machines", ["database"], indirect=True)
+@pytest.mark.parametrize("machines", ["s3://research"], indirect=True)
 def test_a_pack_is_written_and_read_on_any_machine(machines: Machines) -> None:  # noqa: F811
     """A pack of a run is written by a worker and read from both; its replies go to the other."""
     machines.manage(

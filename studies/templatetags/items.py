@@ -1,0 +1,50 @@
+"""Items on researchers' pages: their pictures and sounds, links that change them, their language."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from studies.importers.items.storage import why_not
+from studies.media.storage import media_html
+from studies.models import Membership
+from studies.pages.listing import role_of
+from studies.prompts import language_note
+
+register = template.Library()
+register.filter("language_note", language_note)
+
+
+@register.simple_tag
+def media_of(response: Mapping[str, Any], slug: str, lang: str = "") -> SafeString:
+    """The pictures and sounds of a response of the study with this short name."""
+    return shown(response.get("media", ()), slug, lang)
+
+
+@register.simple_tag
+def shown(media: Any, slug: str, lang: str = "") -> SafeString:
+    """Pictures and sounds as an item keeps them; `lang` is the language of their descriptions."""
+    return media_html(media, partial(_url, slug), lang=lang)
+
+
+def _url(slug: str, sha256: str) -> str:
+    return reverse("studies:media", args=[slug, sha256])
+
+
+@register.inclusion_tag("studies/_item_changes.html", takes_context=True)
+def item_changes(context: template.Context) -> dict[str, Any]:
+    """The links that change the page's item, or all items; viewers see nothing.
+
+    Where a study has answers, the reason why items cannot change.
+    """
+    study = context["study"]
+    may_edit = role_of(context["user"], study) != Membership.Role.VIEWER
+    return {
+        "study": study,
+        "item": context.get("item"),
+        "may_edit": may_edit,
+        "why_not": why_not(study) if may_edit else "",
+    }
