@@ -1,4 +1,4 @@
-"""Items on researchers' pages: their pictures and sounds, links that change them, their language."""
+"""Items on researchers' pages: pictures and sounds, links that change them, their language."""
 
 from collections.abc import Mapping
 from functools import partial
