@@ -18,8 +18,7 @@ from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
 from annotation.seats.assignment import is_doubtful
-from annotation.seats.completion_codes import code_for
-from annotation.seats.flow import ACTIVE, step_of, warning_time
+from annotation.seats.flow import ACTIVE, code_for, step_of, warning_time
 from annotation.seats.open_items import annotator_of
 from annotation.services.endings import extensions_left
 from studies.models import Study

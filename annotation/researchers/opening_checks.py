@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.content.comprehension import unfair_checks
 from annotation.content.texts import consent_text, unfilled
 from annotation.models import Invitation
-from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import codes_of
 from studies.models import Item, Study
 from studies.pages.listing import study_figures
 from studies.services.studies import LaunchCheck

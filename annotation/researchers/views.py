@@ -29,8 +29,7 @@ from annotation.researchers.selectors import (
     quota_grid,
 )
 from annotation.seats import flow
-from annotation.seats.completion_codes import codes_of
-from annotation.seats.flow import ACTIVE
+from annotation.seats.flow import ACTIVE, codes_of
 from annotation.services.endings import release_unanswered
 from studies.models import Item, Membership, Study
 from studies.money import format_money

@@ -27,7 +27,6 @@ from annotation.models import (
 )
 from annotation.seats import assignment, quotas
 from annotation.seats.assignment import has_lost_place, is_doubtful
-from annotation.seats.completion_codes import ensure_codes
 from studies.models import Study
 from studies.services.studies import lock_study
 from studies.statements import clock
@@ -362,3 +361,34 @@ def seats_held(people: QuerySet[Annotator]) -> int:
     return Assignment.objects.filter(
         annotator__in=people, is_surplus=False, state=Assignment.State.RESERVED
     ).count()
+
+
+def ensure_codes(study_id: int) -> None:
+    """Create the codes that the study does not have yet."""
+    known = set(CompletionCode.objects.filter(study_id=study_id).values_list("ending", flat=True))
+    # Two simultaneous arrivals may both find no code: the unique constraint keeps the first row of
+    # each ending.
+    CompletionCode.objects.bulk_create(
+        [
+            CompletionCode(study_id=study_id, ending=ending)
+            for ending in Ending
+            if ending not in known
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def codes_of(study_id: int) -> dict[Ending, str]:
+    """Every ending of a study with its code, in the order of `Ending`; creates missing codes."""
+    ensure_codes(study_id)
+    rows = CompletionCode.objects.filter(study_id=study_id).values_list("ending", "code")
+    codes = dict(rows)
+    return {ending: codes[ending] for ending in Ending}
+
+
+def code_for(*, study_id: int, ending: str) -> str:
+    """The code of an ending; the first call for a study creates all of its codes."""
+    codes = CompletionCode.objects.filter(study_id=study_id, ending=ending)
+    if not codes.exists():
+        ensure_codes(study_id)
+    return codes.get().code

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import Annotator, Assignment
-from annotation.seats.completion_codes import ensure_codes
+from annotation.seats.flow import ensure_codes
 from studies.models import Membership
 from tests.browser.annotators import add_quota, enter, make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well

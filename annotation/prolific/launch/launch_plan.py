@@ -31,8 +31,7 @@ from annotation.prolific.api.types import (
     SEX,
     WantedFilter,
 )
-from annotation.seats.completion_codes import codes_of
-from annotation.seats.flow import time_limit
+from annotation.seats.flow import codes_of, time_limit
 from studies.models import Item, Study
 
 # A flag about the form of an item, not about its content.

@@ -30,7 +30,7 @@ from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, p
 from annotation.prolific.sync.demographics import mismatch
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
-from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import codes_of
 from studies.models import Study
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""

@@ -7,7 +7,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.errors import AlreadyEnded, Unfinished, WrongStep
 from annotation.models import Annotator, CompletionCode, DemographicQuestion, QuotaGroup
-from annotation.seats.completion_codes import ensure_codes
+from annotation.seats.flow import ensure_codes
 from tests.annotation.pages.walking import answer_all, arrive, begun, start
 from tests.factories import make_items, make_study
 

@@ -16,7 +16,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
-from annotation.seats.completion_codes import code_for
+from annotation.seats.flow import code_for
 from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific

@@ -24,7 +24,7 @@ from annotation.prolific.launch.launch_plan import (
     places_of,
     shares_of,
 )
-from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import codes_of
 from annotation.seats.quotas import Quota, grid, set_quotas
 from annotation.services.admission import set_related_studies
 from demo.prolific.records import WORKSPACE

@@ -31,7 +31,7 @@ from annotation.prolific.settle.proposals import (
 )
 from annotation.prolific.sync.demographics import fetch
 from annotation.prolific.sync.sync import follow
-from annotation.seats.completion_codes import code_for
+from annotation.seats.flow import code_for
 from studies.models import Item, Membership
 from studies.services.studies import change_state
 from tests.annotation.prolific.life import (

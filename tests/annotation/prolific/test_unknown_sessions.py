@@ -11,7 +11,7 @@ from annotation import services
 from annotation.models import Annotator, ProlificIdentity, QuotaGroup
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.sync import follow, is_due
-from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import codes_of
 from annotation.services.admission import PATIENCE
 from tests.annotation.pages.walking import post_answer
 from tests.annotation.prolific.life import (

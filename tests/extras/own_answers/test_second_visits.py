@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator
-from annotation.seats.completion_codes import codes_of
+from annotation.seats.flow import codes_of
 from extras.own_answers.models import RetestAnswer, RetestVisit
 from extras.own_answers.second_visits import second_visit_code, second_visit_table
 from studies.models import Item, Study

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.protocols.protocol import parse_reply
+from judging.protocols.parsing import parse_reply
 from judging.protocols.reading import of_json, whole
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
