@@ -22,8 +22,7 @@ from annotation.participants.item_context import item_context
 from annotation.participants.item_views import next_url
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
-
-REFUSED = 422
+from studies.pages.responses import REFUSED
 
 
 @require_safe

@@ -36,10 +36,10 @@ from annotation.seats.flow import ending_of, step_of
 from annotation.seats.open_items import annotator_of, assignment_at
 from annotation.services.answers import believable_ms, stamp_of
 from studies.models import Item, Study
+from studies.pages.responses import REFUSED
 from studies.pages.views import send
 
 TEMPLATE = "annotation/task.html"
-REFUSED = 422
 CONFLICT = 409
 # What the page's script accepts as the response to an answer: the page of the next item.
 ITEM = "text/vnd.thirdperson.item+html"

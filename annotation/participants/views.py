@@ -47,10 +47,10 @@ from annotation.seats.identity import has_come
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
+from studies.pages.responses import REFUSED
 from studies.services.accounts.sign_ins import minutes
 from studies.texts.markdown import render_markdown
 
-REFUSED = 422
 TOO_MANY = 429
 
 

@@ -28,7 +28,7 @@ from annotation.services.admission import invite, seen_selection, set_related_st
 from annotation.services.capacity import raise_places
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
-from studies.pages.responses import whole_number
+from studies.pages.responses import REFUSED, whole_number
 from studies.selectors import get_study, studies_for
 from studies.statements.kept_figures import kept
 
@@ -67,7 +67,6 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-_REFUSED = 422
 _MOST_QUESTIONS = 20
 _MOST_OPTIONS = 40
 _FIELDS = ("key", "label", "options", "sentence")
@@ -148,7 +147,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
         "is_full": len(rows) >= _MOST_QUESTIONS,
         "has_groups": bool(used) or study.quota_groups.exists(),
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/setup/questions.html", context, status=status)
 
 
@@ -275,7 +274,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         "others": _others(request, study),
         "related": set(study.related_studies.values_list("related", flat=True)),
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/places.html", context, status=status)
 
 
@@ -362,5 +361,5 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
         "link": f"{settings.PUBLIC_BASE_URL}{reverse('annotation:entry', args=[slug])}"
         "?PROLIFIC_PID=",
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/invitations.html", context, status=status)

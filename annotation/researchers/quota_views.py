@@ -30,7 +30,7 @@ from annotation.seats.quotas import (
 from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money
-from studies.pages.responses import whole_number
+from studies.pages.responses import REFUSED, whole_number
 from studies.selectors import get_study
 
 MOST_CELLS = 200
@@ -195,7 +195,6 @@ def shared_out(total: int, weights: Sequence[Fraction]) -> list[int]:
     return parts
 
 
-_REFUSED = 422
 _ELSE = "everyone-else"
 
 
@@ -242,7 +241,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
         **_grid(request, chosen, texts),
         **_sums(study, capacity, texts, everyone_else),
     }
-    status = _REFUSED if context["fault"] else 200
+    status = REFUSED if context["fault"] else 200
     return render(request, "annotation/researcher/setup/quota.html", context, status=status)
 
 

@@ -44,6 +44,7 @@ from studies.importers.editing import add_checks, use_item_as
 from studies.importers.files.faults import Refused
 from studies.importers.items.storage import why_not
 from studies.models import Item, Membership, Side, Study
+from studies.pages.responses import REFUSED
 from studies.pages.workbench import (
     SectionPage,
     SetupTask,
@@ -56,7 +57,6 @@ from studies.selectors import get_study
 from studies.services.settings import FROZEN_FIELDS, save_settings
 from studies.texts.markdown import render_markdown
 
-_REFUSED = 422
 _FACTS = ("researchers", "contact", "storage", "ethics")
 _HEADINGS = {"instructions": "Instructions", "consent": "Consent", "debrief": "Debrief"}
 
@@ -135,7 +135,7 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
         "study_language": language_name(study.language),
         "is_foreign": ready_language(study) != base_of(study.language),
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/setup/texts.html", context, status=status)
 
 
@@ -240,7 +240,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         "own_instructions": bool(study.instructions),
         "example": as_toml(standard_questions(study)[:1]),
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/checks.html", context, status=status)
 
 

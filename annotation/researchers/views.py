@@ -34,7 +34,7 @@ from annotation.services.endings import release_unanswered
 from studies.models import Item, Membership, Study
 from studies.money import format_money
 from studies.pages.listing import role_of
-from studies.pages.responses import LongList, csv_response
+from studies.pages.responses import REFUSED, LongList, csv_response
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -187,9 +187,6 @@ def _cells(person: PersonRow, figures: Quality) -> list[Any]:
     ]
 
 
-_REFUSED = 422
-
-
 @require_http_methods(["GET", "POST"])
 @login_required
 def person(request: HttpRequest, slug: str) -> HttpResponse:
@@ -221,7 +218,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "cost": cost_of_reopening(study, annotator),
         "agreed": agreed_by(annotator),
     }
-    status = _REFUSED if fault else 200
+    status = REFUSED if fault else 200
     return render(request, "annotation/researcher/person.html", context, status=status)
 
 

@@ -17,10 +17,11 @@ from api.models import Event, Webhook
 from api.webhooks import WebhookError
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
+from studies.pages.responses import REFUSED
 from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
 
-_REFUSED, _PER_PAGE = 422, 50
+_PER_PAGE = 50
 
 
 class WebhookForm(forms.Form):
@@ -131,7 +132,7 @@ def _page(
         "webhooks": webhooks.webhooks_of(study),
         "is_owner": _is_owner(request, study),
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "api/webhooks.html", context, status=status)
 
 

@@ -30,6 +30,7 @@ from studies.importers.items.validation import Validator
 from studies.media import storage
 from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Membership, Persona, Study
+from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
 from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.personas import what_it_asks
@@ -243,9 +244,6 @@ def examples_for(
     return chosen
 
 
-_REFUSED = 422
-
-
 class LinkForm(forms.Form):
     """What is drawn, and the linked study."""
 
@@ -325,7 +323,7 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
         .select_related("study")
         .annotate(people=Count("study__personas")),
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "annotation/researcher/linked.html", context, status=status)
 
 

@@ -24,6 +24,7 @@ from annotation.seats.flow import ending_of
 from extras.own_answers.models import OwnProfile
 from studies.importers.items.records import feature
 from studies.models import Choice, Item, Study
+from studies.pages.responses import REFUSED
 from studies.personas import asked_in
 from studies.services.whole_studies import remove_personas
 from studies.statements import clock
@@ -196,9 +197,6 @@ def _store(annotator: Annotator, **decision: object) -> OwnProfile:
     return profile
 
 
-_REFUSED = 422
-
-
 class ProfileForm(ParticipantForm):
     """Whether others may see the profile, in the annotator's own words; off until ticked."""
 
@@ -259,7 +257,7 @@ def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             version=shown.version,
         )
         return see_other(step_url(annotator, "feedback"))
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(
         request,
         "annotation/profile.html",

@@ -51,6 +51,7 @@ from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Membership, Side, Study
 from studies.pages.listing import role_of
+from studies.pages.responses import REFUSED
 from studies.selectors import get_study
 from studies.services.studies import record
 from studies.statements import clock
@@ -176,9 +177,6 @@ AT_END = AtEnd("own_answers", plan_retest, _forget)
 AGAIN = ShownAgain("second visits", _items)
 
 
-_REFUSED = 422
-
-
 @require_safe
 @study_page
 def retest(request: HttpRequest, study: Study) -> HttpResponse:
@@ -250,7 +248,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
         "number": position,
         "progress": progress,
     }
-    status = _REFUSED if form.is_bound else 200
+    status = REFUSED if form.is_bound else 200
     return render(request, "annotation/retest_item.html", context, status=status)
 
 

@@ -32,11 +32,11 @@ from studies.importers.files.faults import Refused
 from studies.importers.items.storage import why_not
 from studies.jobs.retry import Retry, job_status
 from studies.models import Membership, Study
+from studies.pages.responses import REFUSED
 from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
 
 PER_PAGE = 10
-_REFUSED = 422
 
 
 class DraftingForm(forms.Form):
@@ -96,7 +96,7 @@ def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
         "asked": ASKED,
         "longest": LONGEST,
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "personas/profiles.html", context, status=status)
 
 

@@ -25,6 +25,7 @@ from studies.importers.files.faults import Refused
 from studies.importers.items.records import feature
 from studies.importers.items.storage import counts, why_not
 from studies.models import Item, Membership, Persona, Study
+from studies.pages.responses import REFUSED
 from studies.selectors import get_study
 from studies.texts.normalisation import normalise
 
@@ -185,9 +186,6 @@ def _sentence(message: str) -> str:
     return message[:1].upper() + message[1:]
 
 
-_REFUSED = 422
-
-
 @require_http_methods(["GET", "POST"])
 @login_required
 def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
@@ -214,7 +212,7 @@ def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             messages.success(request, f"Item {key} is saved.")
             return redirect("studies:item", slug, key)
     context = {"study": study, "item": item, "form": form}
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "studies/item_edit.html", context, status=status)
 
 
@@ -256,7 +254,7 @@ def delete_all(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, f"Deleted {removed:,} item{'' if removed == 1 else 's'}.")
             return redirect("studies:items", slug)
     context = {"study": study, "form": form, "items": items, "personas": personas}
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "studies/items_delete.html", context, status=status)
 
 
@@ -295,7 +293,7 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "form": form,
         "shared": Item.everything.filter(persona=found).count(),
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "studies/persona_edit.html", context, status=status)
 
 

@@ -36,6 +36,7 @@ from studies.importers.uploads import (
 )
 from studies.jobs.retry import Retry, job_status
 from studies.models import ImportJob, Membership, Study, Task
+from studies.pages.responses import REFUSED
 from studies.selectors import get_study
 from studies.tasks import import_file
 
@@ -225,9 +226,6 @@ def _field_of(option: Option) -> forms.Field:
     return forms.CharField(**about)
 
 
-_REFUSED = 422
-
-
 @require_http_methods(["GET", "POST"])
 @login_required
 def import_page(request: HttpRequest, slug: str) -> HttpResponse:
@@ -262,10 +260,10 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
             quick = is_quick(uploads, reading)
         except Refused as error:
             context |= refusal(error.faults, is_cut=False)
-            return render(request, "studies/import.html", context, status=_REFUSED)
+            return render(request, "studies/import.html", context, status=REFUSED)
         except OtherColumns as error:
             form.add_error("file", str(error))
-            return render(request, "studies/import.html", context, status=_REFUSED)
+            return render(request, "studies/import.html", context, status=REFUSED)
         if not quick:
             job = keep_for_import(
                 uploads,
@@ -288,7 +286,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
             )
         except Refused as error:
             context |= refusal(error.faults, is_cut=error.is_cut)
-            return render(request, "studies/import.html", context, status=_REFUSED)
+            return render(request, "studies/import.html", context, status=REFUSED)
         except BadOption as error:
             form.refuse(error)
         except StudyError as error:
@@ -301,7 +299,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
                         messages.warning(request, f"{name}: {text}")
                 return redirect("studies:detail", slug)
             context |= {"result": result, "report": report}
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "studies/import.html", context, status=status)
 
 

@@ -49,7 +49,7 @@ from studies.importers.uploads import (
 )
 from studies.models import Item, Membership, Persona, Study, Upload
 from studies.pages.import_views import announce, refusal
-from studies.pages.responses import with_frames
+from studies.pages.responses import REFUSED, with_frames
 from studies.selectors import get_study
 from studies.services.items import show_item
 from studies.tasks import import_file
@@ -217,7 +217,6 @@ def unsaved(study: Study, record: ItemRecord) -> Item:
     )
 
 
-_REFUSED = 422
 _ANSWERS = [("r1", "Response 1"), ("r2", "Response 2"), ("tie", "Tie"), ("none", "No answer")]
 
 
@@ -238,7 +237,7 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         address = reverse("studies:import-columns", args=[slug, public_id])
         return redirect(f"{address}#result")
     if faults := mapping.faults():
-        return _page(request, study, kept, problems=faults, status=_REFUSED)
+        return _page(request, study, kept, problems=faults, status=REFUSED)
     return _import(request, study, kept)
 
 
@@ -264,9 +263,9 @@ def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
             result, report = import_paths(paths, slug=study.slug, **how)
     except Refused as error:
         faults = refusal(error.faults, is_cut=error.is_cut)
-        return _page(request, study, kept, status=_REFUSED, **faults)
+        return _page(request, study, kept, status=REFUSED, **faults)
     except StudyError as error:
-        return _page(request, study, kept, problems=[str(error)], status=_REFUSED)
+        return _page(request, study, kept, problems=[str(error)], status=REFUSED)
     if how["dry_run"]:
         return _page(request, study, kept, result=result, report=report)
     note_mapping(upload, mapping_of(upload), is_imported=True)

@@ -12,6 +12,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from studies.exporters.tables import CsvWriter
 from studies.statements.kept_figures import LARGE, kept
 
+REFUSED = 422  # the status of a page that shows a form again, with what is wrong in it
 LARGEST_ID = 2**63 - 1  # the largest that a database can hold
 _MOST_DIGITS = len(str(LARGEST_ID))
 

@@ -19,6 +19,7 @@ from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
+from studies.pages.responses import REFUSED
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
@@ -257,7 +258,6 @@ def _languages(current: str) -> list[tuple[str, str]]:
     return known if current in dict(known) else [*known, (current, current)]
 
 
-_REFUSED = 422
 MAY_CREATE = "studies.add_study"
 
 
@@ -333,13 +333,13 @@ def _overtaken(request: HttpRequest, slug: str, form: SettingsForm, fault: str) 
     ]
     context = {"study": stored, "form": again, "fault": fault, "differing": differing}
     context["may_edit"] = True
-    return render(request, "studies/settings.html", context, status=_REFUSED)
+    return render(request, "studies/settings.html", context, status=REFUSED)
 
 
 def _page(
     request: HttpRequest, template: str, form: SettingsForm, context: dict[str, Any]
 ) -> HttpResponse:
-    return render(request, template, context, status=_REFUSED if form.errors else 200)
+    return render(request, template, context, status=REFUSED if form.errors else 200)
 
 
 def _plain(error: ValidationError) -> str:
@@ -412,5 +412,5 @@ def _providers_page(request: HttpRequest, study: Study, form: SharingForm) -> Ht
         "is_forbidden_by_source": permission.is_forbidden_by_source(study),
         "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "studies/providers.html", context, status=status)

@@ -24,7 +24,7 @@ from django.views.decorators.http import require_GET, require_POST
 from studies.errors import StaleVersion, StudyError
 from studies.models import Membership, Retention, Study, StudyLog
 from studies.pages.listing import role_of
-from studies.pages.responses import LongList, csv_response
+from studies.pages.responses import REFUSED, LongList, csv_response
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
 from studies.services import whole_studies as archives
@@ -117,9 +117,6 @@ class DeletionForm(forms.Form):
         return typed
 
 
-_REFUSED = 422
-
-
 @require_GET
 @login_required
 def members(request: HttpRequest, slug: str) -> HttpResponse:
@@ -146,7 +143,7 @@ def _team_page(
         "form": form,
         "link": link,
     }
-    return render(request, "studies/team.html", context, status=_REFUSED if form.errors else 200)
+    return render(request, "studies/team.html", context, status=REFUSED if form.errors else 200)
 
 
 @require_POST
@@ -347,7 +344,7 @@ def _whole_study_page(
         "may_copy": _signed_in_user(request).has_perm(MAY_CREATE),
         "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
     }
-    status = _REFUSED if errors else 200
+    status = REFUSED if errors else 200
     return render(request, "studies/whole_study.html", context, status=status)
 
 

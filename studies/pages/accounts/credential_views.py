@@ -14,10 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from studies.errors import StudyError
 from studies.models import AccessToken
 from studies.pages.accounts.forms import EndForm, SwitchOffForm, SwitchOnForm, TokenForm
+from studies.pages.responses import REFUSED
 from studies.services.accounts import second_steps
 from studies.services.accounts.credentials import create_token, end_all, end_session, open_sessions
 
-_REFUSED = 422
 _END_ID = "end_%s"
 
 
@@ -51,7 +51,7 @@ def _page(
         "tokens": AccessToken.objects.filter(user=user),
         "sessions": open_sessions(user, this=request.session.session_key or ""),
     }
-    status = _REFUSED if form.errors or (end_form and end_form.errors) else 200
+    status = REFUSED if form.errors or (end_form and end_form.errors) else 200
     return render(request, "registration/tokens.html", context, status=status)
 
 
@@ -114,7 +114,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
         "signed": second_steps.signed(user=user, secret=secret),
         "picture": _qr_code(second_steps.address_for_app(user=user, secret=secret)),
     }
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "registration/second_step.html", context, status=status)
 
 
@@ -137,7 +137,7 @@ def switch_off(request: HttpRequest) -> HttpResponse:
 
 
 def _second_step_page(request: HttpRequest, form: SwitchOffForm) -> HttpResponse:
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "registration/second_step_on.html", {"form": form}, status=status)
 
 

@@ -22,9 +22,9 @@ from studies.errors import StudyError
 from studies.pages.accounts.client_address import client_address
 from studies.pages.accounts.forms import AccountForm, ChangePasswordForm, SignInForm
 from studies.pages.accounts.password_reset import ask_for_reset
+from studies.pages.responses import REFUSED
 from studies.services.accounts import team
 
-_REFUSED = 422
 _TOO_MANY = 429
 _GONE = 410
 
@@ -68,7 +68,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
             "deleted.",
         )
         return redirect("studies:list")
-    status = _REFUSED if form.is_bound else 200
+    status = REFUSED if form.is_bound else 200
     return render(request, "registration/change_password.html", {"form": form}, status=status)
 
 
@@ -80,7 +80,7 @@ def reset_password(request: HttpRequest) -> HttpResponse:
     if sent:
         ask_for_reset(email=form.cleaned_data["email"], address=client_address(request))
     context = {"form": form, "sent": sent, "by_email": bool(settings.EMAIL_HOST)}
-    status = _REFUSED if form.errors else 200
+    status = REFUSED if form.errors else 200
     return render(request, "registration/reset_password.html", context, status=status)
 
 
@@ -114,5 +114,5 @@ def invitation(request: HttpRequest) -> HttpResponse:
         "form": form,
         "next": urlencode({"next": request.get_full_path()}),
     }
-    status = _REFUSED if form and form.errors else 200
+    status = REFUSED if form and form.errors else 200
     return render(request, "studies/invitation.html", context, status=status)
