@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
-from annotation.seats.open_items import mark_answered
+from annotation.seats.item_statements import mark_answered
 from annotation.seats.side_order import (
     Showing,
     choose_orders,
@@ -264,7 +264,7 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
 
 
 def within_reach(annotator: Annotator) -> Counter[int]:
-    """The open seats that the annotator's own items offer them, as `forecast.OpenSeats`.
+    """The open seats that the annotator's own items offer them, as `capacity.OpenSeats`.
 
     These are the seats that they would fill with a place: neither those that they hold nor those of
     items that they skipped.

@@ -24,7 +24,7 @@ from annotation.models import (
 )
 from annotation.seats import assignment as seats
 from annotation.seats import flow
-from annotation.seats.open_items import delete_draft, insert, locked_assignment
+from annotation.seats.item_statements import delete_draft, insert, locked_assignment
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
@@ -364,9 +364,6 @@ def save_draft(
     return draft
 
 
-_SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.State.RETURNED}
-
-
 @transaction.atomic
 def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     """Store that the annotator skipped an item and give its seat back; repeats change nothing.
@@ -375,7 +372,7 @@ def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).
     """
     annotator = flow.lock(annotator_id)
-    if annotator.state not in _SKIPPING:
+    if annotator.state not in ANSWERING:
         raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
     assignment = annotator.assignments.select_for_update(no_key=True).get(pk=assignment_id)
     if Annotation.objects.filter(assignment=assignment).exists():

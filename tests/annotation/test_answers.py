@@ -59,9 +59,7 @@ def test_the_same_answer_again_changes_nothing(assignment, django_assert_num_que
     assert assignment.item.answered == 1
 
 
-def test_a_first_answer_needs_few_queries(
-    assignment, annotator, django_assert_max_num_queries
-):
+def test_a_first_answer_needs_few_queries(assignment, annotator, django_assert_max_num_queries):
     answer(assignment)
     other = annotator.assignments.get(position=2)
 
