@@ -61,7 +61,7 @@ def test_a_file_that_takes_too_much_memory_is_refused():
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     assert died(takes_memory) == (
-        "there was not enough memory to read it. Leave out what is not needed, or split the file "
+        "there was not enough memory to read it. Leave out what you do not need, or split the file "
         "and import the parts."
     )
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 20_000
@@ -74,7 +74,7 @@ def test_a_file_that_takes_too_long_is_refused(monkeypatch):
 
 
 def test_a_file_that_ends_the_process_that_reads_it_is_refused():
-    assert died(breaks_down).startswith("reading it ended the process that reads files.")
+    assert died(breaks_down).startswith("the process that reads files crashed on it.")
 
 
 @pytest.mark.parametrize("work", [refuses, finds_a_bad_option, finds_no_file])

@@ -88,8 +88,8 @@ def test_an_item_with_other_content_refuses_the_file_and_names_it():
         put(study, raw_item(2), raw_item(1, question="Something else?"))
 
     assert [str(fault) for fault in caught.value.faults] == [
-        f"Line 2: item “x1” is in the study “{study.slug}” with another question. What was "
-        "imported stays as it is: give a changed item an id of its own."
+        f"Line 2: item “x1” is in the study “{study.slug}” with another question. Imported items "
+        "do not change. Give a changed item its own id."
     ]
     assert everything() == before
 

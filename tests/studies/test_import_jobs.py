@@ -228,7 +228,7 @@ def test_sending_the_file_again_replaces_an_import_that_no_worker_has(client, st
     )
     tasks.tidy_imports()
 
-    assert "it was sent again" in page_of(client, job)[1]
+    assert "it was uploaded again" in page_of(client, job)[1]
     assert not path_of(folder_of(job)).exists()
     assert ImportJob.objects.count() == 2
     assert queued == []

@@ -276,7 +276,7 @@ LISTS = b"[]," * 20_000
                 "dataset__json": ABOUT,
                 "items__jsonl": b"[" + b'{"x":[' + LISTS * 10 + b"0]}]",
             },
-            "this is not the list of objects that the file begins",
+            "the file begins with a list of objects",
         ),
     ],
 )
@@ -309,5 +309,5 @@ def test_signs_inside_of_texts_are_no_values():
 def test_a_file_of_many_small_rows_of_lists_is_given_up_before_it_is_parsed():
     stream = io.BytesIO((b'{"x":[' + LISTS + b"0]}\n") * 500)
 
-    with pytest.raises(lines.BadLine, match="holds more values, lists and objects than are read"):
+    with pytest.raises(lines.BadLine, match="there are too many values, lists and objects"):
         list(lines.lines_of(stream, "items.jsonl"))

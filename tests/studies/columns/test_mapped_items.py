@@ -261,9 +261,9 @@ class TestMapping:
             ({"columns": [COLUMN | {"field": 1}]}, "list of objects with column and field"),
             ({"columns": [COLUMN | {"field": "x"}]}, "is mapped to “x”. Use one of: question,"),
             ({"columns": [COLUMN]}, "Choose the columns of response 1 and response 2."),
-            ({"answers": []}, "is an object"),
+            ({"answers": []}, "must be an object"),
             ({"answers": {"x": "A"}}, "Use r1, r2 or tie"),
-            ({"question": 3}, "are texts"),
+            ({"question": 3}, "must be texts"),
         ],
     )
     def test_a_faulty_one_is_refused(self, changes, said):
@@ -294,7 +294,7 @@ def test_a_third_response_is_not_left_out_in_silence():
     facts = dict(report_on([found]).facts)
     assert facts["Columns not imported"] == "response_3"
     assert facts["Only two responses"].startswith("response_3 left out.")
-    assert "pairs to make of them" in facts["Only two responses"]
+    assert "which pairs to make" in facts["Only two responses"]
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_files_that_nobody_imports_are_deleted_after_a_day_and_used_mappings_sta
     assert list(Upload.objects.all()) == [used]
     assert client.get(address).status_code == 404
     gone = client.get(used_address, follow=True)
-    assert "We no longer have this file" in gone.text
+    assert "This file has been deleted" in gone.text
 
 
 def test_several_files_need_the_same_columns(client, study):

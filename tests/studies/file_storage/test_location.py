@@ -92,7 +92,7 @@ def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
 
     response = client.get("/healthz")
 
-    sentence = "not that of the other processes"
+    sentence = "differs from that of the other processes"
     assert (response.status_code, response.json()["storage"]) == (503, sentence)
     (fault,) = files_elsewhere()
     assert "share that folder" in fault.sentence

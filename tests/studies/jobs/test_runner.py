@@ -65,9 +65,9 @@ def test_an_expected_error_is_stored_as_its_sentence(job, error, message, faults
     ("error", "words"),
     [
         (KeyError("secret detail"), "there is an error in the program"),
-        (OperationalError("secret"), "the database did not answer, or refused a statement"),
+        (OperationalError("secret"), "the database did not answer or refused a statement"),
         (OSError(28, "No space left on device"), "a connection failed: No space left on device"),
-        (MemoryError(), "the memory was not enough"),
+        (MemoryError(), "there was not enough memory"),
     ],
 )
 def test_an_unexpected_error_is_raised_and_stored_as_what_failed_in_words(job, error, words):
