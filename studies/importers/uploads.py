@@ -101,7 +101,7 @@ def import_now(
 ) -> tuple[ImportResult, ImportReport]:
     """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
     with TemporaryDirectory() as folder:
-        paths = lay_out(uploads, Path(folder))
+        paths = write_uploads(uploads, Path(folder))
         return import_paths(
             paths, slug=slug, reading=reading, dry_run=dry_run, replace=replace, user=user
         )
@@ -123,7 +123,7 @@ def import_paths(
     return result, report_on(files)
 
 
-def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
+def write_uploads(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
     """Write uploaded files under their own names to a folder, in upload order."""
     paths = []
     for upload in uploads:
@@ -157,7 +157,7 @@ def keep_for_import(
 
     def store_uploads(folder: Stored) -> list[str]:
         with folder.replacing() as draft:
-            return [path.name for path in lay_out(uploads, draft)]
+            return [path.name for path in write_uploads(uploads, draft)]
 
     return _keep(store_uploads, study_id, reading, dry_run, replace, user)
 
@@ -362,7 +362,7 @@ def keep_upload(
         requested_by=user,
     )
     with folder_of_upload(upload).replacing() as draft:
-        upload.files = [path.name for path in lay_out(uploads, draft)]
+        upload.files = [path.name for path in write_uploads(uploads, draft)]
     upload.save()
     return upload
 

@@ -78,7 +78,7 @@ def test_a_file_that_ends_the_process_that_reads_it_is_refused():
 
 
 @pytest.mark.parametrize("work", [refuses, finds_a_bad_option, finds_no_file])
-def test_errors_of_reading_arrive_as_they_are(work):
+def test_reading_errors_are_passed_on_unchanged(work):
     with pytest.raises((Refused, BadOption, FileNotFoundError)) as here:
         work(None)
     with pytest.raises(type(here.value)) as there:
@@ -184,7 +184,7 @@ OBJECT = json.dumps({f"i{n}": {"text": "x" * 500, "label": "a"} for n in range(2
         ("a.csv", ANSWERS.encode(), labels_of),
     ],
 )
-def test_what_is_not_read_line_by_line_is_read_by_a_child(
+def test_files_not_read_by_line_are_read_by_a_child(
     name, data, read, children, monkeypatch, tmp_path
 ):
     path = tmp_path / name

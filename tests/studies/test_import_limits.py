@@ -64,7 +64,7 @@ def test_reading_stops_after_a_thousand_faults_and_says_so(monkeypatch, name, da
     )
 
 
-def test_a_thousand_faults_that_are_all_are_not_called_cut():
+def test_exactly_a_thousand_faults_are_not_reported_as_cut():
     found = Faults(Fault(n, "", "r", "m") for n in range(1_000))
 
     assert not Refused(found).is_cut
@@ -132,7 +132,7 @@ def test_too_many_lines_end_the_reading(monkeypatch):
     assert "there are more than 3 lines" in faults(b"\n" * 10)[0]
 
 
-def test_a_zip_is_judged_by_what_it_unpacks_to(monkeypatch):
+def test_a_zip_is_limited_by_its_unpacked_size(monkeypatch):
     monkeypatch.setattr(bundle, "MAX_UNPACKED", 100_000)
     data = zipped(items__jsonl=jsonl(raw_item(1)), dataset__json=ABOUT, other=b"x" * 10**6)
 
@@ -170,7 +170,7 @@ class TestPage:
         file = SimpleUploadedFile(name, data)
         return client.post("/studies/one/import/", {"file": file, "task": "preference"})
 
-    def test_a_small_zip_of_much_is_left_to_a_worker(self, client, study):
+    def test_a_small_zip_with_much_content_is_left_to_a_worker(self, client, study):
         data = zipped(items__jsonl=b"{}\n" * 200_000, dataset__json=ABOUT)
 
         response = self.send(client, "a.zip", data)
@@ -299,7 +299,7 @@ def test_many_values_in_few_bytes_are_refused_before_they_are_parsed(monkeypatch
     assert max(parsed, default=0) <= most
 
 
-def test_signs_inside_of_texts_are_no_values():
+def test_punctuation_inside_texts_is_not_counted_as_values():
     text = json.dumps({"text": '[{,\\" ' * 20_000})
 
     assert not lines.has_too_many_values(text)

@@ -208,7 +208,7 @@ def test_text_is_brought_to_one_form():
         ("[1]", "the line is not a JSON object"),
     ],
 )
-def test_a_line_that_is_no_object_is_a_fault_among_others(line, reason):
+def test_a_line_that_is_not_an_object_is_an_ordinary_fault(line, reason):
     found = faults(jsonl(raw_item(1), line, raw_item(3, question=None)))
 
     assert found[0].startswith("Line 2: ")

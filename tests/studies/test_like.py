@@ -47,7 +47,7 @@ def test_an_item_that_is_missing_or_changed_is_named_and_nothing_is_stored(files
 
 
 @pytest.mark.parametrize("text", ["{}\n", "[1]\n", "not json\n"])
-def test_a_file_that_is_no_list_is_refused(files, text):
+def test_a_file_that_is_not_a_list_is_refused(files, text):
     source, listed = files
     listed.write_text(text)
 

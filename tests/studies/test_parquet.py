@@ -191,7 +191,7 @@ def test_a_cell_that_is_far_too_long_is_refused_before_it_is_copied():
     assert "a cell of the column text has 3,000,000 bytes" in said
 
 
-def test_a_long_cell_inside_of_lists_and_objects_is_refused_too():
+def test_a_long_cell_inside_lists_and_objects_is_refused_too():
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 200), pa.array(["x" * 3_000_000]))
     lists = pa.ListArray.from_arrays(pa.array(range(201), pa.int32()), texts)
     out = io.BytesIO()
@@ -261,7 +261,7 @@ def test_hostile_texts_arrive_as_they_are():
     assert lines(written(rows)) == rows
 
 
-def test_bytes_that_are_no_text_refuse_a_needed_field(tmp_path):
+def test_binary_values_in_required_fields_are_refused(tmp_path):
     written([raw_item(1) | {"question": "Grüße?".encode("latin-1")}], tmp_path / "items.parquet")
 
     with pytest.raises(Refused, match="question is missing"):

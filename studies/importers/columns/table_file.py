@@ -244,7 +244,7 @@ def _one_object(file: File) -> tuple[Any, bool]:
 
 def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
     with file.open() as stream:
-        for found in records(stream, file.name, header_faults=_twice):
+        for found in records(stream, file.name, header_faults=_repeated_column):
             if isinstance(found, BadLine):
                 yield found
             else:
@@ -253,7 +253,7 @@ def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
                 yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
 
 
-def _twice(line: int, header: list[str], name: str) -> list[BadLine]:
+def _repeated_column(line: int, header: list[str], name: str) -> list[BadLine]:
     return [
         BadLine(
             Fault(

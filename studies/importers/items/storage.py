@@ -25,7 +25,7 @@ from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import REDISTRIBUTION
 
 
-def what_rests_on_items(study: Study) -> str:
+def reason_to_keep_items(study: Study) -> str:
     """Why the items cannot be removed, in words; empty if they can.
 
     Other apps refer to items; Django's models know which.
@@ -46,7 +46,7 @@ def what_rests_on_items(study: Study) -> str:
 
 def why_not(study: Study) -> str:
     """A sentence for a page: why items cannot be edited, deleted or replaced; empty if they can."""
-    if not (reason := what_rests_on_items(study)):
+    if not (reason := reason_to_keep_items(study)):
         return ""
     if reason.endswith("assignments"):
         reason = "annotators have been given some of them"
@@ -66,7 +66,7 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
     The caller holds the study's lock and a transaction. Raises `StudyError` if anything depends
     on the items, or if their number differs from `seen`.
     """
-    if reason := what_rests_on_items(study):
+    if reason := reason_to_keep_items(study):
         raise StudyError(
             f"The items of “{study.slug}” cannot be replaced: {reason}. Import the new items "
             "under other ids, or create another study."

@@ -269,7 +269,7 @@ def test_a_server_without_batches_is_said_to_have_none(study, llm):
     finish(run)
 
     assert run.state == "stopped_outage"
-    assert run.sentence.startswith("The server takes no batch:")
+    assert run.sentence.startswith("The server does not accept a batch:")
 
 
 def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):

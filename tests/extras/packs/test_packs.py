@@ -425,7 +425,7 @@ def test_doubled_and_cut_off_lines_are_refused(study, judge, server, tmp_path):
     replies = answers(tmp_path / "pack", server)
     before = everything()
 
-    with pytest.raises(Refused, match="Line 13: there is a reply to the same request before, at"):
+    with pytest.raises(Refused, match="Line 13: there is an earlier reply to the same request at"):
         read(study, replies + replies.splitlines(keepends=True)[2])
     with pytest.raises(Refused, match=r"at Line 1 of replies-1\.jsonl"):
         read(study, replies, replies)

@@ -110,7 +110,7 @@ def test_files_in_the_item_format_go_straight_through(client, study, name, data)
     assert Item.objects.count() == 1
 
 
-def test_such_a_file_is_mapped_where_its_own_answers_would_be_lost_or_on_request(client, study):
+def test_a_file_is_mapped_if_own_answers_would_be_lost_or_on_request(client, study):
     header = "id,persona_id,persona_text,question,response_1,response_2,preferred\n"
     upload, _ = upload_of(client, f"{header}a,p,C,W?,G,S,A\n")
 

@@ -115,7 +115,7 @@ def content(name: str) -> dict[str, bytes]:
     return {file.path: file.read_bytes() for file in Stored(name).files()}
 
 
-def test_looking_notes_nothing(settings):
+def test_showing_the_location_stores_nothing(settings):
     out = StringIO()
 
     call_command("files", stdout=out)
@@ -179,6 +179,6 @@ def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monke
         ("ftp://x", "--copy-from must be folder or s3://bucket/prefix, not “ftp://x”."),
     ],
 )
-def test_a_copy_that_makes_no_sense_is_refused(source, sentence):
+def test_a_pointless_copy_is_refused(source, sentence):
     with pytest.raises(CommandError, match=sentence):
         call_command("files", "--copy-from", source)

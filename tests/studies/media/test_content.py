@@ -67,7 +67,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_nothing_is_kept_but_what_is_seen_or_heard(name):
+def test_only_visible_and_audible_content_is_kept(name):
     data = NOTED[name]
     assert SECRET.encode() in data
 

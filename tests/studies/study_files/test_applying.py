@@ -231,7 +231,7 @@ def test_only_ids_of_items_that_may_not_be_passed_on_are_written(folder, tmp_pat
     assert "import_items suppers FILE… --create" in message
 
 
-def test_a_judge_that_exists_is_never_changed(folder, tmp_path):
+def test_an_existing_judge_is_never_changed(folder, tmp_path):
     fields = {"model": "m", "backend": "openai", "base_url": "http://here:8000/v1"}
     add_judge(name="steady", **fields)
     there = fields | {"base_url": "http://there:8000/v1"}

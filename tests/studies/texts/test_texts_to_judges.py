@@ -65,7 +65,7 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize("text", FOUND)
-def test_a_text_that_speaks_to_a_judge_is_found(text):
+def test_a_text_that_addresses_a_judge_is_found(text):
     assert passage_to_judge(text)
 
 

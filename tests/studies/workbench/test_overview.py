@@ -112,7 +112,7 @@ def test_half_of_the_consent_facts_need_attention(draft):
 
 
 @pytest.mark.parametrize("entry", ["prolific", "link", "list"])
-def test_a_draft_without_items_is_not_opened_whoever_recruits(client, draft, entry):
+def test_a_draft_without_items_cannot_be_opened(client, draft, entry):
     Study.objects.update(entry=entry)
 
     response = post_state(sign_in(client, draft), state="open", reason="I want to.")
