@@ -147,32 +147,21 @@ RULES = {
 
 # The reliability of each rule; tests simulate the rates of the last one.
 CAUTIONS = {
-    "speed": (
-        "Measured with the slower of two clocks. People typically read about 238 words per minute."
-    ),
-    "even_times": (
-        "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and more if all "
-        "items are very short."
-    ),
-    "page_hidden": (
-        "Another page or program was in front, for example a chat, or a second tab with music or "
-        "messages. A window next to the page goes unnoticed."
-    ),
-    "no_active_time": (
-        "Browsers without scripts send none, and neither do programs that only send answers. Few "
-        "people switch scripts off."
-    ),
+    "speed": "Measured with the slower of two clocks. People typically read about 238 words per "
+    "minute.",
+    "even_times": "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and "
+    "more if all items are very short.",
+    "page_hidden": "Another page or program was in front, for example a chat, or a second tab with "
+    "music or messages. A window next to the page goes unnoticed.",
+    "no_active_time": "Browsers without scripts send none, and neither do programs that only send "
+    "answers. Few people switch scripts off.",
     "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
     "flat_certainty": "A rule of thumb. Its error rate is unknown.",
     "failed_checks": "Careful annotators miss one now and then.",
-    "media_missing": (
-        "A file did not load, and the annotator chose to answer without it. Check the items: the "
-        "server may be at fault."
-    ),
-    "disagreement": (
-        "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if annotators judge "
-        "very differently. Disagreeing is not misconduct."
-    ),
+    "media_missing": "A file did not load, and the annotator chose to answer without it. Check the "
+    "items: the server may be at fault.",
+    "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
+    "annotators judge very differently. Disagreeing is not misconduct.",
 }
 
 

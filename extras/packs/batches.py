@@ -172,10 +172,8 @@ def _prepare(run: JudgeRun) -> Batch | None:
         chunks.stop(
             run_id=run.pk,
             state=JudgeRun.State.STOPPED_BUDGET,
-            sentence=(
-                "The remaining budget is too low for another request in a batch. Start the run "
-                "again with a higher budget."
-            ),
+            sentence="The remaining budget is too low for another request in a batch. Start the "
+            "run again with a higher budget.",
         )
     return None
 

@@ -105,10 +105,8 @@ class PackDelivery(RunDelivery):
         parser.add_argument(
             "--raw",
             action="store_true",
-            help=(
-                "the files contain raw replies to packs of the study, as written by vllm "
-                "run-batch, a provider's batch, Inspect or promptfoo"
-            ),
+            help="the files contain raw replies to packs of the study, as written by vllm "
+            "run-batch, a provider's batch, Inspect or promptfoo",
         )
         parser.add_argument(
             "--run",

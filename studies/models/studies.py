@@ -268,10 +268,8 @@ class Study(models.Model):
         if self.asks_own_answers and self.task not in (Task.PREFERENCE, Task.SURVEY_ANSWER):
             raise ValidationError(
                 {
-                    "perspective": (
-                        "Annotators who answer for themselves can say what they prefer or what "
-                        "they would answer. Choose one of these two tasks."
-                    )
+                    "perspective": "Annotators who answer for themselves can say what they prefer "
+                    "or what they would answer. Choose one of these two tasks."
                 }
             )
         if self.retest_share and not self.asks_own_answers:

@@ -118,10 +118,8 @@ class ImportForm(forms.Form):
             self.fields["replace"] = forms.BooleanField(
                 label=f"Replace the {items:,} items and {personas:,} personas of this study",
                 required=False,
-                help_text=(
-                    "Removes them and imports these items instead. Nobody has answered any of "
-                    "them yet."
-                ),
+                help_text="Removes them and imports these items instead. Nobody has answered any "
+                "of them yet.",
             )
             self.fields["seen"] = forms.IntegerField(
                 widget=forms.HiddenInput, initial=items, required=False, min_value=0

@@ -95,24 +95,18 @@ _HINTS = {
     "tie_meaning": "With “either could be right” the report also compares judges by the set of "
     "responses that people find possible.",
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
-    "show_history": (
-        "Enter 0 to show none. If annotators answer for themselves: how many of their answers "
-        "others may see as examples. The consent page tells annotators."
-    ),
+    "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
+    "answers others may see as examples. The consent page tells annotators.",
     "set_display": "Only for items that were imported with three to five responses. On one screen, "
     "annotators put all of them in order, and each set counts as one item for them. You cannot "
     "change this once annotators have items.",
-    "retest_share": (
-        "Only if annotators answer for themselves: the share of their items that they answer a "
-        "second time. 0 for no second visit."
-    ),
+    "retest_share": "Only if annotators answer for themselves: the share of their items that they "
+    "answer a second time. 0 for no second visit.",
     "retest_days": "From 1 to 365, after an annotator has finished.",
     "criteria": "Criteria for responses, one per line, for example “Clarity: easy to follow”. "
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
-    "human_sample": (
-        "Drawn at random within topics, or by a judge’s certainty (Items, “For annotators”). "
-        "Leave empty for all items. Judges can always answer all items."
-    ),
+    "human_sample": "Drawn at random within topics, or by a judge’s certainty (Items, “For "
+    "annotators”). Leave empty for all items. Judges can always answer all items.",
     "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
     "currency": "Three letters, for example USD.",
     "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",

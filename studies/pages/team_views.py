@@ -83,9 +83,8 @@ class RetentionForm(forms.Form):
         required=False,
         min_value=1,
         max_value=3650,
-        help_text=(
-            "Leave empty to keep them. Answers stay, under pseudonyms. Pay participants first."
-        ),
+        help_text="Leave empty to keep them. Answers stay, under pseudonyms. Pay participants "
+        "first.",
     )
     delete_on = forms.DateField(
         label="Delete the study with everything in it on",

@@ -52,10 +52,8 @@ def add_launch_options(parser: ArgumentParser) -> None:
         "--balance",
         action="append",
         metavar="FILTER=LABEL,LABEL",
-        help=(
-            "divide the places by a filter, for example sex=Male,Female: like the quota groups if "
-            "there are any, otherwise equally; repeat to cross filters"
-        ),
+        help="divide the places by a filter, for example sex=Male,Female: like the quota groups if "
+        "there are any, otherwise equally; repeat to cross filters",
     )
     parser.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
     parser.add_argument(

@@ -215,10 +215,8 @@ class LaunchPlanForm(forms.Form):
                     choices=_named(found, chosen),
                     required=False,
                     widget=forms.CheckboxSelectMultiple,
-                    help_text=(
-                        "Divides the places among the choices like the quota groups, or equally "
-                        "if there are none. Choose none for no balance."
-                    ),
+                    help_text="Divides the places among the choices like the quota groups, or "
+                    "equally if there are none. Choose none for no balance.",
                 )
                 self._replace(name, boxes)
 
@@ -248,10 +246,8 @@ class LaunchPlanForm(forms.Form):
             max_length=80,
             initial=match["filter"],
             label=f"Prolific’s filter for “{question.label}”",
-            help_text=(
-                "The id of the filter, for example highest-education-level-completed. Leave empty "
-                "if Prolific should not balance this question."
-            ),
+            help_text="The id of the filter, for example highest-education-level-completed. Leave "
+            "empty if Prolific should not balance this question.",
         )
         for number, option in enumerate(question.options):
             self.fields[f"label-{question.key}-{number}"] = forms.CharField(

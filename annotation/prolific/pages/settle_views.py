@@ -55,9 +55,8 @@ class RejectForm(forms.Form):
         min_length=LEAST_MESSAGE,
         max_length=2000,
         label="Message to the participant",
-        help_text=(
-            f"At least {LEAST_MESSAGE} characters. Say what you asked for and what is missing."
-        ),
+        help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked for and what is "
+        "missing.",
         error_messages={
             "required": "Write a message to the participant.",
             "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",

@@ -166,10 +166,8 @@ class ExportOut(JobOut):
     sha256: str
     expires_at: datetime | None
     withdrawn_since: int = Field(
-        description=(
-            "How many people withdrew after the file was written, which is then no longer "
-            "available."
-        )
+        description="How many people withdrew after the file was written, which is then no longer "
+        "available."
     )
     excluded_since: int = Field(
         description="How often people were excluded or included again after it was written."

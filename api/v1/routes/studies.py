@@ -91,9 +91,8 @@ class ChangedSettings(Settings):
         None,
         ge=0,
         le=2_000_000_000,
-        description=(
-            "The `version` that you read; 409 if somebody else has changed the study since."
-        ),
+        description="The `version` that you read; 409 if somebody else has changed the study "
+        "since.",
     )
 
 

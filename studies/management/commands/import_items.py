@@ -84,10 +84,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--mapping",
             metavar="FILE",
-            help=(
-                "mapping.json from the page that maps columns, or its text, for files with other "
-                "column names"
-            ),
+            help="mapping.json from the page that maps columns, or its text, for files with other "
+            "column names",
         )
         parser.add_argument(
             "--media",

@@ -19,11 +19,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-secret-key",
             action="store_true",
-            help=(
-                "include SECRET_KEY: without it, the restored installation cannot decrypt keys of "
-                "judges, open signed links, or recognise returning participants; with it, anyone "
-                "who has the file can. Protect such a file like a password"
-            ),
+            help="include SECRET_KEY: without it, the restored installation cannot decrypt keys of "
+            "judges, open signed links, or recognise returning participants; with it, anyone who "
+            "has the file can. Protect such a file like a password",
         )
         parser.add_argument("--list", action="store_true", help="show earlier backups")
 

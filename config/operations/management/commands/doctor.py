@@ -18,10 +18,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--repair",
             action="store_true",
-            help=(
-                "correct what follows from other data, such as counters, and delete files and "
-                "drafts that belong to nothing; then check again"
-            ),
+            help="correct what follows from other data, such as counters, and delete files and "
+            "drafts that belong to nothing; then check again",
         )
         parser.add_argument("--json", action="store_true", help="print every check as JSON")
 

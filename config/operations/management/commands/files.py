@@ -22,10 +22,8 @@ class Command(BaseCommand):
         change.add_argument(
             "--copy-from",
             metavar="STORAGE",
-            help=(
-                "copy all files from another storage (folder or s3://bucket/prefix) to that of "
-                "these settings, compare them, and adopt it; stop the other processes first"
-            ),
+            help="copy all files from another storage (folder or s3://bucket/prefix) to that of "
+            "these settings, compare them, and adopt it; stop the other processes first",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -157,10 +157,8 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--url",
-            help=(
-                "a web server running on this machine, for example http://127.0.0.1:8000 "
-                "(default: start one for the test, on the same database)"
-            ),
+            help="a web server running on this machine, for example http://127.0.0.1:8000 "
+            "(default: start one for the test, on the same database)",
         )
         parser.add_argument(
             "--without-javascript",

@@ -31,10 +31,8 @@ class Command(BaseCommand):
             "--examples",
             type=int,
             metavar="K",
-            help=(
-                "how many of a person's other answers to show with each item (default: as many as "
-                "people agreed to)"
-            ),
+            help="how many of a person's other answers to show with each item (default: as many as "
+            "people agreed to)",
         )
         parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the draws")
 
