@@ -292,7 +292,7 @@ def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, t
     with override_settings(EMBEDDED=False):
         assert "unzip -p" in _replaced(with_key)
     with override_settings(EMBEDDED=True):
-        assert "is now that of this installation" in _replaced(with_key)
+        assert "This installation now uses the key" in _replaced(with_key)
     assert (var_dir / "secret_key").read_bytes() == key
 
 
@@ -374,5 +374,5 @@ def test_a_file_that_is_not_a_backup_is_refused(db, var_dir, tmp_path):
         restore(path)
     with zipfile.ZipFile(path, "w") as bundle:
         bundle.writestr("a.txt", "text")
-    with pytest.raises(CommandError, match="no manifest"):
+    with pytest.raises(CommandError, match="no backup manifest"):
         restore(path)

@@ -266,4 +266,4 @@ def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
     assert "180 orders of 60 sets" in str(said.text)
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
-    assert "puts a whole set in order answers all its pairs at once" in str(limit.text)
+    assert "ranks a whole set answers all its pairs at once" in str(limit.text)

@@ -365,7 +365,7 @@ def test_the_command_and_the_page_show_the_batches(study, judge, server, admin_c
 def test_a_command_that_cannot_hand_in_fails(study, llm):
     make_judge(name="live only", base_url=llm.url)
 
-    with pytest.raises(CommandError, match="takes no batch"):
+    with pytest.raises(CommandError, match="does not accept a batch"):
         call_command(
             "judge",
             "demo",

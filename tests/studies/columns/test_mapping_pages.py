@@ -195,7 +195,7 @@ def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
     later, address = upload_of(client, swapped)
 
     assert later.mapping["answers"] == {"unsure": ""}
-    assert "We filled in what you chose for the last file" in client.get(address).text
+    assert "We filled in your choices for the last file" in client.get(address).text
     other, _ = upload_of(client, "prompt,chosen,rejected,age\nQ?,a,b,3\n")
     assert "answers" not in other.mapping
 

@@ -175,7 +175,7 @@ def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monke
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("folder", "Files are in .* already. Set FILES to the new storage first."),
+        ("folder", "Files are already in .*. Set FILES to the new storage first."),
         ("ftp://x", "--copy-from must be folder or s3://bucket/prefix, not “ftp://x”."),
     ],
 )
