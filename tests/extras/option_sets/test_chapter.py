@@ -264,6 +264,6 @@ def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     assert "Annotators and judges that rank whole sets" in page
     assert "Agreement of rankings by annotators and judges" in page
     [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
-    assert "180 orders of 60 sets" in str(said.text)
+    assert "180 rankings of 60 sets" in str(said.text)
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
     assert "ranks a whole set answers all its pairs at once" in str(limit.text)

@@ -215,7 +215,7 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
         assert RemovedPerson.objects.get(study=each).own_answers == 3
         note = StudyLog.objects.get(study=each, event="profile removed").detail
         assert note["items"] == 3
-        assert note["backups"].startswith("1 backup was made here since this study exists")
+        assert note["backups"].startswith("1 backup was made here since this study was created")
     assert Judgment.everything.filter(run=run).count() == 3
     assert Attempt.objects.filter(judgment__run=run).count() == 3
     assert Annotation.objects.filter(assignment__item__study=study).count() == 3
