@@ -61,7 +61,7 @@ class AnnotatorAdmin(LookOnly):
     list_filter = ["state", "works_surplus", "is_imported", "study"]
     list_select_related = ["study", "quota_group"]
     search_fields = ["pseudonym"]
-    # The hash represents an identity, and the code opens the annotator's pages.
+    # The hash identifies a person, and the code opens the annotator's pages.
     exclude = ["identity_hash", "resume_code"]
     inlines = [EventInline]
     ordering = ["-pk"]

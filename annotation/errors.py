@@ -1,4 +1,4 @@
-"""Errors while an annotator goes through a study; nothing is stored when one is raised."""
+"""Errors during an annotator's part; nothing is stored when one is raised."""
 
 import datetime as dt
 
@@ -20,17 +20,17 @@ class NoItems(StudyNotOpen):
 
 
 class EntryRefused(AnnotationError):
-    """The id may not enter: it is malformed, an unfilled placeholder, or not invited."""
+    """The id is refused: it is malformed, an unfilled placeholder, or not invited."""
 
 
 class OtherDevice(EntryRefused):
-    """The id is known, and this browser shows nothing that only its annotator has."""
+    """The id is known, but this browser cannot show that it belongs to its annotator."""
 
 
 class TooManyStarts(AnnotationError):
-    """Too many annotators started, or ids were tried, from one address or in one study.
+    """Too many annotators started, or too many ids were tried, from one address or in one study.
 
-    `wait` is the time until the next may start.
+    `wait` is the time until the next start.
     """
 
     def __init__(self, wait: dt.timedelta) -> None:
@@ -39,7 +39,7 @@ class TooManyStarts(AnnotationError):
 
 
 class TookPartBefore(AnnotationError):
-    """The annotator took part in a related study whose annotators this study excludes."""
+    """The annotator took part in a related study, which excludes them from this one."""
 
 
 class WrongStep(AnnotationError):
@@ -47,7 +47,7 @@ class WrongStep(AnnotationError):
 
 
 class AlreadyEnded(WrongStep):
-    """The annotator's part has ended: show the page of their ending."""
+    """The annotator's part has ended: show its ending page."""
 
 
 class InvalidAnswer(AnnotationError):
@@ -75,7 +75,7 @@ class ComprehensionError(AnnotationError):
 
 
 class InvitationError(AnnotationError):
-    """Ids cannot be added to a study's list; the message says how to fix them, and names none."""
+    """Ids cannot be added to a study's list; the message says how to fix them, naming none."""
 
 
 class PlacesError(AnnotationError):

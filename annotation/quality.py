@@ -20,7 +20,7 @@ from studies.models import Choice, Item, Study
 
 
 class ComparedAnswer(NamedTuple):
-    """One answer; other answers are compared with it if it `counts`."""
+    """An answer; other answers are compared with it if it `counts`."""
 
     annotator: int
     item: int
@@ -32,10 +32,10 @@ class ComparedAnswer(NamedTuple):
 class RaterAgreement:
     """How an annotator's answers compare with the others'.
 
-    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of one
+    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of an
     item are not independent, so they are not used for tests. `against` counts the items on which
-    the annotator was outvoted, of those on which annotators disagreed and one answer won; for each
-    of these items, `chances` holds the share of its annotators who were outvoted.
+    the annotator was outvoted, among those with disagreement and a winning answer; for each of
+    these, `chances` has the share of its annotators who were outvoted.
     """
 
     same: int = 0
@@ -57,10 +57,10 @@ class RaterAgreement:
 
     @property
     def probability(self) -> float:
-        """The probability of being outvoted this often or more if every answer could be anyone's.
+        """The probability of being outvoted at least this often if answers were assigned at random.
 
-        Given how an item was answered, each of its annotators is equally likely to be the one
-        outvoted; the items are then independent, however difficult they are.
+        Given an item's answers, each of its annotators is equally likely to be outvoted; the items
+        are then independent, however difficult.
         """
         return at_least(self.against, self.chances)
 
@@ -68,7 +68,7 @@ class RaterAgreement:
 def agreement(
     own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
 ) -> RaterAgreement:
-    """The agreement of one annotator with the counting answers `given` by everybody, by item."""
+    """The agreement of an annotator with the counting answers `given` by everybody, by item."""
     person = RaterAgreement()
     for row in own:
         votes = Counter(given.get(row.item, {}))
@@ -86,7 +86,7 @@ def agreement(
 
 
 def at_least(successes: int, chances: Sequence[float]) -> float:
-    """The probability of this many successes or more in independent trials, one for each chance.
+    """The probability of at least this many successes in independent trials with these chances.
 
     >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
     (0.25, 1.0)
@@ -101,22 +101,22 @@ def at_least(successes: int, chances: Sequence[float]) -> float:
     return min(1.0, sum(counts[successes:]))
 
 
-# People who read fast and skip what they have seen before reach 1,000 words a minute. At half as
-# much again nobody takes in both responses.
+# People who read fast and skip what they have seen before reach 1,000 words a minute. At 1,500,
+# nobody takes in both responses.
 FASTEST_WORDS_PER_MINUTE = 1_500
-# The least standard deviation of the logarithm of a person's times for different items, that is
-# about a quarter of the typical time. Within people it is usually .3 to .6.
+# The lowest plausible standard deviation of the logarithm of a person's times, about a quarter of
+# the typical time. It is usually .3 to .6 within a person.
 LEAST_SPREAD_OF_TIMES = 0.25
-# A shorter absence may be a notification.
+# A shorter absence may be just a notification.
 HIDDEN_SECONDS = 5
-# The browser stops counting after a minute without a movement. From then on the missing time can be
-# quiet reading.
+# The browser stops counting after a minute without movement, so more missing time may be quiet
+# reading.
 QUIET_SECONDS = 60
-# A pattern is flagged if it is this improbable in a careful annotator's answers. With 100
+# A pattern is flagged if a careful annotator's answers are this unlikely to show it. With 100
 # annotators and two such rules, one false flag is expected in five studies.
 IMPROBABLE = 0.001
 SMALLEST_SPREAD = 3
-# Some people use two values only, such as 80 and 85: a small spread counts only if this share of
+# Some people use only two values, such as 80 and 85: a small spread counts only if this share of
 # the certainties is one value.
 SAME_CERTAINTY = 0.95
 # A habit, as opposed to a slip: at least this share of the answers.
@@ -124,8 +124,7 @@ MOST_ANSWERS = 0.5
 # Fewer answers say nothing about an annotator.
 FEWEST = 10
 
-# How people answer is no reason for a decision about their pay, so settling leaves out agreement
-# and certainty.
+# Answers must not decide about pay, so settling leaves out agreement and certainty.
 OF_CONDUCT = frozenset(
     {"speed", "even_times", "page_hidden", "no_active_time", "one_sided", "failed_checks"}
 )
@@ -146,29 +145,29 @@ RULES = {
     "disagreement": "Disagrees with other annotators",
 }
 
-# How reliable each rule is; tests simulate the rates stated for the last one.
+# The reliability of each rule; tests simulate the rates of the last one.
 CAUTIONS = {
-    "speed": "Measured with the slower of two clocks. Typical reading speed is about 238 words per "
+    "speed": "Measured with the slower of two clocks. People typically read about 238 words per "
     "minute.",
     "even_times": "Programs answer at an even pace. Also flags up to 1 in 1,000 annotators, and "
-    "more where all items are very short.",
-    "page_hidden": "Another page or program was in front, for example a chat. It may also be a "
-    "second tab with music or messages. A window next to the page is not seen.",
-    "no_active_time": "A browser without scripts sends none, and neither does a program that only "
-    "sends answers. Few people switch scripts off.",
+    "more if all items are very short.",
+    "page_hidden": "Another page or program was in front, for example a chat, or a second tab with "
+    "music or messages. A window next to the page goes unnoticed.",
+    "no_active_time": "Browsers without scripts send none, and neither do programs that only send "
+    "answers. Few people switch scripts off.",
     "one_sided": "Also flags 1 in 1,000 annotators whose answers do not depend on the side.",
     "flat_certainty": "A rule of thumb. Its error rate is unknown.",
     "failed_checks": "Careful annotators miss one now and then.",
-    "media_missing": "A file did not load, and the annotator chose to answer without it. Look at "
-    "the items: the fault may be the server's.",
-    "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 where "
+    "media_missing": "A file did not load, and the annotator chose to answer without it. Check the "
+    "items: the server may be at fault.",
+    "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
     "annotators judge very differently. Disagreeing is not misconduct.",
 }
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A rule that was triggered, its value, and the threshold."""
+    """A triggered rule, its value, and the threshold."""
 
     rule: str
     value: float
@@ -206,7 +205,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Quality:
-    """An annotator's figures. A figure that cannot be computed from the data is None."""
+    """An annotator's figures; None if they cannot be computed."""
 
     answers: int = 0
     words_per_minute: float | None = None
@@ -250,9 +249,9 @@ class _AnswerRow(NamedTuple):
 
 @dataclass(frozen=True)
 class _Others:
-    """The data an annotator is compared with: the lengths of the items and everybody's answers.
+    """What an annotator is compared with: the lengths of the items and everybody's answers.
 
-    `given` counts the answers that are in the analysis, by item: r1, r2, ties.
+    `given` counts the answers in the analysis, by item: r1, r2, ties.
     """
 
     words: Mapping[int, int]
@@ -262,8 +261,8 @@ class _Others:
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so
-    that a large study can be processed in parts.
+    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so a
+    large study can be processed in parts.
     """
     shown = Annotator.objects.filter(study=study)
     if people is not None:
@@ -310,17 +309,16 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
         .annotate(**{f"n_{choice}": Count("pk", filter=Q(choice=choice)) for choice in _CHOICES})
         .order_by()
     )
-    # Not with an iterator: for its cursor PostgreSQL plans to be fast for the first rows only, and
-    # goes through all items of the study to find those of a page.
+    # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
+    # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
     return _Others(_words(study, items), given)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
-    """The number of words in the question, the context and all responses that an item shows.
+    """The number of words in an item's question, context and responses.
 
-    The profile is not counted: an annotator who has just read it for another item need not read it
-    again.
+    The profile does not count: an annotator may have just read it for another item.
     """
     rows = (
         Item.objects.filter(study=study, pk__in=items)
@@ -338,7 +336,7 @@ def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
 
 
 def _agreement(rows: Sequence[_AnswerRow], others: _Others) -> RaterAgreement:
-    """How an annotator's answers compare with those in the analysis."""
+    """The agreement of an annotator's answers with those in the analysis."""
     own = [
         ComparedAnswer(
             row.annotator, row.item, row.choice, row.standing in _STANDING and not row.excluded
@@ -386,7 +384,7 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
 
 
 def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
-    """Flags of the two clocks; `timed` answers have the server's, `both` the browser's as well."""
+    """Flags of the two clocks; `timed` answers have the server's time, `both` both times."""
     pace = figures.words_per_minute
     if figures.answers >= FEWEST and pace is not None and pace > FASTEST_WORDS_PER_MINUTE:
         yield Flag("speed", pace, FASTEST_WORDS_PER_MINUTE)
@@ -401,10 +399,10 @@ def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
 
 
 def least_spread(answers: int) -> float:
-    """The spread of the logarithms of so many times that few annotators stay below.
+    """A spread of the logarithms of this many times that few annotators stay below.
 
-    One in 1,000 of those whose spread is `LEAST_SPREAD_OF_TIMES`, by the chi-squared distribution
-    in the approximation of Wilson and Hilferty, and fewer of all others.
+    One in 1,000 of those with a true spread of `LEAST_SPREAD_OF_TIMES`, by the chi-squared
+    distribution in the Wilson-Hilferty approximation, and fewer of all others.
     """
     ninth = 2 / (9 * (answers - 1))
     root = max(0.0, 1 - ninth + NormalDist().inv_cdf(IMPROBABLE) * sqrt(ninth))
@@ -436,7 +434,7 @@ def _flags(
 
 
 def at_most(successes: int, trials: int, probability: float) -> float:
-    """The binomial probability of this many successes or fewer.
+    """The binomial probability of at most this many successes.
 
     >>> at_most(0, 10, 0.5)
     0.0009765625
@@ -452,10 +450,10 @@ def _is_side(row: _AnswerRow) -> bool:
 
 
 def _pace(rows: Sequence[_AnswerRow], words: Mapping[int, int]) -> float | None:
-    """The median of words read per minute, by the slower of the two clocks of each answer.
+    """The median of words read per minute, by the slower of the two clocks for each answer.
 
-    The server's clock starts again at a reload, and the browser's clock stops while the page is
-    hidden: the longer of the two is the time the annotator had.
+    The server's clock restarts at a reload, and the browser's stops while the page is hidden, so
+    the annotator had the longer of the two times.
     """
     paces = [
         words[row.item] * 60_000 / longest

@@ -1,7 +1,7 @@
 """The view of every address below `/api/v1/`.
 
 Django Ninja, pydantic and the routes take 0.3 s and 18 MB. Only the first request to the API loads
-them, so that commands and processes that serve pages alone do without.
+them, so commands and processes that only serve pages do without.
 """
 
 from django.http import HttpRequest, HttpResponseBase
@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 
-@csrf_exempt  # there are no cookies to misuse: a request counts by its token alone
+@csrf_exempt  # no cookies to misuse: only the token of a request counts
 @require_http_methods(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
 def gateway(request: HttpRequest, route: str) -> HttpResponseBase:
     """Answer a request to the API."""

@@ -1,4 +1,4 @@
-"""Requests with an idempotency key; webhooks, and what each of them was told."""
+"""Requests with an idempotency key; webhooks and their deliveries."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from studies.statements import clock
 
 
 class IdempotentRequest(models.Model):
-    """The response to a request, stored in the transaction of what the request changed."""
+    """The response to a request, stored in the same transaction as its changes."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)
@@ -37,7 +37,7 @@ class Event(models.TextChoices):
 
 
 class Webhook(models.Model):
-    """An address that is sent events of a study. Its secret is encrypted."""
+    """An address that receives events of a study. Its secret is encrypted."""
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")

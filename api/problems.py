@@ -11,10 +11,12 @@ PREFIX = "/api/"
 _DETAILS = {
     400: "The request could not be read. Check its address, headers and body.",
     404: "There is nothing at this address, or this token may not see it.",
-    405: "This address does not have this method. The header Allow lists those that it has.",
+    405: (
+        "This address does not support this method. The header Allow lists those that it supports."
+    ),
     413: "The request is larger than the server accepts.",
     500: "The server failed. Nothing of this request was stored. The server's log has the details.",
-    503: "The database is busy or away. Send the request again.",
+    503: "The database is busy or unavailable. Send the request again.",
 }
 _CODES = {
     400: "bad_request",
@@ -65,7 +67,7 @@ class Problem(Exception):
 def problems_of_the_api(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Give every error below `/api/` the same form, also those of Django and other middleware."""
+    """Give every error below `/api/` the same form, even those of Django and other middleware."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

@@ -1,9 +1,9 @@
-"""A request of a program: its token and limit, and its idempotency key.
+"""A program's request: its token and limit, and its idempotency key.
 
-A POST with an `Idempotency-Key` is carried out once: the same request again gets its response.
-Response and changes are one transaction. So a key is stored exactly if the changes are, also after
-a crash, and of two equal requests at the same time the second waits and gets the response of the
-first. A refused request changes nothing, so its key can be used again.
+A POST with an `Idempotency-Key` is carried out once: a repeat gets the same response. Response and
+changes are one transaction, so a key is stored if and only if the changes are, even after a crash.
+Of two equal simultaneous requests, the second waits and gets the first one's response. A refused
+request changes nothing, so its key can be used again.
 """
 
 import hashlib
@@ -28,20 +28,20 @@ _CHALLENGE = 'Bearer realm="Thirdperson"'
 
 
 def authenticate(request: HttpRequest) -> AccessToken:
-    """The valid token of a request. Raises `Problem` 401; cookies do not count."""
+    """The valid token of a request. Raises `Problem` 401 otherwise; cookies do not count."""
     scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not sent.strip():
         raise Problem(
             401,
-            "Send an access token in the header “Authorization: Bearer TOKEN”. You make one under "
-            "your name at the top right of every page.",
+            "Send an access token in the header “Authorization: Bearer TOKEN”. You can create one "
+            "under your name at the top right of every page.",
             headers={"WWW-Authenticate": _CHALLENGE},
         )
     token = find_token(sent.strip())
     if token is None:
         raise Problem(
             401,
-            "This token is not known, has expired or was deleted. Make a new one.",
+            "This token is unknown, has expired or was deleted. Create a new one.",
             headers={"WWW-Authenticate": f'{_CHALLENGE}, error="invalid_token"'},
         )
     return token
@@ -91,9 +91,9 @@ def answer_once(
     answer: Callable[[], HttpResponseBase],
     authorise: Callable[[], None],
 ) -> HttpResponseBase:
-    """The response of `answer`, or the stored one of the same request before.
+    """The response of `answer`, or the stored response to an earlier equal request.
 
-    `authorise` raises if the request may not be made any more: its answer is not repeated then.
+    `authorise` raises if the request is no longer allowed; its response is then not repeated.
     """
     key = request.headers.get(HEADER)
     if request.method != "POST" or key is None:
@@ -108,7 +108,7 @@ def answer_once(
             stored = _stored(user, key)
     if stored is None:
         raise Problem(
-            409, "The same request was being answered and failed. Send it again.", code="retry"
+            409, "An equal request was in progress and failed. Send it again.", code="retry"
         )
     if stored.request_sha256 != digest:
         raise Problem(
@@ -138,7 +138,7 @@ def _first(
     user: User, key: str, digest: str, answer: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     with transaction.atomic():
-        # Waits for another request with this key. If that has stored a response, this adds nothing.
+        # Waits for another request with this key. If that stores a response, this adds nothing.
         IdempotentRequest.objects.bulk_create(
             [IdempotentRequest(user=user, key=key, request_sha256=digest)], ignore_conflicts=True
         )
@@ -159,7 +159,7 @@ def _stored(user: User, key: str) -> IdempotentRequest | None:
 
 
 def _digest(request: HttpRequest) -> str:
-    """A hash of what is asked: address and body."""
+    """A hash of the request's address and body."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     if request.content_type != "multipart/form-data":
         digest.update(request.body)

@@ -22,5 +22,5 @@ def send_webhooks() -> None:
 
 @shared_task
 def send_delivery(delivery_id: int) -> None:
-    """Attempt a delivery that is due; running it twice sends it once."""
+    """Attempt a delivery that is due; running this twice sends it once."""
     webhooks.attempt(delivery_id)

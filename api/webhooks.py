@@ -1,7 +1,7 @@
-"""Outgoing webhooks: adding them, finding events, signing these, sending until they arrive.
+"""Outgoing webhooks: adding them, finding events, signing and sending these until they arrive.
 
-Every look for events covers some minutes that an earlier one has covered: a transaction may commit
-after a later time than its rows say. A constraint keeps an event from being stored twice.
+Each search for events overlaps earlier ones by some minutes, because a transaction may commit later
+than the times in its rows. A constraint prevents storing an event twice.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ HEADER = "Thirdperson-Signature"
 
 
 def new_secret() -> tuple[str, str]:
-    """A secret to show once, and the same encrypted for the database."""
+    """A secret to show once, and its encrypted form for the database."""
     secret = _PREFIX + secrets.token_hex(32)
     return secret, cipher(_PURPOSE).encrypt(secret.encode()).decode()
 
@@ -57,7 +57,7 @@ def secret_of(webhook: Webhook) -> str:
 
 
 def has_readable_secret(webhook: Webhook) -> bool:
-    """Whether this installation's SECRET_KEY opens the secret."""
+    """Whether this installation's SECRET_KEY decrypts the secret."""
     from cryptography.fernet import InvalidToken
 
     try:
@@ -79,7 +79,7 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True)
 class WebhookTarget:
-    """Where a request goes: the address that was checked, and the name it was found under."""
+    """The target of a request: the checked IP address, and the name that it was found by."""
 
     scheme: str
     host: str
@@ -95,23 +95,23 @@ class WebhookTarget:
 
     @property
     def url(self) -> str:
-        """The address with the IP in place of the name, which could mean another one next time."""
+        """The address with the IP instead of the name, which may resolve differently next time."""
         ip = f"[{self.ip}]" if ":" in self.ip else self.ip
         return f"{self.scheme}://{ip}:{self.port}{self.path}"
 
 
 def check_url(url: str) -> None:
-    """Raise `WebhookError` unless `url` has the form of an address that may be called."""
+    """Raise `WebhookError` unless `url` has the form of an allowed address."""
     _parts(url)
 
 
 def find_target(url: str) -> WebhookTarget:
-    """Look up an address. Raises `WebhookError` if any IP of its name may not be called."""
+    """Look up an address. Raises `WebhookError` if any IP of its name is not allowed."""
     scheme, host, port, path = _parts(url)
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise WebhookError(f"The name {host} is not known: {error}.") from error
+        raise WebhookError(f"The name {host} cannot be found: {error}.") from error
     ips = list(dict.fromkeys(str(address[0]) for *_, address in found))
     if not settings.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, ips)):
         raise WebhookError(
@@ -138,11 +138,11 @@ def _parts(url: str) -> tuple[str, str, int, str]:
 
 logger = logging.getLogger(__name__)
 
-# Before the second attempt, the third and so on; after the last the delivery has failed.
+# Waits before the second attempt, the third and so on; after the last, the delivery has failed.
 WAITS = tuple(
     timedelta(seconds=seconds) for seconds in (30, 120, 600, 3_600, 6 * 3_600, 24 * 3_600)
 )
-# A worker that is killed while it sends leaves the delivery to another one after this.
+# If a worker is killed while sending, another one takes the delivery after this time.
 _LEASE = timedelta(minutes=2)
 _TIMEOUT = (5.0, 10.0)  # seconds to connect, and for each part of the response
 KEPT_FOR = timedelta(days=30)
@@ -159,7 +159,7 @@ def _is_due() -> Q:
 
 
 def attempt(delivery_id: int) -> None:
-    """Send a delivery that is due, and store what came back. Of two workers, one sends it."""
+    """Send a delivery that is due, and store the result. Of two workers, only one sends it."""
     now = clock.now()
     claimed = Delivery.objects.filter(
         _is_due(), pk=delivery_id, state=Delivery.State.WAITING
@@ -203,7 +203,7 @@ def _store(delivery: Delivery, *, message: str, arrived: bool = False) -> None:
 
 
 def _send(delivery: Delivery) -> int:
-    """The status that the address answers. Raises `WebhookError` if there is no answer."""
+    """The status of the response. Raises `WebhookError` if there is none."""
     import requests
     from cryptography.fernet import InvalidToken
 
@@ -214,8 +214,8 @@ def _send(delivery: Delivery) -> int:
         signed = signature(secret_of(delivery.webhook), timestamp=timestamp, body=body)
     except InvalidToken:
         raise WebhookError(
-            "The secret cannot be read, because the SECRET_KEY of this server has changed. Delete "
-            "the webhook and add it again."
+            "The secret cannot be read, because this server's SECRET_KEY has changed. Delete the "
+            "webhook and add it again."
         ) from None
     headers = {
         "Content-Type": "application/json",
@@ -233,7 +233,7 @@ def _send(delivery: Delivery) -> int:
                 headers=headers,
                 timeout=_TIMEOUT,
                 allow_redirects=False,
-                stream=True,  # nothing of the response is read
+                stream=True,  # the response body is not read
             )
             response.close()
             return response.status_code
@@ -259,7 +259,7 @@ def _session(target: WebhookTarget) -> "requests.Session":
     from requests.adapters import HTTPAdapter
 
     session = requests.Session()
-    session.trust_env = False  # a proxy would look the name up again
+    session.trust_env = False  # a proxy would resolve the name again
     if target.scheme == "https":
         adapter = HTTPAdapter()
         adapter.init_poolmanager(1, 1, server_hostname=target.host, assert_hostname=target.host)
@@ -273,7 +273,7 @@ FoundEvent = tuple[str, str, dict[str, Any]]
 
 
 def find_events() -> int:
-    """Store new events for every webhook that wants them; return how many. Safe to repeat."""
+    """Store new events for every subscribed webhook; return how many. Safe to repeat."""
     stored = 0
     for webhook in Webhook.objects.select_related("study"):
         now = clock.now()
@@ -305,7 +305,7 @@ def store(webhook: Webhook, found: list[FoundEvent]) -> int:
 
 
 def complete_seats(study: Study) -> int:
-    """The answers wanted if all of them are there, else 0."""
+    """The number of answers needed if all of them exist, else 0."""
     groups = [group for group in seat_groups(study) if group.needed]
     is_complete = all(group.answered >= group.needed for group in groups)
     return sum(group.needed * group.items for group in groups) if is_complete else 0
@@ -319,7 +319,7 @@ def _events(webhook: Webhook, since: datetime) -> Iterator[FoundEvent]:
     for run in runs.exclude(state__in=under_way).select_related("judge"):
         assert run.ended_at is not None  # noqa: S101
         data = {"run": run.public_id, "judge": run.judge.name, "state": run.state}
-        # A run that is extended ends again.
+        # An extended run ends again.
         yield Event.RUN_FINISHED, f"{run.public_id} {run.ended_at.timestamp():.3f}", data
     for report in Report.objects.filter(study=study, finished_at__gte=since, state__in=_ENDED):
         data = {"report": report.public_id, "number": report.number, "state": report.state}
@@ -341,7 +341,7 @@ def add_webhook(
 ) -> tuple[Webhook, str]:
     """Store a webhook; return it with its secret, which is not shown again.
 
-    Raises `WebhookError`. The name of the address is looked up with every delivery.
+    Raises `WebhookError`. The name in the address is resolved at every delivery.
     """
     check_url(url)
     study = lock_study(study_id)
@@ -367,20 +367,20 @@ def delete_webhook(*, webhook: Webhook, user: User) -> None:
 
 
 def send_test(*, webhook: Webhook) -> None:
-    """Store an event that says nothing, and send it."""
+    """Store an empty test event, and send it."""
     moment = f"{clock.now().timestamp():.3f}"
     delivery = Delivery.objects.create(webhook=webhook, event=Event.TEST, subject=moment)
     _queue(delivery)
 
 
 def deliver_again(*, delivery: Delivery) -> None:
-    """Send an event once more, whatever became of it."""
+    """Send an event once more, whatever its state."""
     send_again(delivery)
     _queue(delivery)
 
 
 def webhooks_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
-    """The webhooks of a study that a user has added."""
+    """The webhooks of a study that this user added."""
 
     def grant(webhook: Webhook) -> GivenRight:
         return GivenRight(

@@ -1,7 +1,7 @@
-"""Check and normalise incoming requests before anything else reads them.
+"""Checking and normalising of requests before anything else reads them.
 
-PostgreSQL refuses the character NUL and halves of surrogate pairs, and a query with one would cause
-a server error. A line that ends in CR would end a row in a file written later.
+PostgreSQL refuses NUL and halves of surrogate pairs, so a query with one would cause a server
+error. A CR in a text would end a row in a file written later.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _LINE_END = re.compile(r"\r\n?")
 class StorableText:
     """Answer 400 to characters that cannot be stored; change line ends of posted text to LF.
 
-    The body for a view that takes no CSRF token is not a form: such a view reads it itself.
+    A view without CSRF protection gets no form and reads its body itself.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -46,9 +46,9 @@ class StorableText:
 
 
 def _is_utf8(request: HttpRequest) -> None:
-    """Refuse a body that is not in UTF-8, which every page sends.
+    """Refuse a body that is not in UTF-8, as every page sends it.
 
-    With another codec's name, the bytes could produce any character.
+    With another codec, the bytes could produce any character.
     """
     name = (request.content_params or {}).get("charset", "utf-8")
     try:
@@ -76,7 +76,7 @@ def _names(request: HttpRequest) -> Iterable[str]:
 
 def _check(where: str, texts: Iterable[Any]) -> None:
     if any(isinstance(text, str) and _UNSTORABLE.search(text) for text in texts):
-        raise BadRequest(f"{where} has a character that cannot be stored.")
+        raise BadRequest(f"{where} contains a character that cannot be stored.")
 
 
 def _with_plain_ends(sent: QueryDict) -> QueryDict:

@@ -17,10 +17,10 @@ from redis.exceptions import ConnectionError
 class RedisChannel(redis.Channel):
     @contextmanager
     def conn_or_acquire(self, client: Redis | None = None) -> Iterator[Any]:
-        """Raise the error of a broken connection, also when the connection was already closed.
+        """Raise the error of a broken connection, even if the connection was already closed.
 
-        kombu 5.7 raises an AttributeError when a task ends whose connection no longer exists; that
-        ended every worker with running tasks when Redis stopped.
+        kombu 5.7 raises an AttributeError when a task ends whose connection is gone, which ended
+        every worker with running tasks when Redis stopped.
         """
         if client is None and (self.connection is None or self.connection.client is None):
             raise ConnectionError("The connection that the task came over is gone.")
@@ -34,10 +34,10 @@ class RedisTransport(redis.Transport):
 
 class FolderChannel(filesystem.Channel):
     def _put(self, queue: str, message: Any, **_: Any) -> None:  # type: ignore[override]
-        """Publish a message only when it is complete.
+        """Publish a message only once it is complete.
 
-        kombu 5.7 writes it directly to the folder that workers read; an incomplete message ends the
-        worker that reads it.
+        kombu 5.7 writes directly to the folder that workers read, and reading an incomplete message
+        ends a worker.
         """
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
         file = Path(self.data_folder_out) / name

@@ -28,7 +28,7 @@ from studies.jobs.queueing import queue
 logger = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
-# A worker would import every page for Django's checks, and ignore what they find.
+# For Django's checks a worker would import every page, and then ignore the findings.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 TRANSPORT_ALIASES["redis"] = TRANSPORT_ALIASES["rediss"] = "config.broker:RedisTransport"
@@ -36,7 +36,7 @@ TRANSPORT_ALIASES["filesystem"] = "config.broker:FolderTransport"
 
 
 HEARTBEAT_SECONDS = 10.0
-# What a worker of each queue is for.
+# The role of a worker, by its queue.
 _ROLES = {"celery": "worker", "judging": "judge_worker"}
 
 
@@ -47,16 +47,16 @@ class DatabaseTask(DjangoTask):
 
 
 class Schedule(Scheduler):
-    """The schedule in memory, where all of it is repeated within the hour.
+    """The schedule in memory, which is enough because every task repeats within the hour.
 
-    A full disk, a folder that cannot be written, or a clock that was ahead for a moment would stop
-    one that is kept in a file.
+    A full disk, a read-only folder, or a clock that was briefly ahead would stop a schedule kept in
+    a file.
     """
 
     _noted = -HEARTBEAT_SECONDS
 
     def setup_schedule(self) -> None:
-        """Count the intervals of tasks by a clock that does not jump when that of the machine does.
+        """Measure the intervals of tasks by a clock that does not jump with the machine's clock.
 
         Otherwise nothing is due for as long as the machine's clock was set back.
         """
@@ -70,14 +70,14 @@ class Schedule(Scheduler):
             entry.schedule.nowfun = now  # type: ignore[union-attr]
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """Queue what is due, and say that the schedule lives; it does so every quarter minute."""
+        """Queue what is due, and send a heartbeat of the schedule every quarter minute."""
         if time.monotonic() - self._noted >= HEARTBEAT_SECONDS:
             self._noted = time.monotonic()
-            note_alive("schedule")
+            store_heartbeat("schedule")
         return float(super().tick(*args, **kwargs))
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Queue a task; what fails is said in one sentence, and tried again when it is next due."""
+        """Queue a task; log a failure in one sentence, and try again when it is next due."""
         logger.info("Sending due task %s", entry.task)
         try:
             self.apply_async(entry, producer=producer, advance=False)
@@ -90,7 +90,7 @@ def _need_settings() -> None:
     if "celery" not in Path(sys.argv[0]).parts[-2:]:
         return
     try:
-        settings.SECRET_KEY  # noqa: B018 - the first look reads them all
+        settings.SECRET_KEY  # noqa: B018 - the first access reads them all
     except ImproperlyConfigured as error:
         sys.exit(str(error))
 
@@ -105,7 +105,7 @@ _stop = threading.Event()
 
 
 def restart_jobs() -> None:
-    """Queue the jobs again whose worker was killed; the schedule may have died with it."""
+    """Queue jobs of killed workers again, because the schedule may have died with its worker."""
     from analysis.tasks import tidy_report_jobs
     from studies.tasks import tidy_imports
 
@@ -114,13 +114,13 @@ def restart_jobs() -> None:
         tidy()
 
 
-def _look_after_jobs() -> None:
+def _watch_jobs() -> None:
     while not _stop.wait(RESTART_SECONDS):
         try:
             restart_jobs()
         except Exception:
-            # The database may be away, or another worker may have deleted the same files.
-            logger.warning("Jobs could not be looked after, trying again.", exc_info=True)
+            # The database may be down, or another worker may have deleted the same files.
+            logger.warning("Jobs could not be checked, trying again.", exc_info=True)
         finally:
             connection.close()
 
@@ -130,15 +130,15 @@ def _beat(path: Path, roles: list[str]) -> None:
         try:
             path.touch()
         except OSError as error:
-            logger.warning("The sign of life could not be written: %s", error)
+            logger.warning("The heartbeat could not be written: %s", error)
         for role in roles:
-            note_alive(role)
+            store_heartbeat(role)
         if _stop.wait(HEARTBEAT_SECONDS):
             return
 
 
-def note_alive(role: str) -> None:
-    """Store that a process of this role lives; a database that is away is told soon enough."""
+def store_heartbeat(role: str) -> None:
+    """Store a heartbeat of this role, or wait for the next one if the database is down."""
     from studies.models import Heartbeat
     from studies.statements import clock
     from studies.version import version
@@ -153,7 +153,7 @@ def note_alive(role: str) -> None:
             },
         )
     except (DatabaseError, InterfaceError) as error:
-        logger.warning("The sign of life could not be stored: %s", error)
+        logger.warning("The heartbeat could not be stored: %s", error)
         connection.close()
 
 
@@ -164,7 +164,7 @@ def start_heartbeat(sender: Any, **_: Any) -> None:
     roles = [role for queue, role in _ROLES.items() if queue in queues]
     path = settings.WORKER_HEARTBEAT
     threading.Thread(target=_beat, args=(path, roles), daemon=True).start()
-    threading.Thread(target=_look_after_jobs, daemon=True).start()
+    threading.Thread(target=_watch_jobs, daemon=True).start()
 
 
 @worker_shutdown.connect
@@ -174,7 +174,7 @@ def stop_heartbeat(**_: Any) -> None:
 
 @worker_init.connect
 def refuse_other_files(sender: Any, **_: Any) -> None:
-    """End a worker that does not fit the installation; one that only asks judges keeps no files."""
+    """End a worker that does not fit the installation; a judging worker stores no files."""
     from config.health import misfit, refusal
 
     keeps_files = "celery" in sender.app.amqp.queues.consume_from
@@ -199,5 +199,5 @@ def _end_after(parent: int) -> None:
 
 @beat_embedded_init.connect
 def end_with_the_worker(**_: Any) -> None:
-    """End the schedule of a killed worker, so that it does not run next to its successor's."""
+    """End the schedule of a killed worker, so that it does not run besides its successor's."""
     threading.Thread(target=_end_after, args=(os.getppid(),), daemon=True).start()

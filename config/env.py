@@ -1,8 +1,8 @@
-"""The environment, read with django-environ; a bad value stops the start with a sentence about it.
+"""The environment, read with django-environ; a bad value stops the start with an error sentence.
 
     env("PORT", cast=whole_number(1, 65535), default=8000)
 
-A cast below turns text into a value, or raises `ValueError` with what the value must be.
+The casts below turn text into a value, or raise `ValueError` saying what it must be.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _NAME = re.compile(r"(?:export )?[A-Za-z_]\w*")
 
 
 class Env(environ.Env):
-    """django-environ with three differences, each of which makes a mistake visible.
+    """django-environ with three differences that make mistakes visible.
 
     An empty value counts as unset, a `$` in a secret is an ordinary character, and every error
     names the variable.
@@ -108,7 +108,7 @@ def words(value: str) -> list[str]:
 
 
 def key_variables(value: str) -> list[str]:
-    """Names of environment variables; one that ends in * stands for all that begin like it."""
+    """Names of environment variables; a final * matches any ending."""
     names = words(value)
     for name in names:
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]{3,}\*?", name):
@@ -138,16 +138,16 @@ def files(value: str) -> dict[str, Any]:
         return {"BACKEND": "studies.file_storage.folder.FolderStorage"}
     if value.lower() == "database":
         raise ValueError(
-            f"{_FILES}: the database keeps no files. If yours are there, start the version of the "
-            "program that put them there with the new value, run there manage.py files --copy-from "
-            "database, and update afterwards."
+            f"{_FILES}: files cannot be in the database. If yours are, first run manage.py files "
+            "--copy-from database with the new value in the version of the program that put them "
+            "there, then update."
         )
     parts = urlsplit(value)
     if parts.scheme != "s3":
         raise ValueError(f"{_FILES}, not “{value}”.")
     if not parts.netloc or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError(f"{_FILES}, without keys and options: they have their own variables.")
-    # Found, not imported: only a process that reads a file needs them.
+        raise ValueError(f"{_FILES}, without keys and options, which have their own variables.")
+    # Only looked up, because just the processes that read files need them.
     if not (find_spec("storages") and find_spec("boto3")):
         raise ValueError(
             "is a bucket, which needs two more packages: pip install -r requirements-s3.txt (of an "
@@ -160,7 +160,7 @@ def files(value: str) -> dict[str, Any]:
 
 
 def folder(value: str | Path) -> Path:
-    """A folder, created if it is missing."""
+    """A folder, created if missing."""
     path = Path(value)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -200,13 +200,13 @@ def sqlite(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "config.sqlite",
         "NAME": str(path),
-        # IMMEDIATE takes the write lock at BEGIN: a transaction that reads before it
-        # writes then waits its turn instead of failing with "database is locked".
+        # IMMEDIATE takes the write lock at BEGIN, so a transaction that reads before it writes
+        # waits its turn instead of failing with "database is locked".
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
-            "timeout": 120,  # seconds in which a writer tries again
+            "timeout": 120,  # seconds for which a writer tries again
             # Deleted data is overwritten, so that no name remains in a free page of the file.
-            # SQLite waits 20 ms for a lock, and then config/sqlite asks again.
+            # SQLite waits 20 ms for a lock, then config/sqlite tries again.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA secure_delete=ON; "
             "PRAGMA busy_timeout=20;",
         },
@@ -239,12 +239,12 @@ def database(value: str) -> dict[str, Any]:
 
 
 def secret_key(*, embedded: bool, path: Path) -> str:
-    """The secret of this installation; generated once, and only in the embedded default."""
+    """The secret of this installation, generated once and only in the embedded default."""
     if value := env.str("SECRET_KEY", default=""):
         return str(value)
     if not embedded:
         raise ImproperlyConfigured(
-            "SECRET_KEY is not set. Every machine of an installation uses the same one: copy it "
+            "SECRET_KEY is not set. All machines of an installation need the same one: copy it "
             "from the first machine. For a new installation, use a long random text, for example "
             "the output of: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
@@ -254,8 +254,8 @@ def secret_key(*, embedded: bool, path: Path) -> str:
         return _new_secret_key(path)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be read or written: {error.strerror}. Make room on the disk and let "
-            "this program write there, or set SECRET_KEY."
+            f"{path} cannot be read or written: {error.strerror}. Free disk space and let this "
+            "program write there, or set SECRET_KEY."
         ) from None
 
 
@@ -265,8 +265,8 @@ def _new_secret_key(path: Path) -> str:
     try:
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(50), encoding="ascii")
-        # A link is created completely or not at all: if two processes start together, one sets the
-        # key and the other reads it.
+        # A link is created completely or not at all: of two processes that start together, one sets
+        # the key and the other reads it.
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:

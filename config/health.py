@@ -1,4 +1,4 @@
-"""Health check of everything that an answer or a judgment needs."""
+"""The health of everything that an answer or a judgment needs."""
 
 import functools
 import logging
@@ -31,19 +31,19 @@ from studies.statements import clock
 from studies.statements.clock import wrong_clock
 
 _UP_TO_DATE_FOR = 60.0
-# A disk is short of space when less than both is free: a small one may be of use when it is empty.
+# A disk is short of space if less than both is free: a small disk may work although nearly empty.
 LEAST_FREE_BYTES = 500_000_000
 _LEAST_FREE_SHARE = 0.1
 _SILENCE = timedelta(seconds=6 * HEARTBEAT_SECONDS)
-# When the database was last seen with every migration; one that lacks some is checked again.
+# When the database last had every migration; if it lacks some, it is checked again.
 _looked_up: float | None = None
-# When files were last found to be kept where the installation keeps them.
+# When files were last found to be where the installation keeps them.
 _located: float | None = None
 
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database and the broker work, otherwise 503 with what does not.
+    """Answer 200 if the database and the broker work, otherwise 503 with the faults.
 
     The status is “degraded” if a worker or the schedule is silent, or a disk is short of space.
     """
@@ -68,12 +68,12 @@ def health() -> dict[str, str]:
 
 
 def free_bytes() -> dict[str, int]:
-    """The free bytes of each disk that this process writes to, by what it writes there."""
+    """The free bytes of each disk that this process writes to, by what it writes."""
     return {name: free for name, (_, free) in _disks().items()}
 
 
 def short_disks() -> list[str]:
-    """What is wrong with disks, each in words without a path: outsiders may read them."""
+    """Faults of disks, in words without a path, because outsiders may read them."""
     return [
         f"{free / 1e6:,.0f} MB free on the disk of {name}"
         for name, (total, free) in _disks().items()
@@ -84,13 +84,13 @@ def short_disks() -> list[str]:
 def disk() -> str:
     """The state of all disks, as `health`.
 
-    Answers are still taken when little is free, so that `/healthz` names it and stays at 200.
+    Low space does not prevent answers, so `/healthz` reports it and stays at 200.
     """
     return ", ".join(short_disks()) or "ok"
 
 
 def _disks() -> dict[str, tuple[int, int]]:
-    """Bytes in all, and free ones, of each disk."""
+    """Total and free bytes of each disk."""
     folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
         folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent
@@ -99,15 +99,15 @@ def _disks() -> dict[str, tuple[int, int]]:
 
 
 def silent_roles() -> dict[str, str]:
-    """What is wrong with workers and the schedule, by their role: when they were last heard of.
+    """Silent workers and schedules by role, with their last heartbeat.
 
-    A web server answers participants without them, so `/healthz` names them and stays at 200.
+    Participants are served without them, so `/healthz` reports them and stays at 200.
     """
     seen = dict(Heartbeat.objects.values_list("role", "seen_at"))
     found: dict[str, str] = {}
     for role in Heartbeat.Role.values:
         if role not in seen:
-            found[role] = "never heard of"
+            found[role] = "never heard from"
         elif clock.is_long_ago(seen[role], _SILENCE):
             seconds = (clock.now() - seen[role]).total_seconds()
             found[role] = f"silent for {max(0, seconds):,.0f} seconds"
@@ -136,13 +136,13 @@ def _database() -> str:
 
 @functools.cache
 def _known_migrations() -> frozenset[tuple[str, str]]:
-    """Every migration of this program; they do not change while it runs."""
+    """Every migration of this program, which do not change while it runs."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
 @functools.cache
 def _replaced() -> frozenset[tuple[str, str]]:
-    """The migrations that a squashed migration replaces: either of the two may be applied."""
+    """The migrations that a squashed migration replaces; either may be applied."""
     squashed = {key: m for key, m in MigrationLoader(None).disk_migrations.items() if m.replaces}
     return frozenset({*squashed, *(old for m in squashed.values() for old in m.replaces)})
 
@@ -155,7 +155,7 @@ def lacks_migrations() -> bool:
 def unknown_migration() -> str:
     """A migration that only another version of the program has; empty if there is none.
 
-    Tables of an extra that was deleted may stay: nothing reads them.
+    Tables of a deleted extra may stay: nothing reads them.
     """
     deleted = {label for label, _ in _applied()} - {app.label for app in apps.get_app_configs()}
     unknown = {
@@ -165,18 +165,18 @@ def unknown_migration() -> str:
 
 
 def newer_database() -> str:
-    """A sentence if a newer version of the program has migrated the database."""
+    """An error sentence if a newer version of the program has migrated the database."""
     if not (unknown := unknown_migration()):
         return ""
     return (
-        f"The database is newer than this program: a later version made its tables ({unknown}), "
+        f"The database is newer than this program: a later version created its tables ({unknown}), "
         "or a draft from before 0.1.0, which cannot be updated. Nothing was changed. Start that "
         "version again, or restore a backup that this version made (docs/backups.md)."
     )
 
 
 def _applied() -> frozenset[tuple[str, str]]:
-    """What is applied: looked up once a minute, while that is what this program has."""
+    """The applied migrations, read once a minute while they match this program."""
     global _looked_up
     now = time.monotonic()
     if _looked_up is not None and now - _looked_up < _UP_TO_DATE_FOR:
@@ -189,20 +189,20 @@ def _applied() -> frozenset[tuple[str, str]]:
 
 def _clock() -> str:
     try:
-        return "not that of the database" if clock.wrong_clock() else "ok"
+        return "differs from the database's" if clock.wrong_clock() else "ok"
     except DatabaseError:
         return "unknown"
 
 
 def _storage() -> str:
-    """Whether this process keeps files where the installation does; looked up once a minute."""
+    """Whether this process keeps files where the installation does; checked once a minute."""
     global _located
     now = time.monotonic()
     if _located is None or now - _located > _UP_TO_DATE_FOR:
         try:
             if wrong_location():
-                return "not that of the other processes"
-            # Looks for one name, as every reader does; whether it is there does not matter.
+                return "differs from that of the other processes"
+            # Looks up one name, as every reader does, whether or not it exists.
             files_storage().exists("reports/none/report.html")
         except StorageUnreachable:
             return "unreachable"
@@ -233,20 +233,20 @@ logger = logging.getLogger(__name__)
 
 
 def refusal() -> str:
-    """Why a process that keeps files must not start, or nothing."""
-    return misfit() or _asked(note_location)
+    """Why a process that stores files must not start; empty if it may."""
+    return misfit() or _fault_of(note_location)
 
 
 def misfit() -> str:
-    """Why any process must not start: its tables or its clock are not those of the database."""
-    return _asked(lambda: newer_database() or wrong_clock())
+    """Why a process must not start: its tables or its clock differ from the database's."""
+    return _fault_of(lambda: newer_database() or wrong_clock())
 
 
-def _asked(find: Callable[[], str]) -> str:
-    """What is found wrong.
+def _fault_of(find: Callable[[], str]) -> str:
+    """The fault that `find` returns.
 
-    Without a database a process may start: `/healthz` says what is missing, and whether files are
-    elsewhere once it answers.
+    Without a database a process may start: `/healthz` says what is missing, and later whether files
+    are elsewhere.
     """
     try:
         return find()

@@ -1,8 +1,8 @@
 """Asks the web server of this machine whether it is healthy: `python config/is_healthy.py`.
 
-With the word `worker` it looks whether a worker of this machine has just given a sign of life.
+With the argument `worker` it checks the last heartbeat of this machine's worker.
 
-As a file of its own it imports nothing of the program, so it can be asked often.
+It imports nothing of the program, so it can run often.
 """
 
 import os
@@ -16,7 +16,7 @@ _SILENCE_SECONDS = 60.0
 
 
 def worker_lives() -> int:
-    """0 if a worker that keeps its data in VAR_DIR has written its sign of life, otherwise 1."""
+    """0 if a worker with its data in VAR_DIR has written a recent heartbeat, otherwise 1."""
     own = Path(__file__).resolve().parents[1] / "var"
     path = Path(os.environ.get("VAR_DIR") or own) / "worker.heartbeat"
     try:
@@ -31,11 +31,11 @@ def worker_lives() -> int:
 
 
 def main() -> int:
-    """0 if `/healthz` answers 200, otherwise 1 with what it says."""
+    """0 if `/healthz` answers 200, otherwise 1 and its answer."""
     if sys.argv[1:] == ["worker"]:
         return worker_lives()
     address = f"http://127.0.0.1:{os.environ.get('PORT', '8000')}/healthz"
-    # As the https proxy would ask: otherwise the answer is a redirect.
+    # Ask like the https proxy: otherwise the answer is a redirect.
     request = urllib.request.Request(
         address, headers={"Host": "localhost", "X-Forwarded-Proto": "https"}
     )

@@ -47,7 +47,7 @@ def content_security_policy(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Allow this site's own files and nothing else.
 
-    A view may set a policy of its own, or change single lines of this one by an attribute
+    A view may set its own policy, or change single lines of this one by an attribute
     `policy_changes` of its response.
     """
 
@@ -67,10 +67,10 @@ def content_security_policy(
 def no_store(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Let no browser and no proxy store a page: most show answers of annotators or an account.
+    """Keep browsers and proxies from storing pages: most show annotators' answers or an account.
 
-    The site's own static files are served before this and keep their own rule. So do pictures and
-    sounds of items, which never change: their responses have an attribute `may_be_kept`.
+    Static files are served before this and keep their own rule. So do items' pictures and sounds,
+    which never change: their responses have an attribute `may_be_kept`.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -85,12 +85,12 @@ def no_store(
 
 
 class Compression(GZipMiddleware):
-    """Compress the participants' pages, for slow networks, and no other page.
+    """Compress only the participants' pages, for slow networks.
 
-    Where a page shows a secret beside words of whoever made its link, the compressed length tells
-    them parts of the secret (BREACH). A participant's page shows nothing of its link but a query
-    string, and is sent as it is if there is one; forms have a token that nobody else knows, which
-    looks different in each response. Django adds up to 100 bytes at random.
+    If a page shows a secret next to text from its link, the compressed length reveals parts of the
+    secret to the link's author (BREACH). A participant's page shows only the query string of its
+    link, and is not compressed if there is one; forms have a secret token that looks different in
+    each response. Django adds up to 100 random bytes.
     """
 
     def process_response(
@@ -102,14 +102,14 @@ class Compression(GZipMiddleware):
         return response
 
 
-# The participants' pages know people by a signed cookie of their own. A page that also asks for the
-# researcher who is signed in reads the session itself: `studies.pages.signed_in`.
-# The API knows programs by their token alone, so no cookie can act there.
+# The participants' pages identify people by their own signed cookie. Those that also need the
+# signed-in researcher read the session themselves: `studies.pages.signed_in`. The API identifies
+# programs only by token, so no cookie can act there.
 _WITHOUT_ACCOUNTS = ("/s/", "/api/")
 
 
 class _ForAccounts:
-    """Leaves the participants' pages and the API alone."""
+    """Skips the participants' pages and the API."""
 
     get_response: Any
 
@@ -124,7 +124,7 @@ class Sessions(_ForAccounts, SessionMiddleware):
 
 
 class Accounts(_ForAccounts, AuthenticationMiddleware):
-    """The user of the session; for a request that only reads, also that of an access token."""
+    """The user of the session, or for read-only requests that of an access token."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:  # type: ignore[override]
         request.user = SimpleLazyObject(lambda: user_of_session(request))  # type: ignore[assignment]
@@ -153,9 +153,9 @@ class KeptMessages(_ForAccounts, MessageMiddleware):
 
 
 class Gone:
-    """Say that something is gone if it was deleted while somebody changed it, or deleted it too.
+    """Say that something is gone if it was deleted while somebody changed or deleted it.
 
-    The view has found it, and the service, once it has the lock, finds it no longer.
+    The view found it, but the service, once it has the lock, no longer does.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -187,7 +187,7 @@ def _has_lost_study(request: HttpRequest, exception: Exception) -> bool:
 class HideAlways(SafeExceptionReporterFilter):
     """Hides what a view marks as sensitive, also on debug pages.
 
-    Django shows everything there, and a screenshot of such a page would hold a key.
+    Django would show everything there, and a screenshot would contain a key.
     """
 
     def is_active(self, request: HttpRequest | None) -> bool:

@@ -13,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from config import private_files
 
-# Shorter than PostgreSQL waits before it looks for a deadlock and ends one of the two.
+# Shorter than PostgreSQL's wait before it detects a deadlock and ends one of the two.
 _LOCK_TIMEOUT = "500ms"
 _PATIENCE_SECONDS = 600.0
 _PAUSE_SECONDS = 1.0
@@ -23,8 +23,8 @@ _IN_USE = {"55P03", "40P01"}  # no lock in time, and a deadlock
 def migrate() -> None:
     """Apply every missing migration; on SQLite all of them or none.
 
-    Django records a migration with deferred SQL after its commit, so a kill between the two would
-    leave tables that make the next attempt fail.
+    Django records a migration with deferred SQL after its commit, so a kill in between would leave
+    tables that make the next attempt fail.
     """
     if connection.vendor != "sqlite":
         _migrate_in_use()
@@ -40,16 +40,15 @@ def migrate() -> None:
 
 
 def _migrate_in_use() -> None:
-    """Apply migrations while other processes answer requests, which never fail or wait for long.
+    """Apply migrations while other processes serve requests, which never fail or wait long.
 
-    A migration that does not get its locks at once is undone and tried again, so that a request and
-    a migration that wait for each other end with the request going on.
+    A migration that does not get its locks immediately is rolled back and tried again, so that of a
+    request and a migration waiting for each other, the request continues.
     """
     end = time.monotonic() + _PATIENCE_SECONDS
     try:
         while True:
-            # A new one each time: what Django does at the end of a migration is not undone when it
-            # fails there.
+            # A new one each time, because Django's final step is not undone if it fails.
             connection.close()
             connection.connect()
             with connection.cursor() as cursor:
@@ -67,15 +66,13 @@ def _migrate_in_use() -> None:
 
 
 def what_is_wrong() -> str:
-    """The reason why commands fail on this database, and the remedy; empty if it is up to date."""
+    """Why commands fail on this database, and the remedy; empty if it is up to date."""
     from config.health import newer_database
 
     try:
         executor = MigrationExecutor(connection)
     except OperationalError as error:
-        return (
-            f"The database does not answer: {str(error).strip()}. See that DATABASE_URL is right."
-        )
+        return f"The database does not answer: {str(error).strip()}. Check DATABASE_URL."
     if sentence := newer_database():
         return sentence
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):

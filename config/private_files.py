@@ -16,13 +16,13 @@ def create_privately() -> None:
 
 
 def close(path: Path) -> None:
-    """Remove other users' permissions on a file or folder; files of other owners do not change."""
+    """Remove other users' permissions on a file or folder; skip files of other owners."""
     try:
         mode = path.lstat().st_mode
         if mode & _OTHERS and not stat.S_ISLNK(mode):
             path.chmod(stat.S_IMODE(mode) & ~_OTHERS)
     except OSError as error:
-        logger.warning("%s: the rights of others stay: %s", path, error.strerror)
+        logger.warning("%s: other users' rights could not be removed: %s", path, error.strerror)
 
 
 def close_below(folder: Path) -> None:

@@ -21,7 +21,7 @@ WEB_THREADS = 4
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
-    """The gunicorn command: workers that are forked from a process that has loaded the site."""
+    """The gunicorn command: workers forked from a process that has loaded the site."""
     command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--preload"]
     command += ["--no-control-socket", "--worker-class", "config.web_worker.WaitressWorker"]
     return [
@@ -36,7 +36,7 @@ def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list
 
 
 def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:
-    """The command of a Celery worker with the threads pool, for one queue or all but the GPUs'.
+    """The command of a Celery worker with a thread pool, for one queue or all but the GPUs'.
 
     `beat` runs the schedule inside it.
     """
@@ -76,7 +76,7 @@ class Processes:
                 raise ProcessDied(f"{name} ended with exit code {process.returncode}")
 
     def wait_healthy(self, base_url: str, *, seconds: float = 60) -> None:
-        """Return when /healthz answers 200; raise when a process dies or time runs out."""
+        """Return once /healthz answers 200; raise if a process dies or time runs out."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.check()
@@ -88,7 +88,7 @@ class Processes:
         raise ProcessDied(f"{base_url}/healthz did not answer 200 within {seconds:.0f} seconds")
 
     def stop(self) -> None:
-        """Ask every process to end; one that does not within 20 seconds is killed."""
+        """Ask every process to end, and kill those that have not after 20 seconds."""
         for process in self._running.values():
             if process.poll() is None:
                 process.terminate()
@@ -102,7 +102,7 @@ class Processes:
 
 
 def all_commands() -> dict[str, dict[str, list[str]]]:
-    """The processes of an installation, by the argument that starts them and by name."""
+    """The processes of an installation, by starting argument and name."""
     port = env("PORT", cast=whole_number(1, 65535), default=8000)
     host = env.str("HOST", default="127.0.0.1")
     return {
@@ -120,7 +120,7 @@ def main() -> int:
     try:
         read_dotenv()
         commands = all_commands()
-        settings.SECRET_KEY  # noqa: B018 - what is missing is said once, before anything starts
+        settings.SECRET_KEY  # noqa: B018 - reports missing settings once, before anything starts
     except ImproperlyConfigured as error:
         sys.stderr.write(f"{error}\n")
         return 2

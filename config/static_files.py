@@ -1,4 +1,4 @@
-"""Scripts, styles and pictures of the program itself: their names, and pages that hold them."""
+"""The program's scripts, styles and pictures: their names, and pages that include them."""
 
 import base64
 import hashlib
@@ -17,9 +17,9 @@ from whitenoise.storage import (  # type: ignore[import-untyped]
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):
-    """Each name holds a hash of the content, also where one script imports another.
+    """Each name contains a hash of the content, also where one script imports another.
 
-    Otherwise a script of a new version could import one of the version before from a cache.
+    Otherwise a script of a new version could import an old one from a cache.
     """
 
     support_js_module_import_aggregation = True
@@ -34,12 +34,12 @@ _EXPORT = re.compile(r"^export (?=(async )?function )", re.MULTILINE)
 def files_inside(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Put styles and scripts into a participant's page where the browser can hardly have them.
+    """Inline styles and scripts in a participant's page if the browser is unlikely to have them.
 
-    Somebody who comes from elsewhere, or loads a page again, would wait for a second round of
-    requests before anything shows: two seconds with a slow phone. The files are loaded
-    afterwards all the same, for the pages that follow. The page's policy names what stands in
-    it by hashes, and nothing else runs.
+    Somebody who comes from elsewhere, or reloads a page, would wait for a second round of requests
+    before anything shows: two seconds on a slow phone. The files are still loaded afterwards, for
+    the next pages. The page's policy allows the inlined parts by their hashes, and nothing else
+    runs.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -57,7 +57,7 @@ def files_inside(
 
 
 def _begins_here(request: HttpRequest) -> bool:
-    """Whether a page is opened from elsewhere or loaded again, as newer browsers say."""
+    """Whether a page is opened from elsewhere or reloaded, as newer browsers say."""
     told = request.headers.get
     is_from_here = told("Sec-Fetch-Site") == "same-origin" and not told("Cache-Control")
     return told("Sec-Fetch-Dest") == "document" and not is_from_here
@@ -66,7 +66,7 @@ def _begins_here(request: HttpRequest) -> bool:
 def _put_inside(response: HttpResponse) -> None:
     page = response.content.decode()
     hashes: dict[str, list[str]] = {"style-src": ["'self'"], "script-src": ["'self'"]}
-    # What another script of the page imports comes with that one.
+    # A script that another one imports is inlined with that one.
     texts = {url: _text(url) for url in _MODULE.findall(page)}
     imported = {_neighbour(url, name) for url in texts for name in _IMPORT.findall(texts[url])}
 
@@ -92,7 +92,7 @@ def _put_inside(response: HttpResponse) -> None:
 
 
 def _with_imports(url: str) -> str:
-    """A module as one text, what it imports before it."""
+    """A module as one text, with its imports in front."""
     return _IMPORT.sub(
         lambda match: _EXPORT.sub("", _with_imports(_neighbour(url, match[1]))), _text(url)
     )

@@ -16,7 +16,7 @@ from studies.pages.accounts import credential_views
 from studies.pages.accounts import views as account_views
 from studies.pages.overview_views import components
 
-# The page of an item shows what all apps know about it, so `studies` cannot have it.
+# The page of an item shows what all apps know about it, so it cannot be in `studies`.
 _STUDIES = [
     *study_urls.urlpatterns,
     path("<slug:slug>/items/<str:key>/", disagreement_views.item, name="item"),
@@ -24,7 +24,7 @@ _STUDIES = [
 ]
 
 urlpatterns = [
-    # First, because most requests are for these, and patterns are tried in order.
+    # First, because most requests are for these and patterns are tried in order.
     path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
     path("", include("config.documentation.urls")),
@@ -45,7 +45,7 @@ urlpatterns = [
         account_views.NewPassword.as_view(),
         name="password_reset_confirm",
     ),
-    # The admin's own pages would check passwords without limits, and ask for no second step.
+    # The admin's own pages would check passwords without limits or a second step.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/components/", components, name="components"),
@@ -63,8 +63,8 @@ urlpatterns = [
     path("prolific/webhook/", webhook, name="prolific-webhook"),
     path("api/v1/<path:route>", gateway, name="api"),
 ]
-# What extras add: the beginnings of addresses, each with the module that has the rest. They stand
-# behind participants, and before patterns that match any word.
+# Address prefixes of extras, each with its module of addresses. They come after participants'
+# addresses, and before patterns that match any word.
 urlpatterns[1:1] = [
     path(start, include(module))
     for app in apps.get_app_configs()

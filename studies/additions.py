@@ -1,7 +1,7 @@
 """What extras add to the lists of the core: importers, protocols, chapters of a report and so on.
 
-The core has a list of its own for each kind, and beside it an `Additions` that extras fill when
-Django starts. The core knows neither the names of extras nor how many there are.
+For each kind the core has its own list, and an `Additions` that extras fill when Django starts. The
+core does not know which extras exist.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,15 +21,15 @@ Entry = TypeVar("Entry", bound=Named)
 class Additions(Generic[Entry]):
     """Entries of one kind that extras add, each with a `name` that no other entry has.
 
-    An entry is given as “package.module:NAME” and imported when the list is first read, so it costs
-    no process anything that does not use it.
+    An entry is given as “package.module:NAME” and imported when the list is first read, so a
+    process that does not use it pays nothing.
     """
 
     def __init__(self) -> None:
         self._given: list[tuple[str, str]] = []
 
     def add(self, *entries: str, after: str = "") -> None:
-        """Add entries behind the entry of the core that is named, or at the end."""
+        """Add entries after the named entry of the core, or at the end."""
         self._given.extend((entry, after) for entry in entries)
         self.__dict__.pop("_read", None)
 
@@ -43,7 +43,7 @@ class Additions(Generic[Entry]):
     def among(self, own: Iterable[Entry]) -> list[Entry]:
         """The entries of the core and of extras, in the order of pages and commands.
 
-        An entry behind one that the core does not have comes last; `without_place` names them.
+        An entry placed after one that the core lacks comes last; `without_place` names them.
         """
         found = list(own)
         names = {entry.name for entry in found}
@@ -55,6 +55,6 @@ class Additions(Generic[Entry]):
         return [*found, *last]
 
     def without_place(self, own: Iterable[Entry]) -> list[str]:
-        """Entries that are to stand behind something that is not in the core."""
+        """Entries to be placed after an entry that the core does not have."""
         names = {"", *(entry.name for entry in own)}
         return [entry for entry, after in self._given if after not in names]

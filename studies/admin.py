@@ -34,7 +34,7 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class AccountAdmin(UserAdmin):
-    """Django's own page of accounts; what was open in the name of a closed one ends."""
+    """Django's own page of accounts; deactivating an account ends its sessions and tokens."""
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

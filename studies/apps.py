@@ -16,7 +16,7 @@ class StudiesConfig(AppConfig):
         from studies.services.studies import keep_name
         from studies.study_files import folder, settings
 
-        # The places that every way of deleting an account, and of signing in, passes.
+        # Every way of deleting an account, and of signing in, sends these signals.
         pre_delete.connect(keep_name, sender=User, dispatch_uid="keep_name")
         user_logged_in.connect(begin_session, dispatch_uid="begin_session")
         whole_studies.register_content(content_of)

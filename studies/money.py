@@ -1,4 +1,4 @@
-"""Sums of money: stored in minor units, shown in readable form."""
+"""Amounts of money: stored in minor units, shown in readable form."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def format_money(minor_units: float, currency: str) -> str:
 
 
 def sums_in_words(amounts: Iterable[tuple[str, int]], currency: str) -> str:
-    """Amounts of several currencies, added up for each alone; nothing is zero in `currency`.
+    """The sum of amounts in each currency; no amounts are zero in `currency`.
 
     >>> sums_in_words([("GBP", 450), ("USD", 450), ("GBP", 50)], "USD"), sums_in_words([], "EUR")
     ('£5.00 + $4.50', '€0.00')

@@ -8,11 +8,11 @@ import math
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-# Addresses at which cloud providers serve a machine's credentials, apart from link-local ones.
+# Addresses at which cloud providers serve a machine's credentials, besides link-local ones.
 _METADATA = frozenset(
     {"100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}
 )
-# Networks of IPv6 whose addresses end in one of IPv4, which is reached through a translator.
+# IPv6 networks whose addresses end in an IPv4 address, which a translator reaches.
 _ENDING_IN_IPV4 = tuple(
     ipaddress.IPv6Network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")
 )
@@ -32,7 +32,7 @@ def is_public(address: str) -> bool:
 
 
 def _reached(address: str) -> list[Address]:
-    """The address, or those of IPv4 that one of IPv6 stands for."""
+    """The address, or the IPv4 addresses inside an IPv6 one."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv4Address) or found in (
         ipaddress.IPv6Address("::"),

@@ -9,7 +9,7 @@ from studies.texts.slots import Fact, HistoryEntry, HistoryWords, Profile
 
 
 def asked_in(*, question: str, context: str) -> str:
-    """What an item asks, as an earlier choice of a persona tells it."""
+    """What an item asks, as an earlier choice of a persona is described."""
     return "\n\n".join(filter(None, (context, question)))
 
 
@@ -22,8 +22,8 @@ def build_profile(
 ) -> Profile:
     """Return the part of `persona` with the given `features` (keys; None means everything).
 
-    Free text and history are shown only with everything, because a chosen set of features is exact.
-    Earlier choices about one of the folded texts `without` are left out.
+    Free text and history are shown only with all features: a chosen set shows nothing else. Earlier
+    choices about one of the folded texts `without` are left out.
     """
     facts = tuple(
         Fact(f["key"], f["label"], str(f["value"]), f["text"])
@@ -43,7 +43,7 @@ def build_profile(
 def profile_for(item: Item, *, features: Sequence[str] | None = None) -> Profile:
     """The profile that an item shows in its study, or an ablation of it.
 
-    A persona's answer to the item itself is never one of the earlier choices that it shows.
+    The earlier choices never include the persona's answer to the item itself.
     """
     return build_profile(
         item.persona,
@@ -54,7 +54,7 @@ def profile_for(item: Item, *, features: Sequence[str] | None = None) -> Profile
 
 
 def what_it_asks(item: Item) -> frozenset[str]:
-    """What an earlier choice about the item would be about, folded: it is never shown there."""
+    """The folded text of an earlier choice about the item, which is never shown there."""
     asked = asked_in(question=item.question, context=item.context)
     return frozenset(fold(text) for text in (item.question, item.context, asked) if text)
 
@@ -84,8 +84,8 @@ _ALIKE: tuple[tuple[str, ...], ...] = (
     ("employment", "employment_status", "occupation"),
     ("politics", "party"),
 )
-# The sets of the source paper. `table6` is everything its Table 6 lists for PRISM; its article and
-# its released code name different three features.
+# The sets of the source paper. `table6` has everything in its Table 6 for PRISM; for three features
+# the article and the released code differ.
 NAMED_SETS: dict[str, tuple[str, ...]] = {
     "table6": (
         "sex",
@@ -113,7 +113,7 @@ def known_keys(study: Study) -> set[str]:
 
 
 def in_few_words(features: str, known: set[str]) -> str:
-    """A short description of a choice of features for tables: sweeps name the changed feature."""
+    """A short description of a choice of features for tables; a sweep names the changed one."""
     left_out = known.difference(features.split(","))
     if "," in features and len(left_out) == 1:
         return f"all but {left_out.pop()}"
@@ -128,7 +128,7 @@ def own_sets(study: Study) -> dict[str, list[str]]:
 
 
 def meant_by(key: str, known: Collection[str]) -> str:
-    """The one of the known keys that is a feature, or else means the same; empty without one."""
+    """The known key that is this feature or means the same; empty if there is none."""
     if key in known:
         return key
     alike = next((group for group in _ALIKE if key in group), ())
@@ -147,9 +147,9 @@ def resolve(
     `known` are the keys that `known_keys` found, `own` what `own_sets` found; without them both
     are read.
 
-    A feature of a named set is found by its meaning: where somebody lives is `residence_country`
-    in one data set and `region` in another. Raises `StudyError` when a key or a name is unknown,
-    or if a feature of a named set is not there: a run shows all that was asked for, or nothing.
+    A feature of a named set is found by its meaning: a place of residence is `residence_country` in
+    one data set and `region` in another. Raises `StudyError` for an unknown key or name, or if a
+    feature of a named set is missing: a run never shows only a part.
     """
     if features == "all":
         return None

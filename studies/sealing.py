@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-if TYPE_CHECKING:  # it takes a tenth of a second that most pages and commands do not need
+if TYPE_CHECKING:  # takes a tenth of a second, and most pages and commands do not need it
     from cryptography.fernet import Fernet
 
 

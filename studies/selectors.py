@@ -49,7 +49,7 @@ def seat_groups(study: Study) -> list[SeatGroup]:
 def item_languages(study: Study) -> list[str]:
     """The languages of the items that are judged, the most frequent first.
 
-    An item that states none is in that of the study.
+    An item that states none has that of the study.
     """
     counts = Counter[str]()
     rows = Item.objects.filter(study=study).order_by().values_list("language")
@@ -67,7 +67,7 @@ def get_study(
     """
     found = studies_for(user, role=role)
     if not user.is_superuser:
-        # Pages ask for it several times; it costs no query of its own here.
+        # Pages ask for it several times, and here it costs no extra query.
         found = found.annotate(role=F("memberships__role"))
     try:
         return found.get(slug=slug)

@@ -20,7 +20,7 @@ def import_file(job_id: int) -> None:
 
 @shared_task
 def tidy_imports() -> None:
-    """Restart imports that a killed worker left behind, and delete files that nobody imports."""
+    """Restart imports of killed workers, and delete files that nobody imports."""
     tidy_jobs(ImportJob, import_file, folder_of=uploads.folder_of)
     tidy_uploads()
     remove_drafts("imports")

@@ -1,4 +1,4 @@
-"""The version of this program: the number in pyproject.toml, and its commit where git knows it."""
+"""The version of this program: the number in pyproject.toml, and the commit if git knows it."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 @cache
 def version() -> str:
-    """For example “0.1.0+g1a2b3c4d5e6f”. An image is told its commit as THIRDPERSON_COMMIT."""
+    """For example “0.1.0+g1a2b3c4d5e6f”. An image gets its commit from THIRDPERSON_COMMIT."""
     number = str(tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"])
     commit = os.environ.get("THIRDPERSON_COMMIT", "")[:12] or _commit()
     return f"{number}+g{commit}" if commit else number

@@ -202,7 +202,7 @@ def _reason(view: str) -> str:
 
 
 def press(client: Client, button: Button, arguments: dict[str, Any]) -> Any:
-    """What a press on the button sends, as its page is now; nothing if it is not there any more."""
+    """What a press on the button sends, as its page is now; nothing if it is no longer there."""
     wanted = {"slug", *_needs(button.page)}
     page = reverse(button.page, kwargs={key: arguments[key] for key in wanted})
     shown = list(forms(client.get(page).content.decode()))

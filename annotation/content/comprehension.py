@@ -35,7 +35,7 @@ MOST = 10
 
 @dataclass(frozen=True)
 class QuestionText:
-    """A question; `right` counts `options` from 0; `pointer` is the sentence with the answer."""
+    """A question; `right` is an index of `options`; `pointer` is the sentence with the answer."""
 
     text: str
     options: tuple[str, ...]
@@ -44,7 +44,7 @@ class QuestionText:
 
 
 def standard_questions(study: Study) -> list[QuestionText]:
-    """Questions on the standard instructions, in the language of the study."""
+    """Questions about the standard instructions, in the language of the study."""
     with translation.override(study.language):
         if study.asks_own_answers:
             return [_for_yourself(), *([] if study.allow_tie else [_back(study)])]
@@ -110,7 +110,7 @@ def _back(study: Study) -> QuestionText:
             (
                 _("I choose “Either could be right”"),
                 _("I always choose the first one"),
-                _("I go back to the item before"),
+                _("I go back to the previous item"),
             ),
             0,
             _(
@@ -124,7 +124,7 @@ def _back(study: Study) -> QuestionText:
             (
                 _("I choose “No clear difference”"),
                 _("I always choose the first one"),
-                _("I go back to the item before"),
+                _("I go back to the previous item"),
             ),
             0,
             _("If both texts fit equally well, choose “No clear difference”."),
@@ -214,7 +214,7 @@ def set_questions(
 ) -> list[QuestionText]:
     """Set or remove a study's comprehension check; repeating the same questions changes nothing.
 
-    Raises `ComprehensionError` once an annotator has answered: the questions are fixed then, and
+    Raises `ComprehensionError` once an annotator has answered, which fixes the questions, and
     `StaleVersion` if the questions are not those whose `seen_text` a form showed.
     """
     study = lock_study(study_id)
@@ -248,7 +248,7 @@ PRACTICE_READ = "practice read"
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """The current comprehension question and the tries made at it."""
+    """The current comprehension question and the tries so far."""
 
     question: ComprehensionQuestion
     number: int
@@ -294,12 +294,12 @@ class Practice:
 
     @property
     def answer(self) -> dict[str, object] | None:
-        """The answer to the current item; the page then shows the feedback on it."""
+        """The answer to the current item, on which the page then shows feedback."""
         return self.answers[self.read] if len(self.answers) > self.read else None
 
 
 def practice_of(annotator: Annotator) -> Practice:
-    """The annotator's practice; two queries, or one where the study has no practice items."""
+    """The annotator's practice; two queries, or one if the study has no practice items."""
     items = tuple(
         Item.everything.filter(study=annotator.study_id, split=Item.Split.PRACTICE)
         .select_related("persona")
@@ -327,14 +327,14 @@ def practice_order(annotator: Annotator, item: Item) -> str:
     return random.Random(f"{annotator.seed} {item.key}").choice([Side.R1, Side.R2])  # noqa: S311
 
 
-# An attention check that is this much shorter than the items can be recognised by its length.
+# An attention check that is this much shorter than the items stands out by its length.
 _SHORTEST_SHARE = 0.4
 _QUOTED = re.compile(r"“([^“”]+)”|„([^„“”]+)[“”]|\"([^\"]+)\"|«([^«»]+)»|»([^«»]+)«|‘([^‘’]+)’")
 _BEGINS, _ENDS = (
     re.compile(r"\b(begin|start|beginn|anfäng)"),
     re.compile(r"\b(ends?\b|endet|aufhör)"),
 )
-# An instruction that tells what not to choose keys the response without the quoted words.
+# If an instruction says what not to choose, the response without the quoted words is right.
 _FORBIDS = re.compile(
     r"\b(not|n[’']t|never)\s+(to\s+)?(choose|select|pick|take|mark|click)\b|\bwählen sie nicht\b"
 )
@@ -367,7 +367,7 @@ def _as_long_as(check: dict[str, Any], length: float) -> ReadyCheck:
 
 
 def unfair_checks(study: Study) -> list[str]:
-    """One sentence for every rule that the attention checks of a study break; two queries."""
+    """One sentence for each rule that the study's attention checks break; two queries."""
     found = list(Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK))
     warnings = [*_too_few(study, len(found)), *_unreadable_pointers(study)]
     if found:
@@ -390,7 +390,7 @@ def _too_few(study: Study, there: int) -> Iterator[str]:
     if 0 < there < needed:
         yield (
             f"A study of {study.minutes} minutes needs {needed} attention checks and has {there}. "
-            "Until then, failing one is no ground to ask a participant to return their place."
+            "Until then, you cannot ask participants who fail one to return their place."
         )
 
 
@@ -404,7 +404,7 @@ def _faults(check: Item, usual: float | None) -> Iterator[str]:
     if check.fixed_first:
         yield "its responses are not shuffled, so the right answer is always on the same side."
     if check.warnings:
-        yield "it has a content warning, and annotators who skip it would count as failing."
+        yield "it has a content warning, and annotators who skip it would fail it."
     if usual is not None and _length(check) < _SHORTEST_SHARE * usual:
         yield "it is much shorter than the items, so it does not look like an item."
 
@@ -423,8 +423,8 @@ def _keyed_wrong(check: Item) -> Iterator[str]:
     named = "”, “".join(quotes)
     if fits == [False, True]:
         yield (
-            f"who follows the instruction (“{named}”) chooses the other response than the one that "
-            f"counts as right, and fails. {texts} Change the right response."
+            f"annotators who follow the instruction (“{named}”) choose the response that counts as "
+            f"wrong, and fail. {texts} Change the right response."
         )
     elif fits == [True, True]:
         yield f"the words “{named}” of the instruction fit both responses. {texts}"
@@ -444,7 +444,7 @@ def _short(text: str) -> str:
 
 
 def _unreadable_pointers(study: Study) -> Iterator[str]:
-    """Questions that refer to a sentence that the study's own instructions do not contain."""
+    """Questions that quote a sentence which the study's own instructions do not contain."""
     own = _plain(study.instructions)
     if not own:
         return
@@ -467,5 +467,5 @@ def _length(item: Item) -> int:
 
 
 def _plain(text: str) -> str:
-    """Text without differences in spaces and case, which readers do not notice."""
+    """Text with spaces and case normalised, because readers do not notice these."""
     return " ".join(text.split()).casefold()

@@ -1,4 +1,4 @@
-"""What each annotator agreed to and was promised, whatever the study says today."""
+"""What each annotator agreed to and was promised, whatever the study says now."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -15,14 +15,14 @@ from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
 from studies.money import sums_in_words
 
-# A text shows these, so that texts that are the same prove them for annotators of earlier versions.
+# The text contains these, so an equal text proves them for annotators of earlier versions.
 _SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
-# Terms that pages go on to state, and services to apply, as each annotator agreed to them.
+# Terms that pages and services keep for each annotator as they agreed to them.
 _RULES = ("ai_policy", "allow_changes")
 
 
 def keep_consent(study: Study, text: ConsentText) -> None:
-    """Store the text and the terms to which somebody agrees."""
+    """Store the text and the terms that somebody agrees to."""
     ConsentVersion.objects.get_or_create(
         study=study,
         version=text.version,
@@ -35,7 +35,7 @@ def keep_consent(study: Study, text: ConsentText) -> None:
 
 
 def agreed_by(annotator: Annotator) -> ConsentVersion | None:
-    """What an annotator agreed to; None before that, and if its text was not stored."""
+    """What an annotator agreed to; None before, or if its text was not stored."""
     if not annotator.consent_version:
         return None
     return ConsentVersion.objects.filter(
@@ -44,9 +44,9 @@ def agreed_by(annotator: Annotator) -> ConsentVersion | None:
 
 
 def with_agreed_terms(annotator: Annotator) -> Annotator:
-    """The annotator, whose study has the rules that they agreed to, not those of today.
+    """The annotator with a study that has the rules they agreed to, not the current ones.
 
-    That is for pages: the study must not be saved. Rules that were not stored are today's.
+    This is for pages: do not save the study. Rules that were not stored are the current ones.
     """
     for name, value in agreed_terms(annotator).items():
         if name in _RULES:
@@ -55,7 +55,7 @@ def with_agreed_terms(annotator: Annotator) -> Annotator:
 
 
 def agreed_terms(annotator: Annotator) -> Mapping[str, Any]:
-    """The terms to which an annotator agreed; empty before that, and if they were not stored."""
+    """The terms that an annotator agreed to; empty before, or if they were not stored."""
     with suppress(ConsentVersion.DoesNotExist):
         if annotator.consent_version:
             return _terms(annotator.study_id, annotator.consent_version)
@@ -71,15 +71,15 @@ def _terms(study_id: int, version: str) -> Mapping[str, Any]:
     return terms
 
 
-def minutes_told(study: Study) -> dict[str, int]:
-    """The minutes that each version of the consent names, where that was stored."""
+def stated_minutes(study: Study) -> dict[str, int]:
+    """The minutes that each version of the consent states, where stored."""
     versions = ConsentVersion.objects.filter(study=study).values_list("version", "terms__minutes")
     return {version: minutes for version, minutes in versions if minutes is not None}
 
 
 @dataclass(frozen=True)
 class Agreed:
-    """A version with the number of annotators who agreed to it, and when the first and last did.
+    """A version, how many annotators agreed to it, and when the first and the last did.
 
     Its `text` is None where only the hash was stored.
     """
@@ -118,9 +118,9 @@ class PromisedPay:
 
 
 def promised(studies: Collection[Study]) -> dict[int, Counter[PromisedPay]]:
-    """The number of annotators of each study who completed, by its id and what they were promised.
+    """How many annotators of each study completed, by study id and promised pay.
 
-    On Prolific the reward is that of the study there in which they took part.
+    On Prolific the reward is that of the study there that they took part in.
     """
     paid = ProlificSubmission.objects.filter(annotator=OuterRef("pk"), prolific_study__reward__gt=0)
     rows = (
@@ -154,7 +154,7 @@ def promised(studies: Collection[Study]) -> dict[int, Counter[PromisedPay]]:
 
 
 def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]:
-    """Currency and reward that somebody on Prolific was promised, whatever the study says today."""
+    """The currency and reward promised to somebody on Prolific, whatever the study says now."""
     row, annotator = submission.prolific_study, submission.annotator
     if row.currency and row.reward:
         return row.currency, row.reward
@@ -166,5 +166,5 @@ def promised_to(study: Study, submission: ProlificSubmission) -> tuple[str, int]
 
 
 def sum_in_words(counts: Mapping[PromisedPay, int], currency: str) -> str:
-    """What the promised rewards add up to, in each currency; in `currency` if there are none."""
+    """The sum of the promised rewards in each currency; zero in `currency` if there are none."""
     return sums_in_words(((each.currency, n * each.reward) for each, n in counts.items()), currency)

@@ -1,8 +1,7 @@
-"""Texts that annotators read: their wording, those that a study replaces, ready-made ones.
+"""Texts that annotators read: standard wording, a study's own texts, ready-made texts.
 
-A placeholder is what is to be written between double square brackets, for example
-[[name of the ethics board]]. While one is left in a text, the study cannot be launched.
-Each language has a file in `ready_texts`.
+A placeholder in double square brackets says what to fill in, for example [[name of the ethics
+board]]. A study cannot be launched while a text has one. Each language has a file in `ready_texts`.
 """
 
 import hashlib
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 
-# The page translates what the files say. Translators see only Python and templates, so the words
-# are repeated here; a test compares them with the files.
+# The page translates the wording of the prompt files. gettext collects only from Python and
+# templates, so the words are repeated here; a test compares them with the files.
 FOR_TRANSLATORS = (
     gettext_noop("Which response would this person prefer?"),
     gettext_noop("Which answer would this person give?"),
@@ -56,7 +55,7 @@ FOR_TRANSLATORS = (
     ),
 )
 
-# The words of people who answer for themselves.
+# The wording for people who answer for themselves.
 OWN_FOR_TRANSLATORS = (
     gettext_noop("Which response do you prefer?"),
     gettext_noop("Which answer would you give?"),
@@ -67,7 +66,7 @@ OWN_FOR_TRANSLATORS = (
     gettext_noop("You can hardly imagine that you would ever choose the other one."),
 )
 
-# Below the question, where a whole set of responses is shown.
+# Shown below the question if a whole set of responses is ranked.
 PLACES = gettext_noop(
     "Give every response its own place: 1st for your answer to this question, 2nd for the "
     "response that comes next, and so on."
@@ -87,7 +86,7 @@ def wording_for(item: Item, study: Study) -> Wording:
 
 
 def wording_sha256(item: Item, study: Study, *, ranks: bool) -> str:
-    """The hash of the words at an item; a screen with a whole set has one more sentence."""
+    """The hash of the wording at an item; a screen with a whole set has one more sentence."""
     own = wording_for(item, study).sha256
     return digest([own, PLACES]) if ranks else own
 
@@ -100,7 +99,7 @@ def bands_for(*, own_answers: bool) -> tuple[Band, ...]:
 _BOX = re.compile(r"^[ \t]*[-*] \[ \] *(\S.*)$", re.MULTILINE)
 
 
-# Settings that can change after the launch: each annotator was promised what they were then.
+# Settings that can change after the launch: annotators keep what they were promised.
 TERMS = (
     "title",
     "reward",
@@ -115,9 +114,9 @@ TERMS = (
 
 @dataclass(frozen=True)
 class ConsentText:
-    """The text an annotator consents to; `version` is stored with the consent.
+    """The text that an annotator consents to; `version` is stored with the consent.
 
-    To agree, an annotator ticks every one of the `statements`. `terms` are what the study promises.
+    To agree, an annotator ticks every one of the `statements`. `terms` are the study's promises.
     """
 
     html: SafeString
@@ -127,13 +126,13 @@ class ConsentText:
 
 
 def consent_parts(text: str) -> tuple[str, tuple[str, ...]]:
-    """A consent text without its boxes, and the statement of each box: a line after “- [ ]”."""
+    """A consent text without its boxes, and the statement of each box: a line with “- [ ]”."""
     statements = tuple(match[1].strip() for match in _BOX.finditer(text))
     return (_BOX.sub("", text).rstrip() if statements else text), statements
 
 
 def consent_text(study: Study) -> ConsentText:
-    """The study's own consent text or the default one, with the facts that both must state."""
+    """The study's own consent text or the default one, with the required facts."""
     own, statements = consent_parts(study.consent)
     rendered = render_to_string(
         "annotation/_consent_text.html",
@@ -204,7 +203,7 @@ _SURVEY_ANSWER = (
         a=_("Yes"),
         b=_("No"),
         chosen="a",
-        reason=_("The person gives free time to such a home, so “Yes” fits better."),
+        reason=_("The person volunteers at such a home, so “Yes” fits better."),
     ),
     _guess(
         facts=(_("The person is 45–54."), _("The person works full-time.")),
@@ -221,7 +220,7 @@ _AUTHORSHIP = (
         a=_("I kept thinking of the river, and of how little we learned from the last time."),
         b=_("I thought of the handover at three in the morning, with the lifts out of order."),
         chosen="b",
-        reason=_("Handovers at night belong to the person’s own work."),
+        reason=_("Night handovers are part of the person’s own work."),
     ),
     _guess(
         facts=(_("The person is 35–44."), _("The person is single.")),
@@ -240,9 +239,9 @@ _EXAMPLES = {
 
 
 def worked_examples(study: Study) -> tuple[WorkedExample, ...]:
-    """Two examples for the study's task: one that the profile decides and one that it does not.
+    """Two examples for the study's task: the profile decides one and not the other.
 
-    None for people who answer for themselves: an example could only sway them.
+    No examples for people who answer for themselves: these could only sway them.
     """
     if study.asks_own_answers:
         return ()
@@ -258,12 +257,12 @@ _PLACEHOLDER = re.compile(r"\[\[([^\[\]]+)\]\]")
 
 
 def placeholders(text: str) -> list[str]:
-    """What is still to be written in a text."""
+    """The placeholders left in a text."""
     return _PLACEHOLDER.findall(text)
 
 
 def unfilled(study: Study) -> dict[str, list[str]]:
-    """The placeholders in each field that annotators read; fields without any are left out."""
+    """The placeholders left in each field that annotators read; complete fields are omitted."""
     found = {name: placeholders(getattr(study, name)) for name in _READ}
     return {name: left for name, left in found.items() if left}
 
@@ -275,7 +274,7 @@ def ready_language(study: Study) -> str:
 
 
 def template_for(study: Study, name: str) -> str:
-    """The ready-made text for a field, with what the study's settings already say."""
+    """The ready-made text for a field, filled in from the study's settings."""
     ready = _texts_in(ready_language(study))
     words = ready["words"]
     facts = {

@@ -25,21 +25,21 @@ from studies.prompts import band_of
 
 _CHUNK = 2_000
 _PEOPLE_CHUNK = 500
-# In the terms of PostgreSQL.
+# In PostgreSQL's format language.
 TO_THE_MINUTE = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')"""
-# The control used to enter the certainty, in the terms of the interchange format.
+# The control used to enter the certainty, by its name in the interchange format.
 INPUTS = {"slider": "slider", "number": "number", "levels": "band"}
 
 
 def annotation_rows(
     study: Study, *, only: Q | None = None, most: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Every answer of a study, whatever its standing, sorted by item key and rater.
+    """Every answer of a study of any standing, sorted by item key and rater.
 
     `only` selects some, and `most` limits their number.
 
-    `started_at` is when the page was shown. Times are in UTC, to the minute: finer ones could
-    identify an annotator. Unknown values are None.
+    `started_at` is when the page was shown. Times are UTC minutes: finer ones could identify an
+    annotator. Unknown values are None.
     """
     setting = setting_of(study)
     bands = {certainty: band_of(certainty).slug for certainty in range(1, 101)}
@@ -107,7 +107,7 @@ def annotation_rows(
 
 
 def _named(ranking: Mapping[str, Any] | None, part: str, between: str) -> str | None:
-    """The responses of a set by their keys; None where a pair was shown."""
+    """The ranked response keys of a set; None where a pair was shown."""
     return between.join(f"r{number}" for number in ranking[part]) if ranking else None
 
 
@@ -121,7 +121,7 @@ def side_of(choice: str, shown_first: str | None) -> str | None:
 
 
 class _ToTheMinute(Func):
-    """A time as text, made by the database, because Python takes longer than to read the row."""
+    """A time as text, made by the database: Python takes longer for it than for reading the row."""
 
     output_field = CharField()
 
@@ -134,12 +134,12 @@ class _ToTheMinute(Func):
 
 
 def _as_text(condition: Any) -> Case:
-    """A text, empty if false: Django converts a truth or a number by a call for each row."""
+    """A text, empty for false: Django would convert a boolean or number with a call per row."""
     return Case(When(condition, then=Value("yes")), default=Value(""), output_field=CharField())
 
 
 def _answers(study: Study) -> QuerySet[Annotation, Any]:
-    """Only the exported columns of the answers: sorting a million whole rows would use the disk."""
+    """Only the exported columns of the answers: sorting a million full rows would spill to disk."""
     other_choice = AnnotationRevision.objects.filter(annotation=OuterRef("pk")).exclude(
         choice=OuterRef("choice")
     )

@@ -1,4 +1,4 @@
-"""Import answers that were given elsewhere: all errors of a file, or the whole file."""
+"""Import answers given elsewhere: a whole file, or nothing and all its errors."""
 
 import datetime as dt
 import re
@@ -58,7 +58,7 @@ class AnswerLine:
 
 
 class AnswerFile:
-    """The answers of a file, on disk, and how many rows it marks as not counted."""
+    """The answers of a file, kept on disk, and how many rows it marks as not counted."""
 
     def __init__(self) -> None:
         self._rows = KeptRows()
@@ -66,7 +66,7 @@ class AnswerFile:
         self.skipped: list[Fault] = []
 
     def keep(self, line: int, answer: AnswerIn) -> AnswerLine | None:
-        """Keep an answer, or return the earlier one of the same rater to the same item."""
+        """Keep an answer, or return an earlier one of the same rater to the same item."""
         *values, moment = vars(answer).values()
         text = None if moment is None else moment.astimezone(dt.UTC).isoformat()
         earlier = self._rows.keep(line, (answer.rater_id, answer.item_id), (*values, text))
@@ -100,14 +100,12 @@ def read_answers(
 ) -> AnswerFile:
     """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
 
-    `item_keys` are the study's items; `taken` are pseudonyms of annotators who answered in this
-    study, which no imported rater may use; `raters` are those of answers that were imported before.
-    A row that exactly repeats an earlier one is skipped, and so is one that an export marks as
-    excluded or as holding no seat: it did not count there.
+    `item_keys` are the study's items; `taken` are the pseudonyms of its own annotators, which no
+    imported rater may use; `raters` are those of earlier imports. A row that exactly repeats an
+    earlier one is skipped, and so is one that an export marks as excluded or as holding no seat.
     With `skip_faulty`, faulty rows are left out, and `skipped` of the result has their faults.
-    `scale` is that of the certainties, without which a file of low ones only is refused.
-    With the `format` of a data set, its own file is read, without answers to items that the study
-    lacks.
+    `scale` is that of the certainties; without it, a file with only low ones is refused. With the
+    `format` of a data set, its own file is read, without answers to items that the study lacks.
     """
     reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
     own = set_answers(file, data_sets()[format]) if format else None
@@ -124,7 +122,7 @@ def read_answers(
         reader.faults.append(unclear)
     answers.skipped = reader.faults.skipped
     if not answers and not reader.faults and not answers.left_out:
-        message, remedy = "the file has no answers.", "Write one a line."
+        message, remedy = "the file has no answers.", "Write one per line."
         if answers.without_item:
             message = f"none of {answers.without_item:,} answers is about an item of the study."
             remedy = "Import the items of the file first."
@@ -139,7 +137,7 @@ def set_answers(file: File, dataset: DataSet) -> Iterator[tuple[int, Any]]:
     if dataset.answers is None:
         known = ", ".join(name for name, each in data_sets().items() if each.answers)
         message = f"{dataset.title} has no answers of several people to the same items."
-        raise Refused([Fault(None, "", "no answers", message, f"Sets that do: {known}.")])
+        raise Refused([Fault(None, "", "no answers", message, f"These have some: {known}.")])
     tally = Tally()
     with file.open() as stream:
         part = SetFile(file.name, "", columns_of(stream), file.open)
@@ -192,7 +190,7 @@ class _AnswerReader:
             item_id=item,
             choice=choice,
             certainty=row.certainty(raw, choice=choice),
-            # As in a report: the time between two requests where the page measured none.
+            # As in reports: the time between two requests if the page measured none.
             active_ms=row.whole_number(raw, "active_ms", low=0, high=2**53 - 1)
             or row.whole_number(raw, "elapsed_ms", low=0, high=2**53 - 1),
             shown_first=row.shown_first(raw),
@@ -247,7 +245,7 @@ def _time(row: AnswerRow, value: Any) -> dt.datetime | None:
         row.fault(
             "answered_at",
             "time is malformed",
-            f"answered_at “{str(value)[:80]}” is no date and time.",
+            f"answered_at “{str(value)[:80]}” is not a date and time.",
             "Write it like 2026-05-20T11:03:00Z, or leave it empty.",
             value=value,
         )
@@ -291,12 +289,12 @@ def import_annotations(
     scale: ScaleRange | None = None,
     on_row: Callable[[], None] = lambda: None,
 ) -> ImportedAnswers:
-    """Import a file of answers. They hold no seats and count in every report.
+    """Import a file of answers, which hold no seats and count in every report.
 
-    Answers that are already imported are not stored again. If a row is broken, names an unknown
-    item, or differs from the stored answer, nothing is stored, and `Refused` is raised with all
-    errors; with `skip_faulty`, such rows are left out instead. `format` names a data set
-    whose own file has the answers, `scale` the lowest and highest certainty.
+    Imported answers are not stored again. If a row is broken, names an unknown item, or differs
+    from the stored answer, nothing is stored, and `Refused` is raised with all errors; with
+    `skip_faulty`, such rows are left out. `format` names a data set whose own file has the answers,
+    `scale` is the lowest and highest certainty.
     """
     file = file.once()
     study = lock_study(study_id)
@@ -349,7 +347,7 @@ class _AnswerStorage:
         self._positions = Counter[int](dict(last.annotate(last=Max("position"))))
 
     def store(self, lines: list[AnswerLine]) -> None:
-        """Store the answers that the study lacks; one that it has otherwise is a fault."""
+        """Store the answers that the study lacks; a different stored answer is a fault."""
         stored = self._stored(lines) if self._had_answers else {}
         new = []
         for line in lines:
@@ -364,7 +362,7 @@ class _AnswerStorage:
             self._insert(new)
 
     def _stored(self, lines: list[AnswerLine]) -> dict[tuple[str, str], AnswerIn]:
-        """The answers imported before to the items of these lines, by rater and item."""
+        """The earlier imported answers to the items of these lines, by rater and item."""
         rows = Annotation.objects.filter(
             standing=_IMPORTED,
             assignment__annotator__study=self._study,

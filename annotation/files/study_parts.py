@@ -1,4 +1,4 @@
-"""What people's side of a study has: as files, and for copying and deleting the whole study."""
+"""The annotators' part of a study: as files, and for copying and deleting the study."""
 
 from collections.abc import Collection
 
@@ -57,7 +57,7 @@ class Comprehension:
         return []
 
 
-# On Prolific nothing waits for the researcher in these.
+# Statuses on Prolific that need nothing from the researcher.
 _ENDED = ["", "UNPUBLISHED", "COMPLETED"]
 
 
@@ -75,13 +75,13 @@ def content_of(study: Study) -> StudyContent:
     obstacles = []
     if ProlificStudy.objects.filter(study=study).exclude(status__in=_ENDED).exists():
         obstacles.append(
-            "The study is not completed on Prolific, so people may still have to be paid. Approve "
-            "and pay them first."
+            "The study is not completed on Prolific, so participants may still have to be paid. "
+            "Approve and pay them first."
         )
     return StudyContent([("annotators", people), ("answers", answers)], obstacles)
 
 
 def wait_for_answers(study: Study, items: Collection[int]) -> None:
-    """Lock seats at items that are deleted: an answer that is being stored comes first."""
+    """Lock seats at items to be deleted, after any answer that is being stored."""
     seats = Assignment.objects.select_for_update(no_key=False).filter(item__in=items).order_by("pk")
     list(seats.values_list("pk"))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from studies.models import Study
 from studies.statements import clock
 
-# Without characters that are easily confused when a code is copied by hand.
+# Excludes characters that are easily confused when a code is copied by hand.
 _LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -43,7 +43,7 @@ class Ending(models.TextChoices):
 
 
 class DemographicQuestion(models.Model):
-    """A question of the page “About you”: a quota, or a profile of the annotator, needs it."""
+    """A question of the page “About you”, for a quota or for a profile of the annotator."""
 
     PREFER_NOT_TO_SAY = "prefer_not_to_say"
 
@@ -72,13 +72,13 @@ class DemographicQuestion(models.Model):
         return self.label
 
     def choices(self) -> list[tuple[str, str]]:
-        """Every accepted answer; nobody has to give one."""
+        """Every accepted answer, including “Prefer not to say”."""
         own = [(option["value"], option["label"]) for option in self.options]
         return [*own, (self.PREFER_NOT_TO_SAY, gettext("Prefer not to say"))]
 
 
 class QuotaGroup(models.Model):
-    """Places for annotators who match `criteria`; one group may take all who match no other."""
+    """Places for annotators who match `criteria`; one group may take everybody else."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="quota_groups")
     criteria = models.JSONField(default=dict, blank=True, help_text="{question key: value}")
@@ -116,9 +116,9 @@ class QuotaGroup(models.Model):
 
 
 class ConsentVersion(models.Model):
-    """What annotators agreed to: a text with its boxes, and the terms that they were promised.
+    """What annotators agreed to: a text with its boxes, and the promised terms.
 
-    `version` is their hash, which each annotator has as `consent_version`.
+    `version` is a hash of both, stored with each annotator as `consent_version`.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="consent_versions")
@@ -169,7 +169,7 @@ class Annotator(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="annotators")
     pseudonym = models.CharField(max_length=120, default=new_pseudonym)
-    # Null where there is none, so that annotators without a platform id do not collide.
+    # Null without a platform id, so that these annotators do not collide.
     identity_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     resume_code = models.CharField(max_length=16, null=True, editable=False)  # noqa: DJ001
     is_imported = models.BooleanField(default=False, editable=False)
@@ -296,7 +296,7 @@ class AnnotatorEvent(models.Model):
 
 
 class RelatedStudy(models.Model):
-    """A rule that annotators of `related` may not enter `study`, because they know its material."""
+    """A rule that excludes annotators of `related` from `study`, because they know its material."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="related_studies")
     related = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
@@ -317,7 +317,7 @@ class RelatedStudy(models.Model):
 
 
 class LinkStart(models.Model):
-    """A start by an open link: stores from where, but not who. Deleted within a day."""
+    """A start by an open link: stores where it came from, but not who. Deleted within a day."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
     address = models.CharField(max_length=64, help_text="A keyed hash of the network address.")

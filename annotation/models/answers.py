@@ -1,4 +1,4 @@
-"""Seats at items and the answers given there, and the comprehension questions with theirs."""
+"""Seats at items with their answers, and comprehension questions with theirs."""
 
 from collections.abc import Sequence
 
@@ -45,7 +45,7 @@ class Assignment(models.Model):
                 condition=Q(state__in=["reserved", "answered", "released", "skipped"]),
                 name="assignment_state",
             ),
-            # Empty only for imported answers, because their file may not know the order.
+            # Empty only for imported answers, whose file may not state the order.
             models.CheckConstraint(
                 condition=Q(shown_first__in=["r1", "r2", ""]), name="assignment_shown_first"
             ),
@@ -77,7 +77,7 @@ class Assignment(models.Model):
         return "a" if choice == self.shown_first else "b"
 
     def as_ranking(self, displayed: Sequence[int]) -> dict[str, list[int]]:
-        """An order of the responses of a set, as places on the screen from 0, in content terms."""
+        """A ranking of a set, given as places on the screen from 0, in content terms."""
         shown: list[int] = self.option_order or []
         return {"shown": shown, "ranking": [shown[place] for place in displayed]}
 
@@ -168,7 +168,7 @@ class Annotation(models.Model):
 class InitialAnswer(models.Model):
     """The answer to an item with advice before the advice was shown; it never changes.
 
-    The item counts as answered when the answer after the advice is there, an `Annotation`.
+    The item counts as answered once the answer after the advice, an `Annotation`, is stored.
     """
 
     assignment = models.OneToOneField(
@@ -200,9 +200,9 @@ class InitialAnswer(models.Model):
 
 
 class Draft(models.Model):
-    """An entry at an item that was not sent yet; never an answer, never exported.
+    """Unsent input at an item; never an answer, never exported.
 
-    The certainty is kept exactly as it was typed.
+    The certainty is kept exactly as typed.
     """
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
@@ -258,7 +258,7 @@ class AnnotationRevision(models.Model):
 
 
 class ComprehensionQuestion(models.Model):
-    """A question that shows whether the instructions were clear; asked before the items."""
+    """A question that checks whether the instructions were clear, asked before the items."""
 
     study = models.ForeignKey(
         Study, on_delete=models.PROTECT, related_name="comprehension_questions"

@@ -1,4 +1,4 @@
-"""The recruiting platform's ids and data; all of it can be deleted separately."""
+"""The recruiting platform's ids and data, which can all be deleted separately."""
 
 import secrets
 
@@ -37,7 +37,7 @@ class ProlificIdentity(models.Model):
 
 
 class Invitation(models.Model):
-    """An id that may enter a study that is open only to a list of ids."""
+    """An id on the list of a study that only listed ids may enter."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
     key = models.CharField(max_length=64)
@@ -58,7 +58,7 @@ def internal_name() -> str:
 
 
 class Recruitment(models.Model):
-    """A study's recruitment on Prolific: the launch plan, and who is changing something there."""
+    """A study's recruitment on Prolific: the launch plan, and the claim of a running change."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="recruitment")
     plan = models.JSONField(default=dict, blank=True)
@@ -96,8 +96,8 @@ class ProlificStudy(models.Model):
     child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
     places = models.PositiveIntegerField(default=0)
-    # The numbers of places before and after a request: stored before it is sent, so that the places
-    # are added only once, even after a crash.
+    # The number of places before and after a request, stored before it is sent, so that places are
+    # added only once, even after a crash.
     places_before = models.PositiveIntegerField(null=True, blank=True)
     places_wanted = models.PositiveIntegerField(null=True, blank=True)
     reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
@@ -127,8 +127,8 @@ class ProlificStudy(models.Model):
 class ProlificReservation(models.Model):
     """Money set aside on Prolific: for the places of publishing, or for places added later.
 
-    `places_after` is the number of places including this reservation, so that a repeat stores
-    nothing twice.
+    `places_after` is the number of places including this reservation, so that a repeat stores no
+    second row.
     """
 
     prolific_study = models.ForeignKey(
@@ -183,8 +183,8 @@ class ProlificSubmission(models.Model):
     demographics = models.JSONField(default=dict, blank=True)
     # A researcher has confirmed the approval; it is requested until Prolific shows it.
     approval_asked_at = models.DateTimeField(null=True, blank=True)
-    # The status that the annotator's part has followed: an annotator who continues afterwards is
-    # not stopped again.
+    # The last status applied to the annotator's part, so that an annotator who continues afterwards
+    # is not stopped again.
     followed = models.CharField(max_length=40, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     created_at = clock.MomentField(auto_now_add=True)
@@ -197,7 +197,7 @@ class ProlificSubmission(models.Model):
 
 
 class ProlificEvent(models.Model):
-    """A received webhook, kept so that the same one is handled only once."""
+    """A received webhook, stored so that it is handled only once."""
 
     event_id = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=60)
@@ -210,7 +210,7 @@ class ProlificEvent(models.Model):
 
 
 class BonusPayment(models.Model):
-    """A payment of bonuses. Sending it twice pays twice, so each step is stored before it."""
+    """A payment of bonuses. Sending it twice would pay twice, so each step is stored first."""
 
     class State(models.TextChoices):
         PREPARED = "prepared", "prepared"
@@ -264,7 +264,7 @@ class Bonus(models.Model):
     )
     amount = models.PositiveIntegerField(help_text="Minor units.")
     reason = models.CharField(max_length=200)
-    # The number of bonuses of this amount paid before: the payment has arrived when there is one
+    # How many bonuses of this amount were paid before: the payment has arrived when there is one
     # more.
     before = models.JSONField(default=list)
     is_open = models.BooleanField(default=True, help_text="False once the payment is cancelled.")

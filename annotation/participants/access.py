@@ -1,4 +1,4 @@
-"""Which annotator is using the browser, which step they may see, and when their time ends."""
+"""The browser's annotator, the step that they may see, and their deadline."""
 
 import datetime as dt
 import math
@@ -28,7 +28,7 @@ from studies.statements import clock
 
 
 class Deadline:
-    """The data of the time notice on every page; read when the page shows it."""
+    """The data of the time notice on every page, read only if a page shows it."""
 
     def __init__(self, annotator: Annotator, expires_at: dt.datetime) -> None:
         self.annotator = annotator
@@ -41,7 +41,7 @@ class Deadline:
 
     @property
     def warns_in(self) -> int:
-        """Seconds from now, because no device's clock can be trusted; 0 when the warning is due."""
+        """Seconds from now, because device clocks cannot be trusted; 0 when the warning is due."""
         return max(0, math.ceil((self.warns_at - clock.now()).total_seconds()))
 
     @property
@@ -54,7 +54,7 @@ class Deadline:
 
     @property
     def may_extend(self) -> bool:
-        """Whether the annotator may ask for more time; far from the limit nothing is read."""
+        """Whether the annotator may ask for more time; nothing is read far from the limit."""
         return not self.is_near or extensions_left(self.annotator) > 0
 
     def as_json(self) -> dict[str, Any]:
@@ -68,12 +68,12 @@ def deadline_of(annotator: Annotator) -> Deadline | None:
     return Deadline(annotator, annotator.expires_at)
 
 
-# The order of the steps. Steps that a study does not have are skipped by their state alone.
+# The order of the steps. An annotator's state skips steps that the study does not have.
 ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
 
 _PLATFORM = "https://app.prolific.com/submissions/complete"
 _SALT = "annotation.participant"
-# What browsers call the purpose of a request, and those for which nobody has followed a link.
+# Headers with the purpose of a request, and the purposes without a followed link.
 _PURPOSES = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
 _AHEAD = re.compile("prefetch|prerender|preview", re.IGNORECASE)
 _KEPT_FOR = 60 * 24 * 3600
@@ -93,7 +93,7 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
         str(annotator.pk),
         salt=_SALT,
         max_age=_KEPT_FOR,
-        # A prefix `__Host-` wants the whole host; the name holds the study.
+        # The prefix `__Host-` requires the whole host as scope, so the name contains the study.
         path="/" if settings.SESSION_COOKIE_SECURE else reverse("annotation:entry", args=[slug]),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -103,15 +103,16 @@ def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> 
 
 
 def _cookie(slug: str) -> str:
-    """The name of a study's cookie; over HTTPS one that browsers take from this host alone."""
+    """The name of a study's cookie; over HTTPS browsers accept it only from this host."""
     return f"{'__Host-' if settings.SESSION_COOKIE_SECURE else ''}participant-{slug}"
 
 
 def _bound_id(request: HttpRequest, slug: str) -> int | None:
-    """The annotator of the cookie, whose signature is checked once for a request."""
+    """The annotator of the cookie, whose signature is checked once per request."""
     read: dict[str, int | None] = request.__dict__.setdefault("_participants", {})
     if slug not in read:
-        # The second name is the cookie's before the site had HTTPS: nobody's part ends with that.
+        # The second name is that of the cookie before the site used HTTPS, so that nobody loses
+        # their part.
         names = (_cookie(slug), f"participant-{slug}")
         values = (
             request.get_signed_cookie(each, None, salt=_SALT, max_age=_KEPT_FOR) for each in names
@@ -134,10 +135,10 @@ def find_annotator(request: HttpRequest, slug: str) -> Annotator | None:
 
 
 def is_opened(request: HttpRequest) -> bool:
-    """Whether somebody opens the page, as far as the browser says what it does.
+    """Whether a person opens the page, as far as the browser says so.
 
-    Not so if it prefetches or prerenders a link that nobody has followed yet, or loads it as a
-    picture, a frame or a script's request. Browsers that say nothing are believed.
+    False if it prefetches or prerenders a link that nobody has followed, or loads it as a picture,
+    a frame or a script's request. Browsers that do not say count as opened.
     """
     purposes = (request.headers.get(name, "") for name in _PURPOSES)
     destination = request.headers.get("Sec-Fetch-Dest", "document")
@@ -155,8 +156,8 @@ def step_url(annotator: Annotator, step: str = "") -> str:
     return reverse(f"annotation:{step or step_of(annotator)}", args=[annotator.study.slug])
 
 
-def _never_kept(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let browsers ask again each time: Django's `never_cache` without the date, for HTTP/1.0."""
+def _uncached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make browsers ask again each time: Django's `never_cache` without the date for HTTP/1.0."""
 
     @wraps(view)
     def wrapper(*args: object, **kwargs: object) -> HttpResponse:
@@ -178,7 +179,7 @@ def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         with translation.override(study.language):
             return view(request, study, **kwargs)
 
-    return _never_kept(wrapper)
+    return _uncached(wrapper)
 
 
 def participant_page(
@@ -189,9 +190,9 @@ def participant_page(
 ) -> Callable[..., Callable[..., HttpResponse]]:
     """Call `view(request, annotator)` if the annotator has reached `step`.
 
-    Without an annotator: the help page. Ahead of their step, or when a service refuses the step: a
-    redirect to their current step. After the end: the page of their ending, unless the view also
-    allows ended annotators. In a closed study: the page that says so.
+    Without an annotator: the help page. Ahead of their step, or if a service refuses the step: a
+    redirect to their current step. After the end: their ending page, unless `after_end` is set. In
+    a closed study: the page that says so.
     """
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -209,15 +210,14 @@ def participant_page(
                 except StudyNotOpen:
                     return closed(request, annotator.study, annotator)
                 except (WrongStep, Unfinished):
-                    # Another tab, the platform or the clock was faster: show the annotator's
-                    # current step.
+                    # Another tab, the platform or the clock changed the step: show the current one.
                     annotator.refresh_from_db(fields=["state"])
                     return see_other(step_url(annotator))
 
         def guard(request: HttpRequest, annotator: Annotator) -> HttpResponse | None:
             now = step_of(annotator)
             ended = now == "done"
-            # "feedback" is the end of "task": its view knows whether items are left.
+            # "feedback" belongs to the state "task": its view knows whether items are left.
             reached = "feedback" if now == "task" else now
             if (ended and not after_end) or ORDER.index(step) > ORDER.index(reached):
                 return see_other(step_url(annotator))
@@ -225,7 +225,7 @@ def participant_page(
                 return closed(request, annotator.study, annotator)
             return None
 
-        return _never_kept(wrapper)
+        return _uncached(wrapper)
 
     return decorate
 
@@ -247,9 +247,9 @@ def no_identity(
 ) -> HttpResponse:
     """Explain how to enter the study.
 
-    At the first page neither cookie nor link had a usable id, and nothing was stored. On later
-    pages only a cookie tells who somebody is: without it, it is most likely blocked.
-    `is_other_device`: the id began in another browser; `wait`: minutes until starts are taken.
+    On the first page, neither cookie nor link had a usable id, and nothing was stored. Later pages
+    need the cookie: if it is missing, it is most likely blocked. `is_other_device`: the id began in
+    another browser; `wait`: minutes until a start is possible.
     """
     context = {
         "study": study,
@@ -257,7 +257,7 @@ def no_identity(
         "preview_offered": may_preview(request, study),
         "is_other_device": is_other_device,
         "wait": wait,
-        # Some began by an open link before the study was entered in another way.
+        # Some began by an open link before the study changed how people enter.
         "has_codes": study.annotators.exclude(resume_code=None).exists(),
     }
     status = 429 if wait else 403 if is_other_device else 400
@@ -269,7 +269,7 @@ def no_identity(
 
 
 def closed(request: HttpRequest, study: Study, annotator: Annotator | None = None) -> HttpResponse:
-    """Say that the study takes no answers; an annotator who had started gets this ending's code."""
+    """Say that the study is closed; an annotator who had started gets this ending's code."""
     template = {Study.State.CLOSED: "closed", Study.State.PAUSED: "paused"}.get(
         Study.State(study.state), "not_open"
     )
@@ -295,7 +295,7 @@ def took_part(request: HttpRequest, study: Study) -> HttpResponse:
 def code_context(study: Study, code: str, annotator: Annotator | None = None) -> dict[str, str]:
     """A completion code, and the platform address where it is entered.
 
-    An annotator who came from the platform enters it there, however others enter today.
+    An annotator who came from the platform enters it there, however others enter now.
     """
     on_platform = code and (
         study.entry == Study.Entry.PROLIFIC

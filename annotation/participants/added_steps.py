@@ -1,6 +1,6 @@
-"""What extras show participants: pages before the feedback, lines of the last page, items again.
+"""What extras show participants: pages before the feedback, notes on the last page, past items.
 
-Every process imports this to add some, so it loads no pages.
+Every process imports this to register some, so it loads no pages.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddedStep:
-    """A page that comes before the feedback in studies that it `is_in`.
+    """A page before the feedback, in studies that it `is_in`.
 
-    `first_at` is its address as long as the annotator has not finished it, then empty. Researchers
-    preview it under its name, with the template `annotation/NAME.html` and the context `preview`.
+    `first_at` is its address until the annotator has finished it, then empty. Researchers preview
+    it by its name, with the template `annotation/NAME.html` and the context `preview`.
     """
 
     name: str
@@ -36,9 +36,9 @@ class AddedStep:
 
 @dataclass(frozen=True)
 class EndNote:
-    """What the page of somebody who completed says further.
+    """A note on the page of somebody who completed.
 
-    `shown` is empty, or the template's context under the name `note`.
+    `shown` returns the template's context `note`, or nothing.
     """
 
     name: str
@@ -48,7 +48,7 @@ class EndNote:
 
 @dataclass(frozen=True)
 class ShownAgain:
-    """Items that an annotator is shown after the end; their pictures and sounds are sent then."""
+    """Items shown to an annotator after the end, whose pictures and sounds may then be sent."""
 
     name: str
     items: Callable[[Annotator], QuerySet[Item]]

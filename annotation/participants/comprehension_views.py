@@ -37,7 +37,7 @@ def quiz_start(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("quiz")
 def quiz(request: HttpRequest, annotator: Annotator, number: int) -> HttpResponse:
-    """Show one question on the instructions; a finished question redirects to the open one."""
+    """Show one question about the instructions; a finished question redirects to the open one."""
     now = open_question(annotator)
     if step_of(annotator) != "quiz" or now is None or now.number != number:
         return _after_quiz(annotator, now)
@@ -85,7 +85,7 @@ def _quiz_url(annotator: Annotator, now: OpenQuestion | None) -> str:
 @require_http_methods(["GET", "POST"])
 @participant_page("practice")
 def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show a practice item, then the annotator's own answer to it; nothing of it counts."""
+    """Show a practice item, then feedback on the answer; nothing counts."""
     if step_of(annotator) != "practice":
         return see_other(step_url(annotator))
     if request.method == "POST" and "understood" in request.POST:

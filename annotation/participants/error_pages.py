@@ -39,7 +39,7 @@ def _page(request: HttpRequest, template: str, status: int, **more: Any) -> Http
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Cookies are named where the browser sent none, and only there."""
+    """Mention cookies only if the browser sent none."""
     return _page(request, "403_csrf.html", 403, no_cookie=reason == REASON_NO_CSRF_COOKIE)
 
 
@@ -56,12 +56,12 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, or 503 while the database or the files are away; then participants lose no input."""
+    """500, or 503 while the database or file storage is down; participants keep their input."""
     away = OperationalError | InterfaceError | StorageUnreachable
     if not isinstance(sys.exc_info()[1], away):
         return _page(request, "500.html", 500)
     is_participant = _BELOW_A_STUDY.match(request.path_info) is not None
-    # Their forms may be sent twice. Others look first at what was stored.
+    # Participants' forms may be sent twice. Other users must first look at what was stored.
     fields = list(_sent(request)) if is_participant and request.method == "POST" else []
     response = _page(request, "500.html", 503, fields=fields)
     response.headers["Retry-After"] = str(_RETRY_SECONDS)

@@ -16,7 +16,7 @@ from studies.models import Study, Task
 from studies.pages.responses import whole_number
 from studies.prompts import BANDS, band_of
 
-# Of the responses on a page, in lower case in names and ids.
+# Letters of the responses on a page; in names and ids in lower case.
 LETTERS = "abcde"
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
@@ -31,7 +31,7 @@ class ErrorLink:
 
 
 class ParticipantForm(forms.Form):
-    """A form whose errors know the first control they apply to."""
+    """A form whose errors link to the first control that they concern."""
 
     def target_of(self, field: str) -> str:
         return field
@@ -98,7 +98,7 @@ _ENTER = _("Enter a certainty from 1 to 100")
 
 @dataclass(frozen=True)
 class Entered:
-    """One field of the item page: what it holds, and what is wrong with that."""
+    """A field of the item page: its value and its errors."""
 
     value: str
     errors: list[Any]
@@ -107,9 +107,9 @@ class Entered:
 class AnswerForm:
     """A choice as displayed, and a certainty where the study asks for one.
 
-    Not one of Django's forms, which take longer than everything else that an answer needs; pages
-    and services use it in the same way. `task` is the item's, whose error names the choice.
-    `options` is the number of responses of a set that are put in order instead of a choice.
+    Not a Django form, which would take longer than everything else in an answer; pages and services
+    use it in the same way. `task` is the item's, and words the error for a missing choice.
+    `options` is the number of responses of a set to rank instead of a choice.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class AnswerForm:
 
     @property
     def active_ms(self) -> int | None:
-        """The active time that the browser states; what is stored is compared with the clock."""
+        """The active time that the browser states; services limit it by the server's clock."""
         return _milliseconds(self._text("active_ms"))
 
     @property
@@ -156,7 +156,7 @@ class AnswerForm:
         if choice not in ("a", "b") and not (choice == "tie" and self.study.allow_tie):
             self.errors["choice"] = [nothing_chosen]
             choice = ""
-        # The value of a hidden box has no meaning.
+        # The value of a hidden box is ignored.
         self._clean(choice, asks=self.study.ask_certainty and choice != "tie")
 
     def _clean(self, choice: str, *, asks: bool) -> None:
@@ -170,7 +170,7 @@ class AnswerForm:
         }
 
     def _check_places(self) -> None:
-        """Every response of a set has a place of its own."""
+        """Check that every response of a set has its own place."""
         letters = LETTERS[: self.options]
         given = {letter: whole_number(self._text(f"place_{letter}")) for letter in letters}
         wrong = [
@@ -188,11 +188,11 @@ class AnswerForm:
             ]
         elif wrong:
             names = ", ".join(letter.upper() for letter in wrong)
-            words = _("Select a place for each response. Still without a place: %(names)s")
+            words = _("Select a place for each response. No place yet: %(names)s")
             self.errors["choice"] = [words % {"names": names}]
         elif shared:
             names = ", ".join(letter.upper() for letter in shared)
-            words = _("Give each response a place of its own. Now some share a place: %(names)s")
+            words = _("Give each response its own place. These share a place: %(names)s")
             self.errors["choice"] = [words % {"names": names}]
         self._first_wrong = (wrong or shared or ["a"])[0]
         self._clean("", asks=self.study.ask_certainty)
@@ -233,7 +233,7 @@ class AnswerForm:
         return Entered(str(self._shown.get("choice") or ""), self.errors.get("choice", []))
 
     def place(self, letter: str) -> str:
-        """The place that the response with a letter has on the page; empty without one."""
+        """The place given to the response with this letter; empty without one."""
         return str(self._shown.get(f"place_{letter}") or "")
 
     @property
@@ -242,7 +242,7 @@ class AnswerForm:
 
     @property
     def level_shown(self) -> str:
-        """The level that was selected, otherwise the one that contains the certainty."""
+        """The selected level, otherwise the one that contains the certainty."""
         if self.is_bound and (level := self.data.get("level")):
             return str(level)
         certainty = whole_number(self.certainty.value, most=100)
@@ -250,7 +250,7 @@ class AnswerForm:
 
 
 class DraftForm(forms.Form):
-    """An item as far as it is filled in; the certainty is any text that was typed.
+    """A partly filled item; the certainty is any typed text.
 
     Places of the responses of a set are in `places`, by letter.
     """
@@ -270,7 +270,7 @@ class DraftForm(forms.Form):
 
 
 class AboutForm(ParticipantForm):
-    """The questions of a study's quotas; “prefer not to say” is allowed, no answer is not."""
+    """The questions of a study's quotas; each needs an answer, at least “prefer not to say”."""
 
     def __init__(self, *args: Any, questions: Iterable[DemographicQuestion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -297,7 +297,7 @@ class AboutForm(ParticipantForm):
 
 
 class QuizForm(ParticipantForm):
-    """One question on the instructions; `try` is the number of the try that the page is for."""
+    """One question about the instructions; `try` is the number of the try on the page."""
 
     def __init__(self, *args: Any, question: ComprehensionQuestion, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -322,7 +322,7 @@ AI_USE = {
 
 
 class FeedbackForm(ParticipantForm):
-    """Comments of the annotator, and whether an AI assistant helped; all of it optional."""
+    """Comments of the annotator, and whether an AI assistant helped; both optional."""
 
     ai_use = forms.ChoiceField(
         required=False,

@@ -31,7 +31,7 @@ from studies.texts.normalisation import reading_of
 
 # This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5
-# A break is offered after this many items, unless so few are left that nobody needs one.
+# A break is offered after this many items, unless only a few are left.
 _BREAK_EVERY, _BREAK_LEAVES = 15, 5
 
 
@@ -50,7 +50,7 @@ class ItemProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgressOnItems:
-    """An annotator's items in order; attention checks count like any other, so none stands out."""
+    """An annotator's items in order; attention checks count too, so that none stands out."""
 
     places: tuple[ItemProgress, ...]
 
@@ -69,7 +69,7 @@ class ProgressOnItems:
 
     @cached_property
     def next_position(self) -> int | None:
-        """The first position that is neither answered nor skipped, or None."""
+        """The first position that is neither answered nor skipped; None if all are."""
         return next((place.position for place in self.places if not place.done), None)
 
     def number(self, position: int) -> int:
@@ -88,14 +88,14 @@ class ProgressOnItems:
         )
 
     def offers_break(self, position: int) -> bool:
-        """Whether to offer a break here: the item is the current one and begins a new section."""
+        """Whether to offer a break here: the current item begins a new section."""
         is_turn = position == self.next_position
         is_mark = self.done > 0 and self.done % _BREAK_EVERY == 0
         return is_turn and is_mark and self.total - self.done >= _BREAK_LEAVES
 
     @cached_property
     def minutes_left(self) -> int | None:
-        """Own median pace times items left; None before the pace is known and at the end."""
+        """The median pace times the items left; None before the pace is known and at the end."""
         times = [place.milliseconds for place in self.places if place.milliseconds is not None]
         left = self.total - self.done
         if len(times) < _PACE_NEEDS or not left:
@@ -122,7 +122,7 @@ def progress_of(annotator_id: int) -> ProgressOnItems:
     )
 
 
-# A phone keeps a question of up to this many letters in view next to a long profile.
+# A phone keeps a question of up to this length in view next to a long profile.
 _SHORT_QUESTION = 160
 
 # The definitions of the levels are expanded on this many items.
@@ -137,7 +137,7 @@ QUESTION_HEADINGS = {
 
 OWN_QUESTION_HEADING = _("The question")
 
-# The responses by their values in the form; the first is the one shown first.
+# The responses by their values in the form, in the order shown.
 SIDES = (
     ("a", _("Response A")),
     ("b", _("Response B")),
@@ -149,7 +149,7 @@ _PLACES = (_("1st"), _("2nd"), _("3rd"), _("4th"), _("5th"))
 
 
 class OfferedPlace(NamedTuple):
-    """A place that a response of a set can be given, and whether it has it."""
+    """A place that a response of a set can have, and whether it is selected."""
 
     number: int
     name: str
@@ -157,7 +157,7 @@ class OfferedPlace(NamedTuple):
 
 
 class DisplayedSide(NamedTuple):
-    """A response as it is shown on the screen; `places` only where a set is put in order."""
+    """A response as shown on the screen; `places` only if a set is ranked."""
 
     value: str
     name: str
@@ -170,7 +170,7 @@ class DisplayedSide(NamedTuple):
 def displayed_sides(
     item: Item, shown_first: str, order: Sequence[int] | None, form: AnswerForm
 ) -> list[DisplayedSide]:
-    """The two responses, or with an `order` of a whole set, by number, all of them."""
+    """The two responses, or all responses of a set in `order`, which has their numbers."""
     if order:
         options = item.options
         responses = [options[number - 1] for number in order]
@@ -192,7 +192,7 @@ def displayed_sides(
 
 
 def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
-    """The places of `count` responses, with the one that is `given`."""
+    """The places of `count` responses; the one that is `given` is selected."""
     return tuple(
         OfferedPlace(number, str(name), str(number) == given)
         for number, name in enumerate(_PLACES[:count], start=1)
@@ -218,7 +218,7 @@ def item_context(
 ) -> dict[str, Any]:
     """The persona, the question, the responses and the scale.
 
-    `order` are the numbers of all responses of the item's set, where a page shows all of them.
+    `order` are the numbers of all responses of the item's set, if the page shows them.
     """
     study = item.study
     return {
@@ -243,7 +243,7 @@ def item_context(
 
 
 def _reading(item: Item) -> dict[str, str]:
-    """How a long context is folded: its start, and how long reading all of it takes."""
+    """A folded long context: its start, and the time to read all of it."""
     reading = reading_of(item.context, item.language or item.study.language)
     if reading is None:
         return {"reading_start": "", "reading_time": ""}
@@ -264,12 +264,12 @@ def task_context(
 ) -> dict[str, Any]:
     """The item page of one assignment: the item, and its position among the annotator's items.
 
-    `earlier_ms` is the active time so far of a page that is shown again; otherwise what is stored.
+    `earlier_ms` is the active time so far if a page is shown again, by default the stored time.
     """
     slug = assignment.item.study.slug
     position = assignment.position
     number = progress.number(position)
-    # Where answers may not be changed, there is no link back to an earlier item.
+    # If answers cannot change, there is no link back to an earlier item.
     before = progress.before(position) if assignment.annotator.study.allow_changes else None
     initial = shown_initial(assignment)
     return {
@@ -305,7 +305,7 @@ def task_context(
 
 
 def _active_before(assignment: Assignment) -> int:
-    """The active time of earlier visits to the item, as it is stored."""
+    """The stored active time of earlier visits to the item."""
     source = getattr(assignment, "draft", None) or getattr(assignment, "annotation", None)
     return (source.active_ms or 0) if source else 0
 
@@ -322,12 +322,12 @@ def task_url(slug: str, position: int) -> str:
 
 
 def entered(assignment: Assignment) -> dict[str, Any]:
-    """The values in the form: the draft, otherwise the answer of the assignment."""
+    """The values in the form: those of the draft, otherwise of the answer."""
     return _choice_entered(assignment) | _places_entered(assignment)
 
 
 def _places_entered(assignment: Assignment) -> dict[str, str]:
-    """The place of each response by its letter, where a whole set is shown."""
+    """The place of each response of a whole set, by letter."""
     order = assignment.option_order
     if not order:
         return {}
@@ -364,7 +364,7 @@ class ShownInitial(NamedTuple):
 
 
 def shown_initial(assignment: Assignment) -> ShownInitial | None:
-    """What the page says of the answer before the advice; None if there is none yet."""
+    """The answer before the advice, for the page; None if there is none yet."""
     initial = initial_answer(assignment)
     if initial is None:
         return None
@@ -372,7 +372,7 @@ def shown_initial(assignment: Assignment) -> ShownInitial | None:
 
 
 def initial_answer(assignment: Assignment) -> InitialAnswer | None:
-    """The answer before the advice; None also at items that have none, without a query."""
+    """The answer before the advice; None without a query for items without advice."""
     if not assignment.item.has_advice:
         return None
     return getattr(assignment, "initial_answer", None)

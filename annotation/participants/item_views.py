@@ -1,4 +1,4 @@
-"""The item pages: showing an item and its media, and storing its answer, its draft or a skip."""
+"""The item pages: show an item and its media, store an answer, a draft or a skip."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ from studies.pages.views import send
 
 TEMPLATE = "annotation/task.html"
 CONFLICT = 409
-# What the page's script accepts as the response to an answer: the page of the next item.
+# The header with which the page's script asks for the next item as the response.
 ITEM = "text/vnd.thirdperson.item+html"
 
 
@@ -93,7 +93,7 @@ def _show(
 
 
 def _answer(request: HttpRequest, annotator: Annotator, position: int | None) -> HttpResponse:
-    """Store an answer, even a late one, and lead to the next item."""
+    """Store an answer, even a late one, and redirect to the next item."""
     token = _read_token(request)
     if annotator.pk != token.annotator_id:
         raise Http404("the assignment is somebody else's")
@@ -106,7 +106,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     if not form.is_valid():
         return _refused(request, annotator, token, position)
     if flow.lapsed(annotator):
-        # This annotator has only read so far. The first answer takes seats again, if they are free.
+        # This annotator has only read so far. The first answer takes seats again if any are free.
         annotator = with_agreed_terms(services.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
@@ -129,7 +129,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
 
 
 def _options(annotator: Annotator, token: AssignmentToken) -> int:
-    """How many responses the page shows, if it asks for an order of a whole set; otherwise 0."""
+    """How many responses the page shows if it asks to rank a whole set; otherwise 0."""
     if not annotator.study.shows_whole_sets:
         return 0
     of_token = Assignment.objects.filter(pk=token.assignment_id, annotator=annotator)
@@ -152,7 +152,7 @@ def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 def _refused(
     request: HttpRequest, annotator: Annotator, token: AssignmentToken, position: int | None
 ) -> HttpResponse:
-    """Show the item again, with what is missing."""
+    """Show the item again, with its errors."""
     at = get_object_or_404(annotator.assignments.only("position"), pk=token.assignment_id).position
     if position not in (None, at):
         raise Http404("the assignment is at another position")
@@ -190,7 +190,7 @@ def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpRespo
 @require_http_methods(["POST"])
 @participant_page("task", after_end=True, identify=_find_answering)
 def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResponse:
-    """Store the current input; if another tab was faster, return what is stored now."""
+    """Store the current input; if another tab was faster, return the stored input."""
     token = _read_token(request)
     assignment = get_object_or_404(
         Assignment.objects.only("annotator", "position", "shown_first", "option_order"),
@@ -219,7 +219,7 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
 
 
 def next_url(annotator: Annotator) -> str:
-    """The current item under its own address, so that Back leads to each item in turn."""
+    """The current item at its own address, so that Back goes through the items."""
     if step_of(annotator) != "task":
         return step_url(annotator)
     return _url_of(annotator, progress_of(annotator.pk).next_position)
@@ -237,7 +237,7 @@ _STEPS = ("practice", "task", "feedback")
 
 @require_safe
 def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
-    """Send a picture or sound of an item to a participant who was given it, or in the preview."""
+    """Send a picture or sound to a participant who was given its item, or to the preview."""
     study = get_object_or_404(Study, slug=slug)
     annotator = find_annotator(request, slug)
     may_see = annotator is not None and _was_given(annotator, sha256)
@@ -247,7 +247,7 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 
 def _was_given(annotator: Annotator, sha256: str) -> bool:
-    """Whether an item shows the file: one of the annotator's, or a practice item."""
+    """Whether one of the annotator's items or a practice item shows the file."""
     shown = [again.items(annotator) for again in AGAIN]
     if annotator.study.state != Study.State.CLOSED and step_of(annotator) in _STEPS:
         shown.append(Item.everything.filter(assignments__annotator=annotator))

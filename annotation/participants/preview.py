@@ -44,7 +44,7 @@ STEPS = {
     "attention": _("Attention check"),
     "feedback": _("Feedback"),
 }
-# Steps that show items one after the other, and which kind of items.
+# Steps that show a sequence of items, and the kind of items.
 ITEM_STEPS = {"task": Item.Split.MAIN, "attention": Item.Split.ATTENTION_CHECK}
 _ITEMS = 30
 
@@ -52,11 +52,11 @@ _ITEMS = 30
 @require_http_methods(["GET", "POST"])
 @study_page
 def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
-    """Show one page as participants see it; sending it leads to the next. Others see a 404."""
+    """Show researchers a page as participants see it; sending it opens the next. Otherwise 404."""
     if step not in _all_steps() or not may_preview(request, study):
         raise Http404
     steps = steps_of(study)
-    # The page with the frames has its own links.
+    # The page around the frames has its own links.
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
     common = {"study": study, "preview": steps, "step": step, "framed": framed}
     if step in ITEM_STEPS:
@@ -76,7 +76,7 @@ def preview(request: HttpRequest, study: Study, step: str) -> HttpResponse:
 
 
 def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpResponse:
-    """Show one item, in the order of keys, response 1 first; answers are checked like real ones."""
+    """Show one item, by key, response 1 first; answers are checked like real ones."""
     step = common["step"]
     items = list(items_of(study, step)[:_ITEMS])
     if not items:
@@ -89,7 +89,7 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     url = _url(study, step)
     initial = None
     if form.is_valid() and item.has_advice and request.POST.get("after_advice") != "yes":
-        # Nothing is stored: the page with the advice knows the first answer from this request.
+        # Nothing is stored, so the page with the advice gets the first answer from this request.
         initial = ShownInitial(form.cleaned_data["choice"], form.cleaned_data["certainty"])
         form = AnswerForm(study=study, task=item.task, initial=_as_initial(initial))
     if form.is_valid():
@@ -118,7 +118,7 @@ def _as_initial(initial: ShownInitial) -> dict[str, str]:
 def unsaved_item(
     request: HttpRequest, *, study: Study, item: Item, number: int, total: int
 ) -> HttpResponse:
-    """The page of an item that is not stored yet, response 1 first."""
+    """The page of an unsaved item, response 1 first."""
     places = tuple(ItemProgress(n, n < number, None) for n in range(1, total + 1))
     order = order_shown(item)
     form = AnswerForm(study=study, task=item.task, options=len(order or ()))
@@ -137,7 +137,7 @@ def unsaved_item(
 
 
 def order_shown(item: Item) -> list[int] | None:
-    """The responses of a set in their own order, where annotators see whole sets."""
+    """The responses of a set in their own order, if annotators see whole sets."""
     if not (item.study.shows_whole_sets and item.option_set and item.split == Item.Split.MAIN):
         return None
     return list(range(1, item.option_count + 1))
@@ -146,7 +146,7 @@ def order_shown(item: Item) -> list[int] | None:
 def items_of(study: Study, step: str) -> QuerySet[Item]:
     """The items that a step shows, in the order of their keys.
 
-    Of items whose set another item shows, there is no page.
+    Items whose set another item shows have no page.
     """
     found = Item.everything.filter(study=study, split=ITEM_STEPS[step])
     if study.shows_whole_sets and step == "task":
@@ -169,7 +169,7 @@ def steps_of(study: Study) -> "dict[str, str | StrPromise]":
 
 
 def _all_steps() -> "dict[str, str | StrPromise]":
-    """The steps that a study can have, those of extras before the feedback."""
+    """The steps that a study can have, with those of extras before the feedback."""
     steps: dict[str, str | StrPromise] = {**STEPS}
     last = steps.pop("feedback")
     return steps | {each.name: each.title for each in ADDED} | {"feedback": last}
@@ -205,7 +205,7 @@ def _practice(study: Study) -> dict[str, Any]:
 @require_safe
 @login_required
 def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
-    """Show one step in both sizes; for an item also the prompt that a model gets."""
+    """Show a step in both sizes; for an item also the prompt that a model gets."""
     study = get_study(request.user, slug)
     steps = steps_of(study)
     if step not in steps:
@@ -236,7 +236,7 @@ def frames(request: HttpRequest, slug: str, step: str = "task") -> HttpResponse:
 
 
 def _shown_item(study: Study, step: str, asked: str) -> tuple[Item, int, int] | None:
-    """The item with that number in the order of keys, its number, and the number of items."""
+    """The item with this number by key, its number, and the number of items."""
     items = items_of(study, step)
     total = items.count()
     if not total:

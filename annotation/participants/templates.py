@@ -1,7 +1,7 @@
-"""How the participants' pages are rendered: by Jinja2, whose templates are compiled to Python.
+"""The rendering of participants' pages by Jinja2, which compiles templates to Python.
 
-Nearly every request of an open study shows an item, and Django's own templates took most of its
-time. The templates are in `jinja2/annotation` of this app and of extras.
+Nearly every request of an open study shows an item, and Django's templates took most of the time.
+The templates are in `jinja2/annotation` of this app and of extras.
 """
 
 from functools import cache
@@ -17,9 +17,9 @@ from studies.templatetags.visible_controls import visible
 
 
 def environment(**options: Any) -> Environment:
-    """What templates may use besides Jinja2's own: texts in the study's language, addresses.
+    """What templates may use besides Jinja2's functions: translations and addresses.
 
-    What a page does not have is empty, as in Django's templates.
+    Missing values are empty, as in Django's templates.
     """
     options |= {"extensions": ["jinja2.ext.i18n"], "undefined": ChainableUndefined}
     made = Environment(**options)  # noqa: S701  Django's backend sets autoescape

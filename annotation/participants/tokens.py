@@ -1,7 +1,7 @@
-"""Signed tokens in forms, for assignments, for starts and for when a page was shown.
+"""Signed tokens in forms: of assignments, of starts, and of the time a page was shown.
 
-The token of an assignment allows sending an answer again after the cookie has expired. The token of
-a start prevents a second press of the button from creating a second annotator.
+An assignment's token lets an answer be sent after the cookie has expired. A start's token prevents
+a second press of the button from creating a second annotator.
 """
 
 import datetime as dt
@@ -41,12 +41,12 @@ def read_assignment_token(token: str) -> AssignmentToken:
 
 
 def shown_token() -> str:
-    """The moment at which a page without an assignment is shown."""
+    """The token of the time at which a page without an assignment is shown."""
     return signing.dumps(clock.now().timestamp(), salt=_SHOWN)
 
 
 def read_shown_token(token: str) -> dt.datetime | None:
-    """When the page was shown; None if this installation did not say so."""
+    """When the page was shown; None if this installation did not create the token."""
     try:
         return dt.datetime.fromtimestamp(signing.loads(token, salt=_SHOWN), tz=dt.UTC)
     except signing.BadSignature:

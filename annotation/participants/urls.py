@@ -7,7 +7,7 @@ from studies.pages.responses import framed_here
 
 app_name = "annotation"
 urlpatterns = [
-    # First, because most requests are for these, and patterns are tried in order.
+    # First, because most requests are for these and patterns are tried in order.
     path("task/<int:position>/", item_views.task, name="task-item"),
     path("task/<int:position>/draft/", item_views.draft, name="draft"),
     path("task/", item_views.task, name="task"),

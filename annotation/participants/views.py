@@ -1,4 +1,4 @@
-"""The participants' pages before and after the items, in the order in which they are shown."""
+"""The participants' pages before and after the items, in the order they are shown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refre
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
-from annotation.seats.identity import has_come
+from annotation.seats.identity import has_entered
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
@@ -59,16 +59,16 @@ TOO_MANY = 429
 def entry(request: HttpRequest, study: Study) -> HttpResponse:
     """Handle every study link: find or create the annotator and redirect to their current step.
 
-    Prolific opens its links by GET, so a GET begins a part: that of a person who opens a page, not
-    of a browser that loads ahead or of an element of another page.
+    Prolific opens its links by GET, so a GET begins a part, but only if a person opens the page,
+    not if a browser prefetches it or loads it inside another page.
     """
     if not is_opened(request):
-        return HttpResponse("Open this link as a page of its own.\n", "text/plain", status=403)
+        return HttpResponse("Open this link in its own tab.\n", "text/plain", status=403)
     pid = request.GET.get("PROLIFIC_PID", "")
     known = find_annotator(request, study.slug)
-    # How people enter can have changed since somebody came: their own link still leads to them.
+    # The way to enter may have changed since somebody came: their own link still works.
     by_link = study.entry == Study.Entry.LINK
-    if (by_link and not (pid and has_come(study, pid))) or _has_code(request, study):
+    if (by_link and not (pid and has_entered(study, pid))) or _has_code(request, study):
         return _enter_by_link(request, study, known)
     if known and not pid:
         return redirect(step_url(known))
@@ -87,7 +87,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
         )
         note_entry(annotator, verification)
         if annotator.state == Annotator.State.ARRIVED and wants_refresh(study):
-            # In a worker: nobody waits for it, and without one the next reading does it.
+            # In a worker, so that nobody waits; without a worker, the next reading does it.
             refresh_prolific.delay_on_commit(study.pk)  # type: ignore[attr-defined]
     except OtherDevice:
         return no_identity(request, study, is_other_device=True)
@@ -103,7 +103,7 @@ def entry(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _has_code(request: HttpRequest, study: Study) -> bool:
-    """Whether the link has the code of somebody who began by an open link."""
+    """Whether the link has the resume code of somebody who began by an open link."""
     code = request.GET.get("code", "").strip().upper()
     return bool(code) and study.annotators.filter(resume_code=code).exists()
 
@@ -111,9 +111,9 @@ def _has_code(request: HttpRequest, study: Study) -> bool:
 def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) -> HttpResponse:
     """Handle an open link; a new annotator starts by a button.
 
-    Without the button, link previews and crawlers would create annotators. The browser's own
-    annotator continues. A code leads to its annotator. An annotator who has ended frees the browser
-    for the next annotator, for example in a classroom.
+    Without the button, link previews and crawlers would create annotators. The browser's annotator
+    continues, or the annotator of a resume code. After an ending, the browser is free for another
+    annotator, for example in a classroom.
     """
     code = (request.POST if request.method == "POST" else request.GET).get("code", "").strip()
     context = {
@@ -155,11 +155,11 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
 @require_http_methods(["GET", "POST"])
 @participant_page("consent")
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Agree or refuse. Refusing after having agreed withdraws, which asks once more."""
+    """Agree or refuse. Refusing after agreeing means to withdraw, which asks for confirmation."""
     text = consent_text(annotator.study)
     sent = request.POST if request.method == "POST" else None
     form = ConsentForm(sent, statements=text.statements)
-    # They agree to what they read, not to what was saved meanwhile.
+    # They agree to what they read, not to a text that was saved in the meantime.
     is_other = request.POST.get("version", text.version) != text.version
     if not form.is_valid() or (is_other and form.cleaned_data["consent"] == "yes"):
         context = {
@@ -183,11 +183,11 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent", after_end=True)
 def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show only the consent text, to print or to keep, before and after the decision.
+    """Show only the consent text, to print or keep, before and after the decision.
 
-    Those who agreed see what they agreed to, whatever the study says today.
+    Those who agreed see what they agreed to, whatever the study says now.
     """
-    # The annotator's own study has the rules that they agreed to.
+    # The annotator's study has the rules that they agreed to.
     today = consent_text(Study.objects.get(pk=annotator.study_id))
     agreed = agreed_by(annotator)
     if agreed is None:
@@ -208,7 +208,7 @@ def consent_copy(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("about")
 def about(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The quota questions. They are answered only once, because they decide the reserved place."""
+    """The quota questions, answered only once, because they decide the reserved place."""
     if step_of(annotator) != "about":
         return see_other(step_url(annotator))
     form = AboutForm(
@@ -231,7 +231,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     """The instructions; annotators can always read them again."""
     if request.method == "POST":
         if is_doubtful(annotator):
-            # The annotator arrived a few seconds ago: Prolific may know them by now.
+            # The annotator arrived only seconds ago: Prolific may know them by now.
             is_confirmed(annotator, refresh_submission)
         annotator = services.finish_instructions(annotator_id=annotator.pk)
         return see_other(next_url(annotator))
@@ -246,7 +246,7 @@ def instructions(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("feedback")
 def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The last page before the end: sending it completes the part, in its own commit."""
+    """The last page: sending it completes the part, in its own transaction."""
     progress = progress_of(annotator.pk)
     if progress.next_position is not None:
         return see_other(step_url(annotator, "task"))
@@ -280,9 +280,9 @@ def feedback(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @participant_page("done", after_end=True)
 def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """The page of the annotator's ending; opening it again does not change it.
+    """The annotator's ending page; opening it again changes nothing.
 
-    An annotator who ran out of time may send this page to continue where they were.
+    An annotator who ran out of time may continue from here.
     """
     if request.method == "POST":
         annotator = services.resume(annotator_id=annotator.pk)
@@ -304,7 +304,7 @@ def done(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 def _notes(annotator: Annotator) -> list[tuple[str, Mapping[str, Any]]]:
-    """What extras add to the page of somebody who completed: templates and their contexts."""
+    """The notes of extras for somebody who completed: templates and their contexts."""
     notes = ((each.template, each.shown(annotator)) for each in NOTES)
     return [(template, note) for template, note in notes if note]
 
@@ -312,7 +312,7 @@ def _notes(annotator: Annotator) -> list[tuple[str, Mapping[str, Any]]]:
 @require_http_methods(["GET", "POST"])
 @participant_page("consent", after_end=True)
 def withdraw(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Ask once more, then remove the annotator's answers from the study."""
+    """Ask for confirmation, then remove the annotator's answers from the study."""
     if request.method == "POST":
         annotator = services.withdraw(annotator_id=annotator.pk)
         return see_other(step_url(annotator))
@@ -340,7 +340,7 @@ def pause(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_POST
 @participant_page("consent")
 def extend(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Extend the time and redirect to the page that asked; scripts get the new limit instead."""
+    """Extend the time and redirect to the previous page; scripts get the new limit instead."""
     annotator = services.extend(annotator_id=annotator.pk)
     deadline = deadline_of(annotator)
     if deadline and request.accepts("application/json") and not request.accepts("text/html"):
@@ -353,7 +353,7 @@ def extend(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 @require_safe
 @participant_page("consent")
 def help_page(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show the instructions again, next to the item or without JavaScript as a page."""
+    """Show the instructions again: next to the item, or as a page without JavaScript."""
     context = {
         "study": annotator.study,
         "annotator": annotator,

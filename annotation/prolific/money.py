@@ -1,10 +1,10 @@
-"""Money on Prolific: who decides about it, reservations, and bonuses.
+"""Money on Prolific: who may spend it, reservations, and bonuses.
 
     prepared → ready → sent → paid
-                 ↑______|    only when Prolific refused, or a user checks and nothing arrived
+                 ↑______| only if Prolific refused, or a user checks and nothing arrived
 
-A payment whose answer was lost stays `sent`: it is resolved by reading the bonuses that
-participants have received, never by paying again.
+A payment whose answer was lost stays `sent`: reading the participants' bonuses resolves it, never
+paying again.
 """
 
 import datetime as dt
@@ -24,7 +24,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
-from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, alone, connect
+from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, claimed, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from studies.models import Membership, Study
 from studies.money import format_money, major_units
@@ -38,13 +38,13 @@ def is_owner(user: User, study: Study) -> bool:
 
 
 def owners_only(user: User | None, study: Study) -> None:
-    """Raise `NotAllowed` for a user who is no owner; commands pass no user and are allowed."""
+    """Raise `NotAllowed` for users who are not owners; commands pass no user and are allowed."""
     if user is not None and not is_owner(user, study):
         raise NotAllowed(why_not(study))
 
 
 def why_not(study: Study) -> str:
-    """The reason why a user who is no owner cannot continue, and whom to ask."""
+    """Why only an owner can continue, and whom to ask."""
     owned = Membership.objects.filter(study=study, role=Membership.Role.OWNER)
     names = ", ".join(owned.order_by("pk").values_list("user__username", flat=True))
     owners = names or "an administrator"
@@ -59,7 +59,7 @@ def note_reservation(
     total: int | None,
     user: User | None = None,
 ) -> None:
-    """Store that the last `places` of a study are paid for; a repeat stores nothing twice.
+    """Store that the last `places` of a study are paid for; a repeat stores no second row.
 
     `total` is the whole cost with fees and tax, None if Prolific did not state it.
     """
@@ -94,9 +94,9 @@ def with_fees(study: Study, rewards: int) -> int | None:
 
 
 State = BonusPayment.State
-# Prolific carries payments out after it has answered: until then a missing one means nothing.
+# Prolific pays some time after it answers: until then, a missing payment means nothing.
 SETTLES_WITHIN = dt.timedelta(minutes=15)
-# The reasons of bonuses that pay for work: a person gets one of them, or is approved.
+# Reasons of bonuses that pay for work: a person gets one of these, or an approval.
 PARTIAL, IN_FULL = "partial work", "complete work after the place was gone"
 TURNED_AWAY = "time until they were turned away"
 FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
@@ -104,7 +104,7 @@ FOR_WORK = (PARTIAL, IN_FULL, TURNED_AWAY)
 
 @dataclass(frozen=True)
 class BonusLine:
-    """A bonus for one submission, in minor units."""
+    """A bonus for a submission, in minor units."""
 
     submission_id: int
     amount: int
@@ -112,7 +112,7 @@ class BonusLine:
 
 
 def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
-    """The largest of these shares of a reward, in whole minor units, never more than the reward."""
+    """The largest of these shares of a reward, in whole minor units, at most the reward."""
     share = min(Decimal(1), max(shares, default=Decimal(0)))
     return int((Decimal(reward) * share).quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
@@ -121,8 +121,8 @@ def pro_rata(*, reward: int, shares: Sequence[Decimal]) -> int:
 def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = None) -> BonusPayment:
     """Store a payment and its bonuses. Nothing is sent.
 
-    Raises `NotAllowed` when a participant already has such a bonus, or is paid for the same work by
-    another bonus or an approval, or while a payment is unclear.
+    Raises `NotAllowed` if a participant already has such a bonus, or is paid for the same work by
+    another bonus or an approval, or while an earlier payment is unconfirmed.
     """
     study = lock_study(study_id)
     if not 0 < len(lines) <= MAX_BULK_BONUS:
@@ -139,7 +139,8 @@ def prepare(*, study_id: int, lines: Sequence[BonusLine], user: User | None = No
     submissions = {submission.pk: submission for submission in found}
     if len(submissions) != len(lines):
         raise NotAllowed(
-            "Some submissions are not part of this study, or are selected twice. Select them again."
+            "Some submissions are not part of this study, or were selected twice. Select them "
+            "again."
         )
     rows = {submission.prolific_study for submission in submissions.values()}
     if len(rows) != 1:
@@ -178,9 +179,10 @@ def _of_same_people(submissions: Iterable[ProlificSubmission]) -> QuerySet[Proli
 
 
 def _refuse_to_pay_twice(made: Sequence[Bonus]) -> None:
-    """Raise `NotAllowed` for a bonus that exists, or for work that is paid in another way.
+    """Raise `NotAllowed` if a bonus exists, or the work is paid in another way.
 
-    The study is locked, as it is while an approval is stored, so neither overtakes the other.
+    The study must be locked, as it is while approvals are stored, so that neither overtakes the
+    other.
     """
     there = Bonus.objects.filter(
         is_open=True, submission__in=[bonus.submission_id for bonus in made]
@@ -205,13 +207,13 @@ def _refuse_to_pay_twice(made: Sequence[Bonus]) -> None:
 
 
 def set_up(*, payment_id: int) -> BonusPayment:
-    """Announce the payment to Prolific; no money moves. Repeats change nothing once it is ready.
+    """Announce the payment to Prolific without paying. Repeats change nothing once it is ready.
 
     Raises `NotAllowed` if it was cancelled meanwhile, and a `ProlificError`.
     """
     payment = _payment(payment_id)
     client = connect()
-    with alone(payment.prolific_study.study_id, client):
+    with claimed(payment.prolific_study.study_id, client):
         payment = _payment(payment_id)
         if payment.state != State.PREPARED:
             return payment
@@ -223,9 +225,9 @@ def set_up(*, payment_id: int) -> BonusPayment:
             for line in payment.lines.select_related("submission")
             if line.submission is not None
         ]
-        # A lost answer leaves a payment that is set up and never paid: that costs nothing.
+        # A lost answer leaves a payment that is set up but never paid, which costs nothing.
         made = client.set_up_bonuses(str(payment.prolific_study.prolific_id), lines)
-        # Only from prepared: somebody may have cancelled it while Prolific answered.
+        # Only if still prepared: somebody may have cancelled it while Prolific answered.
         stored = BonusPayment.objects.filter(pk=payment.pk, state=State.PREPARED).update(
             bulk_id=made.id, total=made.total, fees=made.fees, tax=made.tax, state=State.READY
         )
@@ -236,23 +238,23 @@ def set_up(*, payment_id: int) -> BonusPayment:
 
 
 def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPayment:
-    """Pay a set-up payment once; `confirmed` is the total that a user saw and agreed to.
+    """Pay a set-up payment once; `confirmed` is the total that a user agreed to.
 
-    Raises `NotAllowed` when it was sent before, the total differs or the user is no owner of the
-    study, and a `ProlificError`. After one with `outcome_unknown` the payment stays sent and is
+    Raises `NotAllowed` if it was sent before, the total differs, or the user is not an owner of the
+    study; and `ProlificError`. After one with `outcome_unknown` the payment stays sent and is
     looked up.
     """
     payment = _payment(payment_id)
     study: Study = payment.prolific_study.study
     owners_only(user, study)
     client = connect()
-    with alone(study.pk, client):
+    with claimed(study.pk, client):
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
             total = format_money(payment.total, payment.prolific_study.paid_in)
             raise NotAllowed(f"The total is {total} now. Confirm it.")
         _note_what_was_paid(payment, client)
-        # Stored before it is sent, and only from ready, so that it cannot be sent a second time.
+        # Stored before it is sent, and only if ready, so that it cannot be sent twice.
         now = clock.now()
         taken = BonusPayment.objects.filter(pk=payment.pk, state=State.READY).update(
             state=State.SENT, sent_at=now
@@ -265,7 +267,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
             if not error.outcome_unknown:
                 _back_to_ready(payment.pk)
             raise
-        # Another process that reads the bonuses may have seen it arrive before.
+        # Another process may already have seen the bonuses arrive.
         BonusPayment.objects.filter(pk=payment.pk, state=State.SENT).update(
             state=State.PAID, paid_at=clock.now()
         )
@@ -285,14 +287,14 @@ def confirm_sent(*, study_id: int, client: ProlificClient) -> int:
 
 
 def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
-    """Make a payment ready again that was sent long enough ago and has reached nobody.
+    """Make a payment ready again if it was sent long enough ago and reached nobody.
 
     Raises `NotAllowed` while that is not certain.
     """
     payment = _payment(payment_id)
     study = payment.prolific_study.study
     client = connect()
-    with alone(study.pk, client):
+    with claimed(study.pk, client):
         payment = _payment(payment_id)
         if payment.state != State.SENT or payment.sent_at is None:
             raise NotAllowed(f"This payment is {payment.get_state_display()}.")
@@ -335,9 +337,9 @@ def _back_to_ready(payment_id: int) -> None:
 
 
 def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
-    """Store each participant's bonuses so far, so that an arrival is visible afterwards.
+    """Store each participant's bonuses so far, so that an arrival can be seen later.
 
-    Raises `NotAllowed` if one was approved on Prolific since, which pays for the same work.
+    Raises `NotAllowed` if one has since been approved on Prolific, which pays for the same work.
     """
     if payment.state != State.READY:
         return
@@ -346,7 +348,7 @@ def _note_what_was_paid(payment: BonusPayment, client: ProlificClient) -> None:
             there = client.submission(line.submission.submission_id)
             if there.status == types.APPROVED and line.reason in FOR_WORK:
                 raise NotAllowed(
-                    "A participant of this payment was approved on Prolific meanwhile, which pays "
+                    "A participant of this payment has since been approved on Prolific, which pays "
                     "the full reward. Cancel this payment, then prepare it again for the others."
                 )
             line.before = list(there.bonuses)

@@ -1,4 +1,4 @@
-"""Pages on who takes part: “About you”, places, invited ids, and related studies."""
+"""Pages about who takes part: “About you”, places, invited ids, and related studies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ def read_rows(
 
 
 def arranged(rows: Sequence[FormRow], action: str) -> list[FormRow]:
-    """The rows after a button such as “remove-2”, “up-1” or “down-0”; others change nothing."""
+    """The rows after a button such as “remove-2”, “up-1” or “down-0”; other buttons do nothing."""
     verb, _, place = action.partition("-")
     number = whole_number(place)
     changed = list(rows)
@@ -63,7 +63,7 @@ def arranged(rows: Sequence[FormRow], action: str) -> list[FormRow]:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text box that say something."""
+    """The lines of a text box that are not blank."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -72,7 +72,7 @@ _MOST_OPTIONS = 40
 _FIELDS = ("key", "label", "options", "sentence")
 _KEY = re.compile(r"[-a-zA-Z0-9_]{1,40}")
 
-# Questions that studies often balance, under the names that Prolific's filters know.
+# Questions that studies often balance, with the names of Prolific's filters.
 READY: dict[str, FormRow] = {
     "gender": {
         "key": "gender",
@@ -110,7 +110,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
     """Show, arrange and store the questions; only “Save questions” stores anything."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     fixed = have_entered(study)
-    seen = now = seen_questions(study)  # Before the rows are read: a later change is then noticed.
+    seen = now = seen_questions(study)  # Read before the rows, so that a later change is noticed.
     rows, fault = _stored_rows(study), ""
     if request.method == "POST" and not fixed:
         action = request.POST.get("do", "save")
@@ -152,7 +152,7 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _use(request: HttpRequest, study: Study, rows: Sequence[FormRow], *, seen: str) -> HttpResponse:
-    """Store one more of the usual questions, and show the quota groups that it makes."""
+    """Store another standard question, and show the quota groups that it creates."""
     try:
         set_about_questions(
             study_id=study.pk,
@@ -178,7 +178,7 @@ def _stored_rows(study: Study) -> list[FormRow]:
 
 
 def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
-    """The questions in the rows; `QuotaError` says what is missing, and in which question."""
+    """The questions in the rows; `QuotaError` says what is missing in which question."""
     stored = {question.key: question for question in study.demographic_questions.all()}
     found: list[QuotaQuestion] = []
     for number, row in enumerate(rows, start=1):
@@ -189,7 +189,7 @@ def _read(study: Study, rows: Sequence[FormRow]) -> list[QuotaQuestion]:
         if not _KEY.fullmatch(key):
             raise QuotaError(f"Question {number} has no usable name. Remove it and add it again.")
         if any(question.key == key for question in found):
-            raise QuotaError(f"Question {number} is there twice. Remove one of the two.")
+            raise QuotaError(f"Question {number} occurs twice. Remove one of the two.")
         known = {o["label"]: o["value"] for o in stored[key].options} if key in stored else {}
         values: dict[str, str] = {}
         for label in labels:
@@ -217,13 +217,13 @@ def _check(number: int, label: str, options: Sequence[str]) -> None:
 def _check_sentence(number: int, sentence: str) -> None:
     if sentence and not is_sentence(sentence):
         raise QuotaError(
-            f"Question {number}: write {{answer}} where the answer belongs in the sentence, in up "
-            "to 200 letters, for example “The person is {answer}.”"
+            f"Question {number}: write {{answer}} in place of the answer, in a sentence of up to "
+            f"200 letters, for example “The person is {{answer}}.”"
         )
 
 
 def _name(label: str, taken: set[str]) -> str:
-    """A short name for exports, made of the words on the page and not used yet."""
+    """A short unused name for exports, made of the words on the page."""
     base = slugify(label).replace("-", "_")[:36] or "option"
     names = [base, *(f"{base}_{number}" for number in range(2, 1000))]
     reserved = {*taken, DemographicQuestion.PREFER_NOT_TO_SAY}
@@ -236,7 +236,7 @@ _MOST_PLACES = 1_000
 @require_http_methods(["GET", "POST"])
 @login_required
 def places(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the cost of more answers and places; when sent a second time, open them."""
+    """Show the cost of more answers and places, then open them after confirmation."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     now = _places(study) if request.method == "GET" else places_of(study)
     then, fault = None, ""
@@ -265,7 +265,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         except PlacesError as error:
             fault = str(error)
     context = {
-        "seen": seen_selection(study),  # Before the selection is read.
+        "seen": seen_selection(study),  # Read before the selection.
         "study": study,
         "now": now,
         "then": None if fault else then,
@@ -279,7 +279,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _places(study: Study) -> SeatCapacity:
-    """The current capacity, to be looked at; what is changed is counted again."""
+    """The current capacity for the page; a change counts it again."""
     return kept(
         "places",
         study.pk,
@@ -297,7 +297,7 @@ def _number(request: HttpRequest, name: str, least: int, *, most: int = _MOST_PL
 
 
 def _others(request: HttpRequest, study: Study) -> list[Study]:
-    """The studies that may be selected: those the editor can see, and those already selected."""
+    """The studies that can be selected: those the editor can see, and those already selected."""
     named = RelatedStudy.objects.filter(study=study).values("related")
     seen = studies_for(request.user).exclude(pk=study.pk)
     found = seen | Study.objects.filter(pk__in=named)
@@ -307,7 +307,7 @@ def _others(request: HttpRequest, study: Study) -> list[Study]:
 @require_POST
 @login_required
 def related(request: HttpRequest, slug: str) -> HttpResponse:
-    """Store the studies whose annotators are excluded; unknown studies are skipped."""
+    """Store the studies whose annotators are excluded; unknown studies are ignored."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     chosen = set(request.POST.getlist("related"))
     try:
@@ -321,7 +321,7 @@ def related(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(
             request,
             "Someone else changed this selection while you edited. Nothing was saved. The page "
-            "shows theirs: select again.",
+            "shows their selection. Select again.",
         )
     else:
         messages.success(
@@ -334,7 +334,7 @@ def related(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def invitations(request: HttpRequest, slug: str) -> HttpResponse:
-    """The list of invited ids: how many it has, and a box to add more."""
+    """The list of invited ids: its length, and a box to add more."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     if study.entry != Study.Entry.LIST:
         raise Http404("this study has no list")

@@ -14,9 +14,9 @@ from studies.models import Item, Study
 from studies.pages.listing import study_figures
 from studies.services.studies import LaunchCheck
 
-# From this many minutes on, the platform requires two failed checks before a rejection.
+# From this duration, the platform requires two failed checks before a rejection.
 _LONG_STUDY = 5
-# A share of first positions outside this range is not balanced.
+# Outside this range, the share of first positions is unbalanced.
 _BALANCED = (0.4, 0.6)
 _FEWEST = 10
 
@@ -56,12 +56,12 @@ def _contact(study: Study) -> LaunchCheck:
 
 
 def _setting(study: Study, name: str) -> str:
-    """The address of a field on the page of settings."""
+    """The address of a field on the settings page."""
     return f"{reverse('studies:settings', args=[study.slug])}#id_{name}"
 
 
 def _codes(study: Study) -> LaunchCheck:
-    # Codes are created when they are first read, and the table refuses two equal ones.
+    # Codes are created when first read, and the table refuses duplicates.
     return LaunchCheck(
         f"Each of the {len(codes_of(study.pk))} endings has its own completion code.", False
     )
@@ -87,7 +87,7 @@ def _consent(study: Study) -> LaunchCheck:
     if study.consent.strip():
         return LaunchCheck(f"The consent text is your own, version {version}.", False)
     facts = {
-        "researchers": ("who asks", study.researchers),
+        "researchers": ("who runs the study", study.researchers),
         "storage": ("where and how long answers are kept", study.storage),
         "ethics": ("the ethics approval", study.ethics),
     }
@@ -127,11 +127,11 @@ def _sides(study: Study) -> LaunchCheck:
     if len(first) < _FEWEST:
         return LaunchCheck("Both orders of the two responses occur equally often.", False)
     share = sum(first) / len(first)
-    words = f"In {share:.0%} of {len(first)} items with a fixed order the person's answer is A"
+    words = f"In {share:.0%} of {len(first)} items with a fixed order, the person's answer is A"
     if _BALANCED[0] <= share <= _BALANCED[1]:
         return LaunchCheck(f"{words}.", False)
     return LaunchCheck(
-        f"{words}: always choosing one side is right that often. Let their order vary.", True
+        f"{words}: choosing always the same side is right that often. Let their order vary.", True
     )
 
 
@@ -167,11 +167,11 @@ def _groups(study: Study) -> list[LaunchCheck]:
     places, needed = sum(targets), _needed(study)
     if places < needed:
         words = f"The quota groups have {places:,} places, but the items need {needed:,} annotators"
-        return [LaunchCheck(f"{words}: some seats stay open.", True, fix=fix)]
+        return [LaunchCheck(f"{words}, so some seats stay open.", True, fix=fix)]
     rest = study.quota_groups.filter(is_everyone_else=True, target__gt=0).first()
     words = f"The quota groups admit {places:,} annotators"
     if rest is not None:
-        words += f", {rest.target:,} of them who match no other group"
+        words += f", {rest.target:,} of whom match no other group"
     return [LaunchCheck(f"{words}.", False)]
 
 

@@ -1,4 +1,4 @@
-"""The editor of quota groups: choose questions, get the grid of groups, fill it, save it."""
+"""The editor of quota groups: choose questions, fill the grid of their groups, save it."""
 
 import itertools
 import math
@@ -45,7 +45,7 @@ _SMALL = {"no formal education"}
 
 @dataclass(frozen=True)
 class QuotaCell:
-    """One group of the grid: the name of its field, what was typed, and its words."""
+    """A group of the grid: the name of its field, the typed text, and its label."""
 
     name: str
     text: str
@@ -61,7 +61,7 @@ class GridLine:
 
 @dataclass(frozen=True)
 class QuotaTable:
-    """The last question gives the columns, those before it the rows."""
+    """The last question gives the columns, the others the rows."""
 
     questions: tuple[QuotaQuestion, ...]
     corner: str
@@ -72,21 +72,21 @@ class QuotaTable:
 
 
 def combinations(questions: Sequence[QuotaQuestion]) -> list[Values]:
-    """Every group that the questions make, in order; `QuotaError` if there are too many."""
+    """Every group that the questions make, in order; `QuotaError` for too many."""
     number = math.prod(len(question.options) for question in questions)
     if number > MOST_CELLS:
         raise QuotaError(
-            f"These questions make {number:,} groups. Choose fewer questions: at most "
-            f"{MOST_CELLS} groups are possible."
+            f"These questions make {number:,} groups, and {MOST_CELLS} are possible. Choose fewer "
+            "questions."
         )
     return list(itertools.product(*(question.options for question in questions)))
 
 
 def small_options(question: QuotaQuestion) -> list[str]:
-    """The values of groups that are known to be so small that equal numbers would not be found.
+    """The values of groups that are known to be too small for equal numbers.
 
-    These are genders other than woman and man, about one or two adults in a hundred, and people
-    without any formal education.
+    These are genders other than woman and man, one or two adults in a hundred, and people without
+    formal education.
     """
     names = {
         value: {value.casefold(), label.casefold()} for value, label in question.options.items()
@@ -102,10 +102,10 @@ def small_options(question: QuotaQuestion) -> list[str]:
 def evenly(
     total: int, questions: Sequence[QuotaQuestion], typed: Mapping[Values, str]
 ) -> dict[Values, str]:
-    """`total` in equal parts for the groups that were chosen: those whose field is not empty.
+    """`total` in equal parts for the chosen groups: those whose field is not empty.
 
-    If every field is empty, all groups are chosen but those that are known to be small. These keep
-    the number that was typed for them.
+    If every field is empty, all groups are chosen except small ones. Those keep the number typed
+    for them.
     """
     small = [small_options(question) for question in questions]
     is_small = {
@@ -125,7 +125,7 @@ def field_name(number: int) -> str:
 
 
 def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> QuotaTable:
-    """The grid to show; cells that hold no number count as nothing in its totals."""
+    """The grid to show; cells without a number count as 0 in its totals."""
     cells = combinations(questions)
     *rows, last = questions
     across = list(last.options.values()) if rows else []
@@ -150,7 +150,7 @@ def make_grid(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -
 
 
 def label_of(questions: Sequence[QuotaQuestion], values: Values) -> str:
-    """A group in the words of the page; of several questions fewer than all may be named."""
+    """The label of a group; it need not name every question."""
     pairs = zip(questions, values, strict=False)
     return ", ".join(question.options[value] for question, value in pairs)
 
@@ -160,7 +160,7 @@ def _count(cell: QuotaCell) -> int:
 
 
 def read_targets(questions: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> list[Quota]:
-    """The groups of the cells that hold a number; `QuotaError` names the cell that holds none."""
+    """The groups of the filled cells; `QuotaError` names a cell without a valid number."""
     keys = [question.key for question in questions]
     groups = []
     for values, text in texts.items():
@@ -175,14 +175,14 @@ def read_target(text: str, label: str) -> int:
     target = whole_number(text, most=MOST_PLACES)
     if target is None:
         raise QuotaError(
-            f"{label}: “{text[:40]}” is no number of annotators. Enter a whole number from 0 to "
+            f"{label}: “{text[:40]}” is not a number of annotators. Enter a whole number from 0 to "
             f"{MOST_PLACES:,}, or leave the field empty for no such group."
         )
     return target
 
 
 def shared_out(total: int, weights: Sequence[Fraction]) -> list[int]:
-    """`total` in whole parts as close to the weights as possible; the first get what is left."""
+    """`total` in whole parts close to the weights; the first parts get the remainder."""
     everything = sum(weights)
     if not everything:
         return [0] * len(weights)
@@ -201,15 +201,16 @@ _ELSE = "everyone-else"
 @require_http_methods(["GET", "POST"])
 @login_required
 def quota(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the grid; its buttons fill it or add it up, and only “Save quota” stores it."""
+    """Show the grid; buttons fill it or add it up, and only “Save quota” stores it."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     if have_entered(study):
         messages.info(
             request,
-            "Annotators have entered, so the quota groups are fixed. You can increase them here.",
+            "Annotators have entered, so the quota groups are fixed. You can only increase them, "
+            "here.",
         )
         return redirect("people:places", slug)
-    seen = seen_plan(study)  # Before what is shown is read: a later change is then noticed.
+    seen = seen_plan(study)  # Read before the rest, so that a later change is noticed.
     asked = questions_of(study)
     chosen = _chosen(request, study, asked)
     fault, texts, everyone_else = "", _stored_texts(study, chosen), _stored_rest(study)
@@ -248,7 +249,7 @@ def quota(request: HttpRequest, slug: str) -> HttpResponse:
 def _chosen(
     request: HttpRequest, study: Study, asked: Sequence[QuotaQuestion]
 ) -> list[QuotaQuestion]:
-    """The questions that make the grid: those asked for, otherwise those of the stored groups."""
+    """The questions of the grid: the requested ones, otherwise those of the stored groups."""
     sent = request.POST if request.method == "POST" else request.GET
     names = set(sent.getlist("q"))
     if not names and "choose" not in sent:
@@ -269,7 +270,7 @@ def _stored_texts(study: Study, chosen: Sequence[QuotaQuestion]) -> dict[Values,
 
 
 def _no_texts(chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
-    """Every group of the grid with an empty field; nothing for too many groups."""
+    """An empty field for every group of the grid; nothing for too many groups."""
     try:
         return dict.fromkeys(combinations(chosen), "") if chosen else {}
     except QuotaError:
@@ -277,7 +278,7 @@ def _no_texts(chosen: Sequence[QuotaQuestion]) -> dict[Values, str]:
 
 
 def _without_places(chosen: Sequence[QuotaQuestion], texts: Mapping[Values, str]) -> list[str]:
-    """The options whose groups have no place of their own."""
+    """The options whose groups have no places."""
     return [
         label
         for number, question in enumerate(chosen)
@@ -303,7 +304,7 @@ def _typed(request: HttpRequest, chosen: Sequence[QuotaQuestion]) -> dict[Values
 def _filled(
     request: HttpRequest, action: str, chosen: Sequence[QuotaQuestion], capacity: SeatCapacity
 ) -> dict[Values, str]:
-    """The cells after a button that fills them; other buttons leave what was typed."""
+    """The cells after a button that fills them; other buttons keep the typed texts."""
     texts = _typed(request, chosen)
     cells = list(texts)
     if action == "same":
@@ -312,8 +313,8 @@ def _filled(
     if action not in ("even", "shares"):
         return texts
     typed = request.POST.get("total", "").strip()
-    total = read_target(typed or str(capacity.people), "Annotators in all")
-    # “In all” includes everyone else, so that a full quota is as many as were asked for.
+    total = read_target(typed or str(capacity.people), "Annotators in total")
+    # “In total” includes everyone else, so that a full quota has the requested number.
     rest = whole_number(request.POST.get(_ELSE, "").strip(), most=MOST_PLACES) or 0
     total = max(0, total - rest)
     if action == "even":
@@ -343,7 +344,9 @@ def _share(text: str, label: str) -> Fraction:
     except InvalidOperation:
         share = Decimal(-1)
     if not share.is_finite() or not 0 <= share <= 1_000_000:
-        raise QuotaError(f"{label}: “{text[:40]}” is no share. Enter a number such as 50 or 12.5.")
+        raise QuotaError(
+            f"{label}: “{text[:40]}” is not a share. Enter a number such as 50 or 12.5."
+        )
     return Fraction(share)
 
 
@@ -378,7 +381,7 @@ def _save(
 def _grid(
     request: HttpRequest, chosen: Sequence[QuotaQuestion], texts: Mapping[Values, str]
 ) -> dict[str, Any]:
-    """The grid and the boxes for shares; only the reason if there would be too many groups."""
+    """The grid and the boxes for shares; for too many groups only the reason."""
     if not chosen:
         return {"grid": None}
     try:
@@ -406,7 +409,7 @@ def _grid(
 def _sums(
     study: Study, capacity: SeatCapacity, texts: Mapping[Values, str], rest: str
 ) -> dict[str, Any]:
-    """The annotators that the groups admit, next to those whom the seats need, and their pay."""
+    """The annotators that the groups admit, those that the seats need, and their pay."""
     numbers = [int(text) for text in (*texts.values(), rest) if text.isascii() and text.isdigit()]
     total = sum(numbers)
     return {

@@ -22,7 +22,7 @@ _NOT_COUNTED = (Annotation.Standing.SURPLUS, Annotation.Standing.IMPORTED)
 
 
 def seconds_of_an_item(study: Study) -> float | None:
-    """The median active time of an answer, of those who started last; None without answers."""
+    """The median active time per answer of those who started last; None without answers."""
     latest = Annotator.objects.filter(study=study, started_at__isnull=False).order_by("-pk")
     answers = Annotation.objects.filter(
         assignment__annotator__in=list(latest.values_list("pk", flat=True)[:_LAST_STARTED])
@@ -51,7 +51,7 @@ class Coverage:
 
     @property
     def end(self) -> dt.datetime | None:
-        """When every seat has its answer if answers arrive as in the last hour."""
+        """When every seat will be answered at the rate of the last hour."""
         left = self.needed - self.answers
         if not self.last_hour or left <= 0:
             return None
@@ -63,7 +63,7 @@ class Coverage:
 
 
 def coverage(study: Study) -> Coverage:
-    """The number of items that annotators get, by how many of their answers count."""
+    """The number of annotators' items by how many of their answers count."""
     return kept(
         "coverage",
         study.pk,
@@ -80,7 +80,7 @@ def _count_coverage(study: Study) -> Coverage:
         if group.needed:
             counts[group.answered] += group.items
             needed += group.needed * group.items
-    # Nearly all answers of a study count, and the items say how many: only the others are counted.
+    # Nearly all answers count, and the items store how many, so only the others are counted here.
     others = dict(
         Annotation.objects.filter(assignment__annotator__study=study, standing__in=_NOT_COUNTED)
         .order_by()
@@ -100,9 +100,9 @@ def _count_coverage(study: Study) -> Coverage:
 
 
 def _answers_since(study: Study, since: dt.datetime) -> int:
-    """How many answers that count came since then, from the annotators who can have given them.
+    """How many counting answers came since then, from annotators who can have given them.
 
-    An answer that was kept on a device without a network can come after its annotator's end.
+    An answer kept on an offline device can arrive after its annotator's end.
     """
     working = Annotator.objects.filter(study=study, is_imported=False, started_at__isnull=False)
     recent = working.filter(Q(ended_at=None) | Q(ended_at__gte=since - _LATE))
@@ -121,7 +121,7 @@ class FunnelRow:
 
 @dataclass(frozen=True)
 class Funnel:
-    """How many annotators reached each step, and how those ended who did not complete."""
+    """How many annotators reached each step, and how the others ended."""
 
     steps: tuple[FunnelRow, ...]
     endings: tuple[FunnelRow, ...]
@@ -130,7 +130,7 @@ class Funnel:
 
 
 def funnel(study: Study) -> Funnel:
-    """The progress of every annotator who entered; imported raters never did."""
+    """The progress of every annotator who entered, without imported raters."""
     return kept(
         "funnel", study.pk, count=lambda: _count_funnel(study), rows=lambda found: found.arrived
     )
@@ -268,7 +268,7 @@ def _sum(places: Iterable[GroupPlaces | None]) -> GroupPlaces:
 
 
 def _name(group: QuotaGroup, questions: list[DemographicQuestion]) -> str:
-    """The name of the group, in the words of the questions."""
+    """The name of the group, from the labels of its questions."""
     words = {question.key: dict(question.choices()) for question in questions}
     return ", ".join(words.get(key, {}).get(value, value) for key, value in group.criteria.items())
 
@@ -301,13 +301,13 @@ class _AnswersOf:
 
 
 def people_of(study: Study, *, state: str = "") -> QuerySet[Annotator]:
-    """The annotators of a study, the latest first; `state` selects one state."""
+    """The annotators of a study, latest first; `state` selects one state."""
     people = Annotator.objects.filter(study=study).select_related("quota_group").order_by("-pk")
     return people.filter(state=state) if state else people
 
 
 def describe(study: Study, annotators: Iterable[Annotator]) -> list[PersonRow]:
-    """The rows of the list for these annotators; three queries, however many they are."""
+    """The rows of the list for these annotators, in three queries."""
     people = list(annotators)
     answers = _answers_of(people)
     items = dict(

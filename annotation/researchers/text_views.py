@@ -1,4 +1,4 @@
-"""What annotators read and are asked before the items: texts, comprehension, practice."""
+"""What annotators see before the items: texts, comprehension questions, practice."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -62,7 +62,7 @@ _HEADINGS = {"instructions": "Instructions", "consent": "Consent", "debrief": "D
 
 
 class TextsForm(forms.ModelForm):
-    """The texts and the facts that ethics boards ask for; `version` is that of the page shown."""
+    """The texts, and the facts that ethics boards ask for; `version` is that of the shown page."""
 
     version = forms.IntegerField(widget=forms.HiddenInput)
 
@@ -124,7 +124,7 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
                 messages.success(request, "Texts saved.")
                 return redirect("people:texts", slug)
         elif action == "save":
-            fault = "Look at the fields that are marked below."
+            fault = "Check the fields that are marked below."
     context = {
         "study": study,
         "form": form,
@@ -140,7 +140,7 @@ def texts(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _data(request: HttpRequest, study: Study, action: str) -> dict[str, Any]:
-    """What was sent; a button for a ready-made text writes it into its field."""
+    """The sent data; a button for a ready-made text puts it into the field."""
     data = request.POST.dict()
     verb, _, name = action.partition("-")
     if verb == "template" and name in TEXTS:
@@ -149,7 +149,7 @@ def _data(request: HttpRequest, study: Study, action: str) -> dict[str, Any]:
 
 
 def _as_typed(study: Study, data: dict[str, Any]) -> Study:
-    """The study with the facts as typed, so that a ready-made text can state them."""
+    """The study with the facts as typed, which a ready-made text states."""
     typed = Study(**{field.attname: getattr(study, field.attname) for field in Study._meta.fields})
     for name in _FACTS:
         setattr(typed, name, str(data.get(name, "")).strip())
@@ -170,7 +170,7 @@ def _texts(study: Study, form: TextsForm) -> list[dict[str, Any]]:
 
 
 def preview_of(study: Study, name: str, text: str) -> dict[str, Any]:
-    """A text as annotators see it, its boxes, and what is still to be filled in."""
+    """A text as annotators see it, its boxes, and its placeholders."""
     own, statements = consent_parts(text) if name == "consent" else (text, ())
     shown = Study(**{field.attname: getattr(study, field.attname) for field in Study._meta.fields})
     shown.instructions = text
@@ -181,7 +181,7 @@ def preview_of(study: Study, name: str, text: str) -> dict[str, Any]:
 @require_POST
 @login_required
 def text_preview(request: HttpRequest, slug: str) -> HttpResponse:
-    """One text as typed, rendered for the preview next to it; nothing is stored."""
+    """A text as typed, rendered for the preview next to it; nothing is stored."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     name = request.POST.get("name", "")
     text = preview_of(study, name, request.POST.get("text", "")) | {"name": name}
@@ -197,7 +197,7 @@ _SUGGESTED = 300
 @require_http_methods(["GET", "POST"])
 @login_required
 def checks(request: HttpRequest, slug: str) -> HttpResponse:
-    """The questions on the instructions; buttons that arrange them store nothing."""
+    """The questions about the instructions; buttons that arrange them store nothing."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     stored = questions_of(study)
     rows, text, fault, target = [_row(q) for q in stored], as_toml(stored), "", "quiz"
@@ -261,7 +261,7 @@ def _row(question: QuestionText) -> FormRow:
 
 
 def _shown(number: int, row: FormRow) -> dict[str, Any]:
-    """A row with boxes for its options and one more, at least four."""
+    """A row with a box for each option and one more, at least four."""
     used = max((n for n, name in enumerate(_OPTIONS) if row[name]), default=-1) + 1
     boxes = min(MOST, max(_FEWEST_BOXES, used + 1))
     options = [
@@ -278,7 +278,7 @@ def _question(number: int, row: FormRow) -> QuestionText:
         ("pointer", "sentence of the instructions", 500),
     ):
         if not row[name]:
-            raise ComprehensionError(f"Question {number} has no {words}. Write it, please.")
+            raise ComprehensionError(f"Question {number} has no {words}. Add it.")
         if len(row[name]) > longest:
             raise ComprehensionError(
                 f"Question {number}: the {words} has more than {longest} letters. Shorten it."
@@ -295,7 +295,7 @@ def _question(number: int, row: FormRow) -> QuestionText:
 
 
 def _about_items(study: Study) -> dict[str, Any]:
-    """The practice items and attention checks, and what can be chosen as one."""
+    """The practice items and attention checks, and the items that can become one."""
     kinds = (Item.Split.PRACTICE, Item.Split.ATTENTION_CHECK)
     found = list(Item.everything.filter(study=study, split__in=kinds).order_by("key"))
     reason = why_not(study)
@@ -332,7 +332,7 @@ def check_items(request: HttpRequest, slug: str) -> HttpResponse:
     else:
         if "ready" in request.POST:
             messages.success(
-                request, f"Attention checks added: “{key}”. No item was used for them."
+                request, f"Attention checks added: “{key}”. Your items stay as they are."
             )
             return redirect("people:checks", slug)
         words = {"practice": "a practice item", "attention_check": "an attention check"}
@@ -346,13 +346,13 @@ def _ready(study: Study) -> list[dict[str, str]]:
 
 def _use(study: Study, key: str, use: str, sent: Mapping[str, str], user: User) -> None:
     if use not in (Item.Split.MAIN, Item.Split.PRACTICE, Item.Split.ATTENTION_CHECK):
-        raise StudyError("Select what the item is used for.")
+        raise StudyError("Select a use for the item.")
     if not Item.everything.filter(study=study, key=key).exists():
         raise StudyError(f"This study has no item “{key[:120]}”. Choose one from the list.")
     correct, instruction = sent.get("correct", ""), sent.get("instruction", "").strip()
     if use == Item.Split.ATTENTION_CHECK and not (correct in Side.values and instruction):
         raise StudyError(
-            "An attention check needs its right response and the instruction that says so."
+            "An attention check needs its right response, and an instruction that names it."
         )
     use_item_as(
         study_id=study.pk,
@@ -370,7 +370,7 @@ def text_pages(study: Study) -> list[SectionPage]:
 
 
 def text_tasks(study: Study) -> Iterator[SetupTask]:
-    """The task of the texts, while placeholders are left in them."""
+    """The task about the texts, while they have placeholders."""
     if left := unfilled(study):
         first, number = next(iter(left.values()))[0], sum(map(len, left.values()))
         yield SetupTask(

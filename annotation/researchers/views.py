@@ -44,7 +44,7 @@ ANY_FLAG = "any"
 @require_GET
 @login_required
 def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """A fragment of the study's home page."""
+    """A fragment of the study's overview page."""
     study = get_study(request.user, slug)
     context = {
         "study": study,
@@ -89,7 +89,7 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
-    """Seats and places of annotators who never answered; a platform decides about these itself."""
+    """Seats and places of annotators who never answered; a platform decides these itself."""
     if study.entry == Study.Entry.PROLIFIC:
         return {}
     silent = flow.never_answered(study)
@@ -116,7 +116,7 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("people:list", slug)
 
 
-# The codes that a researcher sets up on the platform; the others are never entered there.
+# The codes that a researcher sets up on the platform; other codes are never entered there.
 _PLATFORM_ACTIONS = {
     Ending.COMPLETED: "Review manually, then approve",
     Ending.FAILED_ATTENTION: "Review manually",
@@ -126,14 +126,14 @@ _PLATFORM_ACTIONS = {
     Ending.DISQUALIFIED: "Request a return",
     Ending.CLOSED: "Review manually: pay for the part that was done",
     Ending.INELIGIBLE: "Review manually: pay for the time",
-    Ending.WITHDREW: "Review manually, then ask for a return",
+    Ending.WITHDREW: "Review manually, then request a return",
 }
 
 
 @require_GET
 @login_required
 def codes(request: HttpRequest, slug: str) -> HttpResponse:
-    """The completion codes to set up on the platform: only for editors, as a code means pay."""
+    """The completion codes to set up on the platform; only for editors, because codes mean pay."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     found = codes_of(study.pk)
     rows = [
@@ -190,7 +190,7 @@ def _cells(person: PersonRow, figures: Quality) -> list[Any]:
 @require_http_methods(["GET", "POST"])
 @login_required
 def person(request: HttpRequest, slug: str) -> HttpResponse:
-    """One annotator by `?rater=`; editors may exclude them from the analysis or include them."""
+    """The annotator in `?rater=`; editors can exclude them from the analysis or include them."""
     sending = request.method == "POST"
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
@@ -229,7 +229,7 @@ def _address(study: Study, annotator: Annotator) -> str:
 
 
 def _change(request: HttpRequest, annotator: Annotator) -> str:
-    """Exclude or include the annotator; returns the reason if it is not possible."""
+    """Exclude or include the annotator; return the reason if that is not possible."""
     user = cast(User, request.user)
     if "include" in request.POST:
         services.include(annotator_id=annotator.pk, user=user)
@@ -246,7 +246,7 @@ def _change(request: HttpRequest, annotator: Annotator) -> str:
             reopen_seats="reopen" in request.POST,
         )
     except WrongStep:
-        return "The seats cannot be reopened while this annotator is still working. Try again later"
+        return "The seats cannot be reopened while this annotator is working. Try again later"
     messages.success(request, f"{annotator.pseudonym} is excluded from the analysis.")
     return ""
 
@@ -261,7 +261,7 @@ class SpentLine:
 
 
 def cost_of_reopening(study: Study, annotator: Annotator) -> SpentLine:
-    """The number of the annotator's seats, and the people and pay needed to fill them again."""
+    """The annotator's seats, and the people and pay needed to fill them again."""
     held = [Assignment.State.RESERVED, Assignment.State.ANSWERED]
     seats = annotator.assignments.filter(is_surplus=False, state__in=held).count()
     people = math.ceil(seats / study.items_per_annotator)
@@ -336,7 +336,7 @@ def _row(assignment: Assignment, others: Counter[str]) -> AnnotatorAnswerRow:
 
 
 def _side(assignment: Assignment, answer: Annotation) -> str:
-    """The letter of the choice, or the letters of a whole set in the order that was given."""
+    """The letter of the choice, or the letters of a whole set as ranked."""
     if answer.ranking is None:
         return _SIDES[assignment.as_displayed(answer.choice)]
     shown = answer.ranking["shown"]

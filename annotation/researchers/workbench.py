@@ -1,4 +1,4 @@
-"""What annotators and their recruitment add to the pages of a study."""
+"""What annotators and recruitment add to the pages of a study."""
 
 import math
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
-from annotation.prolific.launch.publication import look_ahead
+from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.quality import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
 from annotation.researchers.selectors import (
@@ -54,9 +54,9 @@ from studies.pages.workbench import (
 from studies.services import studies
 from studies.statements.kept_figures import kept
 
-# Flags are looked for among the annotators who ended last: their number is that of a usual study.
+# Only the annotators who ended last are checked for flags, as many as a usual study has.
 _LAST_ENDED = 60
-# While the same annotators are the last, only other people's answers can change their flags.
+# As long as these are the same annotators, only other people's answers can change their flags.
 _FLAGS_SECONDS = 60
 _MOST_GROUPS, _MOST_COLUMNS = 6, 3
 
@@ -73,7 +73,7 @@ def annotators_mark(study: Study) -> list[Mark]:
 
 
 def to_approve(study: Study) -> int:
-    """Submissions on Prolific that wait for a decision; none where the study is not there."""
+    """Submissions on Prolific that await a decision; none for other studies."""
     if study.entry != Study.Entry.PROLIFIC:
         return 0
     return ProlificSubmission.objects.filter(
@@ -81,7 +81,7 @@ def to_approve(study: Study) -> int:
     ).count()
 
 
-# Title and name of each page of the section; those of Prolific only where the study recruits there.
+# Title and name of each page of the section; Prolific pages only if the study recruits there.
 _PAGES = (
     ("Places and quota", "people:places"),
     ("Checks", "people:checks"),
@@ -131,7 +131,7 @@ def _coverage(study: Study) -> Coverage:
 
 
 def _money(study: Study) -> dict[str, str | int]:
-    """Pay so far and at most; on Prolific as in our records there, elsewhere by who completed."""
+    """Pay so far and at most: on Prolific from our records, elsewhere by completions."""
     if study.entry != Study.Entry.PROLIFIC:
         counts = promised([study])[study.pk]
         return {"people": counts.total(), "pay": sum_in_words(counts, study.currency)}
@@ -187,7 +187,7 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
         "monitor-forecast",
         study.pk,
         study.version,
-        count=lambda: look_ahead(study, recent_seat_groups(study)).warning,
+        count=lambda: forecast_on_prolific(study, recent_seat_groups(study)).warning,
         rows=lambda _: _coverage(study).items,
     )
     if warning:
@@ -195,7 +195,7 @@ def _recruitment_needs(study: Study) -> Iterator[Need]:
 
 
 def _can_be_found(study: Study) -> bool:
-    """Whether it was published, or somebody has come by the link."""
+    """Whether it was published, or somebody has used the link."""
     published = ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"])
     return study.annotators.exists() or published.exists()
 
@@ -232,7 +232,7 @@ def _flag_needs(study: Study) -> Iterator[Need]:
     words = ", ".join(f"{RULES[rule].lower()} {count:,}" for rule, count in rules.most_common())
     subject = "1 annotator is flagged" if people == 1 else f"{people:,} annotators are flagged"
     address = f"{reverse('people:list', args=[study.slug])}?flag=any"
-    yield Need(f"{subject}: {words}.", address, "Look at flags", for_editors=False)
+    yield Need(f"{subject}: {words}.", address, "Check flags", for_editors=False)
 
 
 def _ended_last(study: Study) -> list[int]:
@@ -244,7 +244,7 @@ def _ended_last(study: Study) -> list[int]:
 
 
 def _flags(study: Study, ended: list[int]) -> Counter[str]:
-    """How many of these annotators have each flag, and “any” flag."""
+    """How many of these annotators have each flag, and any flag (“any”)."""
     found: Counter[str] = Counter()
     for figures in quality_of(study, ended).values():
         if figures.rules:
@@ -283,7 +283,7 @@ def _places_task(study: Study) -> SetupTask:
     title = "Annotators and quota"
     seats = study_figures(study).seats
     if not seats:
-        words = "The number of annotators follows from the items"
+        words = "Import items first"
         return SetupTask("annotators", title, TaskState.NOT_STARTED, words, address)
     needed = math.ceil(seats / study.items_per_annotator)
     targets = list(study.quota_groups.values_list("target", flat=True))
@@ -296,7 +296,7 @@ def _places_task(study: Study) -> SetupTask:
 
 
 def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
-    """How many places of the quota groups are done, and submissions that wait for approval."""
+    """Filled places of the quota groups, and submissions that await approval."""
     places = (
         QuotaGroup.objects.filter(study__in=studies)
         .order_by()
@@ -321,7 +321,7 @@ def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 
 def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
-    """The pay of those who were approved, or who completed where no platform approves."""
+    """The pay of approved submissions, or of completions where no platform approves."""
     elsewhere = promised([each for each in studies if each.entry != Study.Entry.PROLIFIC])
     approved: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
     for pk, currency, n in (
@@ -347,7 +347,7 @@ def cost_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 
 def arrivals(studies: Sequence[Study]) -> dict[int, ListCell]:
-    """When somebody last came or ended."""
+    """When an annotator last arrived or ended."""
     rows = (
         Annotator.objects.filter(study__in=studies)
         .order_by()

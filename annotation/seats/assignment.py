@@ -1,6 +1,6 @@
 """Seats: which annotator judges which items. Only this module changes an item's counters.
 
-Every function here runs under the lock of the Study row, so arrivals of one study wait for each
+Every function here runs under the lock of the Study row, so arrivals in a study wait for each
 other. Skipping locked rows would reject annotators while seats are open.
 """
 
@@ -24,20 +24,20 @@ from annotation.seats.side_order import (
 from studies.models import Item, Side, Study
 from studies.services.studies import lock_study
 
-# Whoever has one of these statuses takes no place on the platform any more, without a rejection.
+# With one of these statuses, a participant has no place on the platform, without a rejection.
 LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
 
 
 def has_lost_place(annotator: Annotator) -> bool:
-    """Whether the platform has given the annotator's place to others, by the last reading."""
+    """Whether the platform has given the annotator's place away, as last read."""
     newest = annotator.prolific_submissions.order_by("-started_at", "-pk").first()
     return newest is not None and newest.status in LEFT
 
 
 def is_doubtful(annotator: Annotator) -> bool:
-    """Whether the platform said that it does not know the annotator's session.
+    """Whether the platform says that it does not know the annotator's session.
 
-    Until it does, they hold neither a seat nor a place and see no completion code.
+    Such an annotator holds no seat or place and sees no completion code until it does.
     """
     return ProlificIdentity.objects.filter(
         annotator=annotator, unknown_since__isnull=False
@@ -50,13 +50,12 @@ _LONG_STUDY_MINUTES = 5
 
 @transaction.atomic
 def assign(annotator_id: int) -> list[Assignment]:
-    """Give an annotator their items and return the assignments in order; repeats change nothing.
+    """Assign items to an annotator and return the assignments in order; repeats change nothing.
 
-    The least covered items come first, from a random point of the shuffled order. If
-    fewer seats are open than the study needs per annotator, the rest is surplus on the least
-    covered items and holds no seat. An annotator admitted beyond a full quota gets only surplus, on
-    the items of an annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold
-    no seats either.
+    The least covered items come first, from a random point of the shuffled order. If fewer seats
+    are open than the annotator needs, the rest is surplus work on the least covered items, without
+    seats. An annotator admitted beyond a full quota gets only surplus work, on the items of an
+    annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats.
     """
     annotator = Annotator.objects.get(pk=annotator_id)
     study = lock_study(annotator.study_id)
@@ -64,18 +63,18 @@ def assign(annotator_id: int) -> list[Assignment]:
     if held:
         return held
 
-    rng = random.Random(annotator.seed)  # noqa: S311  balance, not secrecy
+    rng = random.Random(annotator.seed)  # noqa: S311  for balance, not secrecy
     wanted = study.items_per_annotator
-    stands_in = annotator.works_surplus and not is_doubtful(annotator)
-    orders_of_other = _stand_in(annotator) if stands_in else {}
+    is_stand_in = annotator.works_surplus and not is_doubtful(annotator)
+    orders_of_other = _stand_in(annotator) if is_stand_in else {}
     seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
     surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
     others = [*seats, *surplus]
     surplus += _least_covered(study, wanted - len(others), rng, besides=others)
     if not seats and not surplus:
         return []
-    # A separate random generator: whether a study has attention checks does not change an
-    # annotator's items and orders.
+    # A separate random generator, so that attention checks do not change an annotator's items and
+    # orders.
     checks_rng = random.Random(f"{annotator.seed} checks")  # noqa: S311
     checks = checks_for(study, checks_rng)
     orders = (
@@ -106,11 +105,11 @@ def _option_orders(
 ) -> dict[int, list[int]]:
     """The order of all responses at each item that shows a whole set.
 
-    `orders` are the responses of the items' own pairs that come first.
+    `orders` has the response of each item's own pair that comes first.
     """
     if not study.shows_whole_sets:
         return {}
-    # Separate as well: the display of sets does not change an annotator's items.
+    # Also separate, so that the display of sets does not change an annotator's items.
     rng = random.Random(f"{annotator.seed} options")  # noqa: S311
     return {
         item.pk: draw_option_order(
@@ -122,11 +121,11 @@ def _option_orders(
 
 
 def _stand_in(annotator: Annotator) -> dict[int, str]:
-    """The items, with the response shown first, of an active annotator in the annotator's group.
+    """The items, with the response shown first, of an active annotator in the same group.
 
-    An annotator who works beyond a full group replaces the other, with their place and every seat,
-    if that one leaves. The other is the one who has been active for longest; each further stand-in
-    gets the next one.
+    If the active annotator leaves, the annotator beyond the full group takes over their place and
+    every seat. The first stand-in gets the one who has been active longest, each further stand-in
+    the next.
     """
     group = Annotator.objects.filter(quota_group=annotator.quota_group, excluded_at=None)
     under_way = group.filter(
@@ -140,10 +139,10 @@ def _stand_in(annotator: Annotator) -> dict[int, str]:
 
 
 def checks_for(study: Study, rng: random.Random) -> list[Item]:
-    """The attention checks that one annotator gets, of those that the study has.
+    """The attention checks that an annotator gets from those of the study.
 
-    Two if the study takes five minutes or more: in a study of that length only failing both is
-    meaningful, and no platform accepts fewer.
+    Two if the study takes five minutes or more: then only failing both means anything, and no
+    platform accepts fewer.
     """
     pool = list(
         Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).order_by("key")
@@ -176,7 +175,7 @@ def occupy(assignment: Assignment, *, is_late: bool) -> str:
 def skip(assignment: Assignment) -> None:
     """Mark a locked, unanswered assignment as skipped and give its seat back.
 
-    From then on it is surplus: if the annotator answers after all, the answer holds no seat.
+    It is then surplus: if the annotator answers after all, the answer holds no seat.
     """
     if not assignment.is_surplus and assignment.state == Assignment.State.RESERVED:
         _items([assignment.item_id]).update(seats_taken=F("seats_taken") - 1)
@@ -186,10 +185,9 @@ def skip(assignment: Assignment) -> None:
 
 
 def fills_a_place(annotator: Annotator) -> bool:
-    """Whether an annotator answers enough for a group place: at least half of their items.
+    """Whether an annotator has answered enough for a group place: at least half of the items.
 
-    Skipping costs an annotator nothing, but the seats that it opens need somebody else of the
-    group.
+    Skipping costs an annotator nothing, but the reopened seats need somebody else of the group.
     """
     own = annotator.assignments.filter(item__split=Item.Split.MAIN)
     skipped = own.filter(state=Assignment.State.SKIPPED, annotation=None).count()
@@ -197,7 +195,7 @@ def fills_a_place(annotator: Annotator) -> bool:
 
 
 def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
-    """Give back every seat that the annotator holds and return how many; answers are kept.
+    """Release every seat that the annotator holds and return how many; answers are kept.
 
     Their answers get `standing`: released, or withdrawn.
     """
@@ -205,13 +203,12 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     active = [a for a in own if a.state in (Assignment.State.RESERVED, Assignment.State.ANSWERED)]
     held = [a for a in active if not a.is_surplus]
     answered = [a.item_id for a in held if a.state == Assignment.State.ANSWERED]
-    # This order guarantees that an item never has more answers than seats, even between two
-    # statements.
+    # In this order, an item never has more answers than seats, even between two statements.
     _items(answered).update(answered=F("answered") - 1)
     _items(a.item_id for a in held).update(seats_taken=F("seats_taken") - 1)
     Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
-    # By their ids: Django would join the table with itself, which took minutes on a database that
-    # had no statistics.
+    # By id: Django would join the table with itself, which took minutes on a database without
+    # statistics.
     Annotation.objects.filter(assignment__in=[a.pk for a in own]).exclude(
         standing__in=[Annotation.Standing.IMPORTED, Annotation.Standing.CHECK]
     ).update(standing=standing)
@@ -219,11 +216,11 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
 
 
 def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
-    """Take the seats of released assignments again; `answered` says that the work is complete.
+    """Retake the seats of released assignments; `answered`: the work is complete.
 
-    If the seat is still free, the assignment takes it; otherwise it becomes surplus. An annotator
-    who lost their place takes no seat before the work is complete: if they did not finish, they
-    would block the annotator who replaced them. Until then their answers stay released.
+    An assignment takes its seat if that is still free, and otherwise becomes surplus. An annotator
+    who lost their place takes no seat before the work is complete, because they could block their
+    replacement without finishing. Until then their answers stay released.
     """
     released = Q(state=Assignment.State.RELEASED)
     if lost_place and answered:
@@ -264,10 +261,9 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
 
 
 def within_reach(annotator: Annotator) -> Counter[int]:
-    """The open seats that the annotator's own items offer them, as `capacity.OpenSeats`.
+    """The open seats at the annotator's own items, as `capacity.OpenSeats`.
 
-    These are the seats that they would fill with a place: neither those that they hold nor those of
-    items that they skipped.
+    These are the seats that they would fill: not those that they hold, nor those at skipped items.
     """
     rows = (
         annotator.assignments.filter(
@@ -284,7 +280,7 @@ def within_reach(annotator: Annotator) -> Counter[int]:
 
 
 def seat_surplus(annotator: Annotator) -> None:
-    """Give a locked annotator the open seats of the items that they judge as surplus."""
+    """Give a locked annotator the open seats of their surplus items."""
     surplus = annotator.assignments.select_for_update(no_key=True, of=("self",)).filter(
         is_surplus=True,
         state__in=[Assignment.State.RESERVED, Assignment.State.ANSWERED],
@@ -295,11 +291,11 @@ def seat_surplus(annotator: Annotator) -> None:
 
 
 def fill_from_surplus(among: Q) -> None:
-    """Let surplus answers take the open seats of their items, the earliest first.
+    """Let surplus answers take the open seats of their items, earliest first.
 
-    This work exists and is paid for, so nobody has to be recruited to do it again. Only answers of
-    annotators who have completed count, and neither those beyond a full quota nor those excluded
-    from the analysis. `among` selects the assignments to consider.
+    This work is paid for, so nobody has to be recruited to repeat it. Only answers of annotators
+    who completed are used, but not those beyond a full quota or excluded from the analysis. `among`
+    selects the assignments to consider.
     """
     waiting = (
         Assignment.objects.select_for_update(no_key=True, of=("self",))
@@ -335,7 +331,7 @@ def _items(item_ids: Iterable[int]) -> QuerySet[Item]:
 
 
 def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]:
-    """Up to `wanted` items with an open seat, the least covered first."""
+    """Up to `wanted` items with an open seat, least covered first."""
     open_items = Item.objects.filter(
         study=study, seats_needed__gt=0, seats_taken__lt=F("seats_needed")
     )
@@ -350,7 +346,7 @@ def _open_seats(study: Study, wanted: int, rng: random.Random) -> Iterator[Item]
 def _least_covered(
     study: Study, wanted: int, rng: random.Random, *, besides: list[Item]
 ) -> Iterator[Item]:
-    """Up to `wanted` items that annotators get in this study, with or without an open seat."""
+    """Up to `wanted` items for annotators in this study, with or without an open seat."""
     items = Item.objects.filter(study=study, seats_needed__gt=0).exclude(
         pk__in=[item.pk for item in besides]
     )
@@ -365,7 +361,7 @@ def _least_covered(
 def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) -> list[Item]:
     """Up to `count` items in shuffled order, starting at a random point and wrapping around.
 
-    Two index reads, whatever the number of items that the study has, with or without seats.
+    Two index reads, however many items the study has.
     """
     start = rng.randrange(_SHUFFLE_KEYS)
     ordered = items.order_by("shuffle_key").only(
@@ -386,7 +382,7 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
 
 
 def _showings(seats: list[Item], surplus: list[Item]) -> list[Showing]:
-    """The orders shown so far for each item; a surplus seat is never an item's last seat."""
+    """The orders shown so far for each item; surplus work never fills an item's last seat."""
     shown: defaultdict[int, Counter[str]] = defaultdict(Counter)
     rows = (
         Assignment.objects.filter(item__in=seats, is_surplus=False)

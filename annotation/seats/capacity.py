@@ -1,7 +1,7 @@
-"""The number of seats and places of a study, the cost of more, and whether enough people can come.
+"""The seats and places of a study, the cost of more, and whether enough people can come.
 
-Seats belong to items, places belong to people: a study can only be filled if at least as many
-people can still come as its open seats need. Everybody gets `each` different items.
+Seats belong to items, places to people: a study can be filled only if as many people can still come
+as its open seats need. Everybody gets `each` different items.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from studies.selectors import SeatGroup, seat_groups
 
 _MOST_NAMED = 6
 
-# Number of open seats at an item → number of items that have this many.
+# Number of open seats at an item → number of items with this many.
 OpenSeats = Mapping[int, int]
 
 
@@ -28,10 +28,9 @@ def count_open(seats: OpenSeats) -> int:
 
 
 def people_needed(seats: OpenSeats, each: int) -> int:
-    """How many newcomers are needed to fill these seats if nobody has two seats at one item.
+    """How many newcomers fill these seats if nobody has two seats at an item.
 
-    This is exact: if this many people each take the items with the most open seats, they fill all
-    of them.
+    This is exact: this many people fill all seats if each takes the items with the most open ones.
     """
     widest = max((width for width, items in seats.items() if items), default=0)
     return max(math.ceil(count_open(seats) / each), widest) if each else 0
@@ -62,12 +61,12 @@ def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
 class SeatForecast:
     """The open seats that remain if every active annotator finishes.
 
-    `on_the_way` have no items yet; those of them who hold a group place are `admitted`. `room` is
-    the number of open group places, None in a study without groups; `places_left` is the number
-    that the recruiting platform still fills, None if that is unknown or there is no platform.
-    Where some groups are full, `waiting` names the others with their open places, and `beyond` is
-    the number of annotators who came for a full group and do surplus work.
-    `resting` are places that it fills only when recruiting is started again.
+    `on_the_way` annotators have no items yet; those with a group place are `admitted`. `room` is
+    the number of open group places, None without groups; `places_left` is the number that the
+    recruiting platform still fills, None if unknown or without a platform. If some groups are full,
+    `waiting` has the others with their open places, and `beyond` counts the annotators who came for
+    a full group and do surplus work. `resting` places are filled only when recruiting is started
+    again.
     """
 
     seats: OpenSeats
@@ -88,7 +87,7 @@ class SeatForecast:
 
     @property
     def needed(self) -> int:
-        """How many people without items yet are needed for the open seats."""
+        """How many people without items are needed for the open seats."""
         return people_needed(self.seats, self.each)
 
     @property
@@ -112,12 +111,12 @@ class SeatForecast:
 
     @property
     def missing(self) -> int:
-        """How many more people must be admitted than the remaining places allow."""
+        """How many people are needed beyond the remaining places."""
         return max(self.missing_room, self.missing_places)
 
     @property
     def unfilled(self) -> int:
-        """How many seats stay open when every remaining place is used."""
+        """How many seats stay open if every remaining place is used."""
         people = max(0, self.needed - self.missing)
         return self.open - seats_filled(self.seats, self.each, people)
 
@@ -128,21 +127,22 @@ class SeatForecast:
 
     @property
     def warning(self) -> str:
-        """What is missing, and for which groups; empty if the remaining places are enough."""
+        """What is missing for which groups; empty if the remaining places are enough."""
         return " ".join(filter(None, (self._missing_words, self._groups_words)))
 
     @property
     def _groups_words(self) -> str:
-        """The groups that must still come; empty unless people come for groups that are full."""
+        """The groups that are still needed; empty unless people come for full groups."""
         if not self.waiting or not (self.missing or self.beyond):
             return ""
         came = ""
         if self.beyond:
             people = "1 annotator" if self.beyond == 1 else f"{self.beyond:,} annotators"
-            came = f"{people} came for groups that are full, and their answers are surplus. "
+            came = f"{people} came for full groups, and their answers are surplus. "
         return (
-            f"{came}Places are open only for {named_groups(self.waiting)}. Recruit these groups, "
-            "for example with a filter on Prolific: anybody else adds surplus answers that you pay."
+            f"{came}Places are open only for {named_groups(self.waiting)}. Recruit only these "
+            "groups, for example with a filter on Prolific: others give surplus answers that you "
+            "pay for."
         )
 
     @property
@@ -159,7 +159,7 @@ class SeatForecast:
         if self.missing_places:
             where.append(f"{self.missing_places:,} on Prolific")
         return (
-            f"{seats} open even when every place left is used. {places} needed "
+            f"{seats} open even if every remaining place is used. {places} needed "
             f"({', '.join(where)}), which costs {pay} in pay. {rests}"
         ).rstrip()
 
@@ -193,12 +193,12 @@ def forecast_of(
     resting: int = 0,
     groups: Sequence[SeatGroup] | None = None,
 ) -> SeatForecast:
-    """The current forecast of a study; four queries, one fewer with its `groups` of items.
+    """The current forecast of a study; four queries, or three with its `groups` of items.
 
-    One more where some of its quota groups are full.
+    One more if some of its quota groups are full.
     """
     items = Item.objects.filter(study=study, seats_needed__gt=0)
-    # An ending clears the time limit, so these are the active annotators who have no items yet.
+    # An ending clears the time limit, so these are the active annotators without items.
     on_the_way = Annotator.objects.filter(
         study=study, assignments=None, works_surplus=False, expires_at__isnull=False
     )
@@ -225,7 +225,7 @@ def forecast_of(
 
 
 def open_seats(groups: Iterable[SeatGroup]) -> OpenSeats:
-    """How many items have one open seat, how many have two, and so on."""
+    """How many items have one open seat, two open seats, and so on."""
     seats: Counter[int] = Counter()
     for group in groups:
         if group.taken < group.needed:
@@ -270,12 +270,12 @@ class SeatCapacity:
 
     @property
     def people(self) -> int:
-        """The number of people who fill the open seats."""
+        """How many people fill the open seats."""
         return self.forecast.needed
 
     @property
     def room(self) -> int | None:
-        """How many more annotators the quota groups admit; None if there are no groups."""
+        """How many more annotators the quota groups admit; None without groups."""
         return self.forecast.room
 
     @property

@@ -33,7 +33,7 @@ from studies.statements import clock
 
 State = Annotator.State
 
-# The page (its path below /s/<slug>/) of each state; `done/` shows the page of the ending.
+# The page (its path below /s/<slug>/) of each state; `done/` is the ending page.
 STEPS: dict[str, str] = {
     State.ARRIVED: "consent",
     State.CONSENTED: "about",
@@ -44,7 +44,7 @@ STEPS: dict[str, str] = {
 }
 ACTIVE = frozenset(STEPS)
 
-# The time field that each step sets; they decide where an annotator resumes.
+# The time field that each step sets, which decides where an annotator resumes.
 _MOMENTS: dict[str, str] = {
     State.CONSENTED: "consented_at",
     State.SCREENED: "screened_at",
@@ -61,8 +61,7 @@ _TRANSITIONS: dict[str, set[str]] = {
     State.QUALIFIED: {State.ANNOTATING} | _LEAVE,
     State.ANNOTATING: {State.COMPLETED} | _LEAVE,
     State.COMPLETED: {State.WITHDREW, State.RETURNED, State.REJECTED},
-    # An annotator who ran out of time, returned the place or met a closed study may continue where
-    # they were.
+    # After these endings, an annotator may continue where they stopped.
     State.TIMED_OUT: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
     State.RETURNED: {State.COMPLETED, *ACTIVE, State.WITHDREW, State.REJECTED},
     State.CLOSED: {*ACTIVE, State.WITHDREW, State.RETURNED, State.REJECTED},
@@ -91,8 +90,8 @@ def ending_of(annotator: Annotator) -> Ending | None:
 def code_ending(annotator: Annotator) -> Ending | None:
     """The ending whose completion code the annotator gets; None while their part continues.
 
-    Withdrawing after completion does not change the pay, so the code stays that of completion,
-    unless the platform did not know them.
+    Withdrawing after completion does not change the pay, so they keep the completion code, unless
+    the platform did not know them.
     """
     ending = ending_of(annotator)
     if ending != Ending.WITHDREW or _was_doubtful(annotator):
@@ -111,7 +110,7 @@ def completion_code(annotator: Annotator) -> str:
 
 
 def finished(annotator_ids: Collection[int]) -> set[int]:
-    """Those of the annotators who have completed, whatever happened afterwards."""
+    """The annotators among these who completed, whatever happened afterwards."""
     events = AnnotatorEvent.objects.filter(
         annotator__in=annotator_ids, event="state", after=State.COMPLETED
     )
@@ -119,23 +118,23 @@ def finished(annotator_ids: Collection[int]) -> set[int]:
 
 
 def _was_doubtful(annotator: Annotator) -> bool:
-    """Whether the platform did not know the annotator at last; withdrawing deletes their ids."""
+    """Whether the platform did not know the annotator last, by the log: withdrawing deletes ids."""
     told = AnnotatorEvent.objects.filter(annotator=annotator, event__endswith="known on Prolific")
     last = told.order_by("-pk").first()
     return last is not None and last.event.startswith("un")
 
 
 def time_limit(study: Study) -> dt.timedelta:
-    """The time an annotator has before their seats are given to others.
+    """How long an annotator keeps their seats.
 
-    Not shorter than the time that Prolific allows for a study of this length.
+    At least the time that Prolific allows for a study of this length.
     """
     minutes = study.minutes
     return dt.timedelta(minutes=math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes)))
 
 
 def warning_time(study: Study) -> dt.timedelta:
-    """How long before the limit an annotator is warned and can ask for more time."""
+    """How long before the limit an annotator is warned and can extend the time."""
     return min(dt.timedelta(minutes=15), time_limit(study) / 3)
 
 
@@ -179,8 +178,8 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
 def end(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
     """End the part of an annotator who is locked together with the study.
 
-    Completion keeps seats and quota place, and takes seats that have become free; an annotator who
-    skipped most items keeps no place. Every other ending releases both.
+    Completion keeps the seats and the quota place, and takes seats that have become free, but an
+    annotator who skipped most items loses the place. Every other ending releases both.
     """
     move(annotator, state, user=user, **detail)
     annotator.expires_at = None
@@ -204,7 +203,7 @@ def end(annotator: Annotator, state: str, *, user: User | None = None, **detail:
 def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
     """Release seats and quota place of a locked annotator; return the number of seats.
 
-    Existing surplus work takes them immediately.
+    Surplus work takes them immediately.
     """
     seats = assignment.release_seats(annotator, standing=standing)
     quotas.release(annotator)
@@ -213,12 +212,12 @@ def give_back(annotator: Annotator, *, standing: str = Annotation.Standing.RELEA
 
 
 def use_surplus(study: Study, *, among: Q) -> None:
-    """Let surplus work take open seats: first annotators with a place, at these assignments.
+    """Let surplus work take open seats, first that of annotators with a place.
 
-    Then the annotators who work beyond their group: see `group_places`.
+    Then that of annotators beyond their group: see `quotas.give_open_places`.
     """
     assignment.fill_from_surplus(among)
-    quotas.hand_on(study)
+    quotas.give_open_places(study)
 
 
 def unanswered(annotator: Annotator) -> int:
@@ -228,7 +227,7 @@ def unanswered(annotator: Annotator) -> int:
 
 
 def _has_failed_attention(annotator: Annotator) -> bool:
-    """Whether enough attention checks were failed; one slip in a long study is not enough."""
+    """Whether enough attention checks failed; one slip in a long study is not enough."""
     checks = Annotation.objects.filter(
         assignment__annotator=annotator, standing=Annotation.Standing.CHECK
     )
@@ -241,41 +240,40 @@ def is_finished(annotator: Annotator) -> bool:
 
 
 def resume(annotator: Annotator) -> Annotator:
-    """Put a locked annotator who timed out, returned or met a closed study back where they were.
+    """Let a locked annotator who timed out, returned or met a closed study continue.
 
-    They take a quota place and seats again if free; otherwise the work continues as surplus. An
-    annotator who lost their place on the platform takes them with the last answer.
+    They retake a quota place and seats if these are free; otherwise the work continues as surplus.
+    An annotator who lost their place on the platform retakes them with the last answer.
     """
     state = next((s for s in reversed(_MOMENTS) if getattr(annotator, _MOMENTS[s])), State.ARRIVED)
     move(annotator, state, resumed=True)
     annotator.expires_at = clock.now() + time_limit(annotator.study)
     annotator.save(update_fields=["expires_at"])
-    take_back(annotator)
+    retake(annotator)
     return annotator
 
 
-def take_back(annotator: Annotator, *, answered: bool = False) -> None:
-    """Take quota place and seats again, if they are free; the rest becomes surplus."""
+def retake(annotator: Annotator, *, answered: bool = False) -> None:
+    """Retake the quota place and seats that are free; the rest becomes surplus."""
     lost = has_lost_place(annotator)
     waits = lost and not answered
     if is_doubtful(annotator) or (waits and not annotator.assignments.exists()):
         annotator.works_surplus = True
         annotator.save(update_fields=["works_surplus"])
     if annotator.screened_at and not (annotator.works_surplus or annotator.quota or waits):
-        if not quotas.take_again(annotator):
+        if not quotas.retake_place(annotator):
             annotator.works_surplus = True
             annotator.save(update_fields=["works_surplus"])
     assignment.retake_seats(annotator, answered=answered, lost_place=lost)
     if annotator.works_surplus:
-        quotas.hand_on(annotator.study)
+        quotas.give_open_places(annotator.study)
         annotator.refresh_from_db(fields=["works_surplus", "quota"])
 
 
 def unseat(annotator: Annotator) -> None:
     """Make a locked annotator's work surplus, without seats and quota place.
 
-    For an annotator who continues or has completed. Nothing is lost: `seat_again` gives them back,
-    if they are free.
+    For an annotator who continues or has completed. `seat_again` gives both back if free.
     """
     if annotator.works_surplus or not _keeps_work(annotator):
         return
@@ -286,11 +284,11 @@ def unseat(annotator: Annotator) -> None:
 
 
 def seat_again(annotator: Annotator) -> None:
-    """Let a locked annotator who works without seats take a quota place and seats that are free."""
+    """Let a locked annotator without seats take a free quota place and free seats."""
     if not annotator.works_surplus or has_lost_place(annotator):
         return
     if annotator.quota_group is not None:
-        quotas.hand_on(annotator.study)
+        quotas.give_open_places(annotator.study)
         return
     annotator.works_surplus = False
     annotator.save(update_fields=["works_surplus"])
@@ -302,20 +300,20 @@ def _keeps_work(annotator: Annotator) -> bool:
     return annotator.state in ACTIVE or annotator.state == State.COMPLETED
 
 
-# From the first of these states on, an annotator may hold a quota place, and later seats.
+# In these states an annotator may hold a quota place, and later seats.
 _HOLDS = frozenset({State.SCREENED, State.INSTRUCTED, State.QUALIFIED, State.ANNOTATING})
 _ACTIVE = frozenset({State.ARRIVED, State.CONSENTED, *_HOLDS})
 
 
 def limit() -> dt.datetime:
-    """When the time for a first answer is over that begins now."""
+    """When the time for a first answer ends if it begins now."""
     return clock.now() + dt.timedelta(minutes=settings.FIRST_ANSWER_MINUTES)
 
 
 def renew(annotator: Annotator) -> bool:
     """Extend the time for a first answer at each step; True if that changed anything.
 
-    Who came with an id that nobody vouched for has a limit from the start, others by an open link.
+    Annotators whose id nobody vouches for have this limit, and so do those with an open link.
     """
     by_link = annotator.study.entry == Study.Entry.LINK and annotator.state == State.SCREENED
     if annotator.state not in _HOLDS or not (annotator.first_answer_by or by_link):
@@ -325,9 +323,9 @@ def renew(annotator: Annotator) -> bool:
 
 
 def lift(annotator: Annotator) -> None:
-    """Remove the limit after the first answer, or when the platform confirms who somebody is.
+    """Remove the limit after the first answer, or when the platform confirms the annotator.
 
-    From then on only the study's time limit applies.
+    Then only the study's time limit applies.
     """
     if annotator.first_answer_by is not None:
         annotator.first_answer_by = None
@@ -341,12 +339,12 @@ def is_over() -> Q:
 
 
 def lapsed(annotator: Annotator) -> bool:
-    """Whether the annotator lost their place before their first answer, and may have it again."""
+    """Whether the annotator lost their place before a first answer and may retake it."""
     return annotator.state == State.TIMED_OUT and annotator.first_answer_by is not None
 
 
 def never_answered(study: Study) -> QuerySet[Annotator]:
-    """Active annotators who hold seats or a quota place and have not answered anything yet."""
+    """Active annotators who hold seats or a quota place without any answer."""
     own = Assignment.objects.filter(annotator=OuterRef("pk"))
     seated = own.filter(is_surplus=False, state=Assignment.State.RESERVED)
     return (
@@ -366,8 +364,7 @@ def seats_held(people: QuerySet[Annotator]) -> int:
 def ensure_codes(study_id: int) -> None:
     """Create the codes that the study does not have yet."""
     known = set(CompletionCode.objects.filter(study_id=study_id).values_list("ending", flat=True))
-    # Two simultaneous arrivals may both find no code: the unique constraint keeps the first row of
-    # each ending.
+    # Two simultaneous arrivals may both find no code: the unique constraint keeps the first one.
     CompletionCode.objects.bulk_create(
         [
             CompletionCode(study_id=study_id, ending=ending)

@@ -15,7 +15,7 @@ _SALT = "annotation.identity"
 
 
 def identity_hash(pid: str) -> str:
-    """The hash that represents `pid`; the same in every study of this installation."""
+    """The hash of `pid`, the same in every study of this installation."""
     return _hash(pid, settings.SECRET_KEY)
 
 
@@ -37,15 +37,15 @@ def check_ids(*, pid: str, prolific_study_id: str, session_id: str) -> None:
             raise EntryRefused(f"{name} is unfilled or malformed")
 
 
-def has_come(study: Study, pid: str) -> bool:
-    """Whether somebody with this id takes part already, however people enter the study today."""
+def has_entered(study: Study, pid: str) -> bool:
+    """Whether somebody with this id takes part already, however people enter the study now."""
     return Annotator.objects.filter(study=study, identity_hash__in=identity_hashes(pid)).exists()
 
 
 def check_new(study: Study, *, pid: str) -> None:
     """Raise `EntryRefused` unless somebody with this id may begin the study.
 
-    How people enter can change while a study runs; those who have come may always return.
+    The way to enter can change while a study runs; those who have come may always return.
     """
     if study.entry == Study.Entry.LINK:
         raise EntryRefused("this study is entered by its link, without an id")
@@ -53,7 +53,7 @@ def check_new(study: Study, *, pid: str) -> None:
         if not Invitation.objects.filter(study=study, key=pid).exists():
             raise EntryRefused("this id is not on the study's list")
     elif _is_bound(study) and not _PROLIFIC.fullmatch(pid):
-        raise EntryRefused("PROLIFIC_PID has not the form of the platform's ids")
+        raise EntryRefused("PROLIFIC_PID does not have the form of the platform's ids")
 
 
 def _is_bound(study: Study) -> bool:

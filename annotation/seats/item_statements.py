@@ -1,8 +1,8 @@
 """What the item page and an answer read and write, as plain SQL.
 
-Nearly every request of an open study sends these statements. Django builds a statement each time it
-is sent, which takes longer than to carry it out: with query sets instead of this module, an item
-page and an answer needed twice as much processor time.
+Nearly every request of an open study sends these statements. Django takes longer to build each one
+than the database to run it: with query sets instead of this module, an item page and an answer took
+twice the processor time.
 """
 
 import datetime as dt
@@ -22,9 +22,9 @@ _LOCKED_ITEM = ("id", "study_id", "task", "split", "advice")
 
 
 class _Columns(Generic[Row]):
-    """The columns of a table in a statement, and how an object is made of them; first the id.
+    """The columns of a table in a statement, id first, and the object made of them.
 
-    Columns beside `names` are read when somebody asks for them, as of a query set with `only`.
+    Columns other than `names` are read on access, as in a query set with `only`.
     """
 
     def __init__(self, model: type[Row], names: Sequence[str] = ()) -> None:
@@ -51,7 +51,7 @@ class _Columns(Generic[Row]):
 
 
 def _converter(field: "models.Field[Any, Any]") -> Callable[[Any], Any] | None:
-    """What Django makes of a value that the driver returns."""
+    """Django's conversion of a value that the driver returns."""
     if isinstance(field, models.JSONField):
         return json.loads
     if isinstance(field, models.DateTimeField) and connection.vendor == "sqlite":
@@ -63,7 +63,7 @@ _columns = cache(_Columns)
 
 
 def _row(columns: Sequence[_Columns[Any]], rest: str, *arguments: Any) -> list[Any] | None:
-    """The objects of the one row of a SELECT of these columns; None without a row."""
+    """The objects of the only row of a SELECT of these columns; None without a row."""
     sql = f"SELECT {', '.join(each.sql for each in columns)} {rest}"
     with connection.cursor() as cursor:
         execute(cursor, sql, arguments)
@@ -78,7 +78,7 @@ def _row(columns: Sequence[_Columns[Any]], rest: str, *arguments: Any) -> list[A
 
 
 def annotator_of(slug: str, annotator_id: int) -> Annotator | None:
-    """The annotator with that id in study `slug`, with the study."""
+    """The annotator with this id in study `slug`, with the study."""
     found = _row(
         [_columns(Annotator), _columns(Study)],
         "FROM annotation_annotator JOIN studies_study"
@@ -116,17 +116,17 @@ def assignment_at(annotator: Annotator, position: int) -> Assignment:
     assignment: Assignment = found[0]
     assignment.annotator, assignment.item = annotator, found[1]
     assignment.item.study, assignment.item.persona = annotator.study, found[2]
-    # Also that there is none, so that nobody asks again.
+    # Caches a missing row too, so that it is not queried again.
     for name, one in (("annotation", found[3]), ("draft", found[4])):
         Assignment._meta.get_field(name).set_cached_value(assignment, one)  # type: ignore[union-attr]
     return assignment
 
 
 def locked_assignment(assignment_id: int, annotator_id: int) -> Assignment:
-    """The assignment with its annotator and a part of its item; annotator and it are locked.
+    """The assignment with its annotator and a part of its item, both of the former locked.
 
-    The order after OF is the order of the locks: a transaction that ends this annotator's part
-    waits for the annotator's lock, and this one for it, before either locks assignments. Raises
+    The order after OF is the lock order: a transaction that ends this annotator's part takes the
+    annotator's lock first too, so neither waits for the other's assignments. Raises
     `Assignment.DoesNotExist`.
     """
     lock = " FOR NO KEY UPDATE OF annotation_annotator, annotation_assignment"
@@ -149,7 +149,7 @@ def locked_assignment(assignment_id: int, annotator_id: int) -> Assignment:
 
 
 def answers_so_far(annotator_id: int) -> list[tuple[int, str, int | None, int | None, int | None]]:
-    """Of each assignment, in order: position, state, and its answer's id, active and elapsed ms."""
+    """Each assignment's position, state, and answer's id, active and elapsed ms, in order."""
     with connection.cursor() as cursor:
         execute(
             cursor,

@@ -1,8 +1,8 @@
 """Quota places and plans. Every change happens under the lock of the Study row.
 
 Seats belong to items, group places to people. A place is worth the seats that its holder fills: a
-new annotator fills as many as each annotator gets; an annotator whose work already exists fills
-only those that are left.
+new annotator fills all that an annotator gets, one whose work already exists only those that are
+left.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ from studies.services.studies import check_seen, lock_study, record, seen_of
 def matching_group(
     groups: Sequence[QuotaGroup], demographics: Mapping[str, str]
 ) -> QuotaGroup | None:
-    """The first group whose criteria all match, otherwise the one for everyone else."""
+    """The first group whose criteria all match, or the one for everyone else."""
     for group in groups:
         if not group.is_everyone_else and all(
             demographics.get(key) == value for key, value in group.criteria.items()
@@ -38,14 +38,14 @@ def matching_group(
 
 
 def find_group(annotator: Annotator) -> None:
-    """Store the annotator's group, without taking a place there."""
+    """Store the annotator's group without taking a place."""
     groups = list(QuotaGroup.objects.filter(study_id=annotator.study_id))
     annotator.quota_group = matching_group(groups, annotator.demographics)
     annotator.save(update_fields=["quota_group"])
 
 
 def reserve(annotator: Annotator) -> bool:
-    """Reserve a place in the annotator's group; False when it is full or no group matches.
+    """Reserve a place in the annotator's group; False if it is full or no group matches.
 
     A study without groups has room for everybody.
     """
@@ -88,7 +88,7 @@ def release(annotator: Annotator) -> None:
 class QuotaQuestion:
     """A question of “About you”: its key, its wording, and value → label in order.
 
-    `sentence` is how a profile of the annotator says the answer.
+    `sentence` states the answer in a profile of the annotator.
     """
 
     key: str
@@ -98,13 +98,13 @@ class QuotaQuestion:
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a profile can say an answer with `text`."""
+    """Whether `text` can state an answer in a profile."""
     return "{answer}" in text and len(text) <= 200
 
 
 @dataclass(frozen=True)
 class Quota:
-    """Places for annotators who match `criteria` (question key → value); none: everyone else."""
+    """Places for annotators who match `criteria` (question key → value); empty: everyone else."""
 
     target: int
     criteria: Mapping[str, str] = field(default_factory=dict)
@@ -119,13 +119,13 @@ def set_quotas(
     seen: str | None = None,
     user: User | None = None,
 ) -> list[QuotaGroup]:
-    """Give a study its questions and quota groups; repeating the same plan changes nothing.
+    """Set a study's questions and quota groups; repeating the same plan changes nothing.
 
-    Without `questions` it keeps those that it has. `seen` is the `seen_plan` that a form showed.
+    Without `questions` the study keeps its own. `seen` is the `seen_plan` that a form showed.
 
-    Groups keep their taken places: targets may change at any time, but never below the places
-    taken, and questions and criteria only until the first annotator enters. Raises `QuotaError`,
-    and `StaleVersion` if somebody has changed what was seen.
+    Groups keep their taken places: targets may change at any time, but never below these; questions
+    and criteria only until the first annotator enters. Raises `QuotaError`, and `StaleVersion` if
+    somebody changed what was seen.
     """
     study = lock_study(study_id)
     check_seen(study, seen, seen_plan(study), what="the quota groups or their questions")
@@ -137,8 +137,8 @@ def set_quotas(
     if set(known) != set(planned) or not _same_questions(study, questions):
         if have_entered(study):
             raise QuotaError(
-                f"People have entered “{study.slug}”: its questions and groups are fixed. "
-                "Change the targets only, or make a new study."
+                f"People have entered “{study.slug}”, so its questions and groups are fixed. "
+                "Change only the targets, or create a new study."
             )
         study.quota_groups.all().delete()
         study.demographic_questions.all().delete()
@@ -170,11 +170,11 @@ def set_about_questions(
     seen: str | None = None,
     user: User | None = None,
 ) -> None:
-    """Give a study its questions of “About you” and keep its quota groups.
+    """Set a study's questions of “About you” and keep its quota groups.
 
-    Raises `QuotaError`, and `StaleVersion` if the questions are not those that were `seen`.
+    Raises `QuotaError`, and `StaleVersion` if the questions are not the `seen` ones.
     """
-    # Before the groups are read: a quota that is saved at this moment is kept.
+    # Locked before the groups are read, so that a quota saved at this moment is kept.
     study = lock_study(study_id)
     check_seen(study, seen, seen_questions(study), what="the questions of “About you”")
     groups = [Quota(group.target, group.criteria) for group in study.quota_groups.all()]
@@ -183,14 +183,14 @@ def set_about_questions(
         for key, value in {pair for group in groups for pair in group.criteria.items()}:
             if key == old.key and value not in offered.get(key, {}):
                 raise QuotaError(
-                    f"The quota groups use “{old.options[value]}” of “{old.label}”. Remove it "
-                    "from the quota first."
+                    f"The quota groups use “{old.options[value]}” of “{old.label}”. Remove it from "
+                    "the quota first."
                 )
     set_quotas(study_id=study_id, questions=questions, groups=groups, user=user)
 
 
 def have_entered(study: Study) -> bool:
-    """Whether annotators have entered, after which questions and groups are fixed."""
+    """Whether annotators have entered, which fixes questions and groups."""
     return study.annotators.filter(is_imported=False).exists()
 
 
@@ -227,10 +227,10 @@ def _check_plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> 
     for group in groups:
         for key, value in group.criteria.items():
             if key not in options:
-                raise QuotaError(f"A group asks for “{key}”, but no question has that key.")
+                raise QuotaError(f"A group requires “{key}”, but no question has that key.")
             if value not in options[key]:
                 raise QuotaError(
-                    f"A group asks for {key} “{value}”. The question offers: "
+                    f"A group requires {key} “{value}”. The question offers: "
                     f"{', '.join(options[key])}."
                 )
         if _criteria_key(group.criteria) in seen:
@@ -283,24 +283,24 @@ def _retarget(
             continue
         if target < group.reserved + group.completed:
             raise QuotaError(
-                f"The group “{group}” has {group.reserved + group.completed} places taken; "
-                f"its target cannot become {target}."
+                f"The group “{group}” has {group.reserved + group.completed} taken places, so its "
+                f"target cannot become {target}."
             )
         change = {"group": str(group), "before": group.target, "after": target}
         record(study, "group's places", user=user, **change)
         QuotaGroup.objects.filter(pk=group.pk).update(target=target)
 
 
-def take_again(annotator: Annotator) -> bool:
-    """Reserve a group place for an annotator who returns with their items; False if none is free.
+def retake_place(annotator: Annotator) -> bool:
+    """Reserve a group place for a returning annotator with items; False if none is free.
 
-    None is free for them either if their items now have too few open seats.
+    Also False if their items now have too few open seats.
     """
     return _needs_a_place(annotator) and reserve(annotator)
 
 
-def hand_on(study: Study) -> None:
-    """Give open group places to annotators who work beyond their group, with their items' seats.
+def give_open_places(study: Study) -> None:
+    """Give open group places, and their items' seats, to annotators beyond their group.
 
     Annotators who fill the most seats come first, then the earliest.
     """
@@ -308,11 +308,11 @@ def hand_on(study: Study) -> None:
     if not rooms:
         return
     beyond = (
-        # Nobody here holds a seat, so a transaction that saves an answer of theirs waits for no
-        # item: locking them after items cannot cause a deadlock.
+        # Nobody here holds a seat, so saving their answers locks no item: locking them after items
+        # cannot cause a deadlock.
         Annotator.objects.select_for_update(no_key=True, of=("self",))
         .filter(study=study, works_surplus=True, excluded_at=None, quota_group__in=rooms)
-        .filter(_goes_on())
+        .filter(_is_active())
         .order_by("screened_at", "pk")
     )
     waiting = [a for a in beyond if not has_lost_place(a) and not is_doubtful(a)]
@@ -329,14 +329,14 @@ def hand_on(study: Study) -> None:
         assignment.seat_surplus(annotator)
 
 
-def _goes_on() -> Q:
+def _is_active() -> Q:
     # An ending clears the time limit.
     return Q(expires_at__isnull=False) | Q(state=Annotator.State.COMPLETED)
 
 
 def _needs_a_place(annotator: Annotator) -> bool:
-    """Whether the remaining places still bring enough people if this annotator holds one."""
-    # The forecast reads every open item, so only studies with groups make one.
+    """Whether the other places still bring enough people if this annotator takes one."""
+    # The forecast reads every open item, so only studies with groups compute it.
     if not annotator.study.quota_groups.exists() or not annotator.assignments.exists():
         return True
     before = forecast_of(annotator.study)
@@ -380,11 +380,11 @@ def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
 
 
 def plan_to_toml(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> str:
-    """A plan as a text that `read_plan` reads back; the group for everyone else comes last.
+    """A plan as text that `read_plan` reads back, with the group for everyone else last.
 
-    Criteria are sorted, because databases keep them in different orders.
+    Criteria are sorted, because databases keep keys in different orders.
     """
-    import tomli_w  # Here, because only exports of a study write TOML.
+    import tomli_w  # Imported here, because only exports of a study write TOML.
 
     rows = [
         {"key": each.key, "label": each.label, "options": dict(each.options)}
@@ -411,7 +411,7 @@ def _question(number: int, row: dict[str, Any]) -> QuotaQuestion:
 
 
 def _sentence(number: int, row: dict[str, Any]) -> str:
-    """How a profile says the answer; it must have a place for it."""
+    """The sentence that states the answer in a profile, checked for its placeholder."""
     sentence = row.get("sentence", "")
     if sentence and not (isinstance(sentence, str) and is_sentence(sentence)):
         raise QuotaError(

@@ -1,8 +1,8 @@
 """The response shown first and the order of the items: pure functions.
 
-Over the seats of an item both orders occur; over the items of an annotator the numbers of the two
-orders differ by at most one; and, as far as these two allow, the right response is equally often on
-either side.
+Among the seats of an item both orders occur; among the items of an annotator the two orders differ
+in number by at most one; and, as far as these rules allow, the right response is on either side
+equally often.
 """
 
 import random
@@ -25,7 +25,7 @@ Mixed = TypeVar("Mixed")
 
 @dataclass(frozen=True)
 class Showing:
-    """The facts that decide the order of one item: who has it already, and the right response."""
+    """What decides the order of an item: the orders shown so far, and the right response."""
 
     item_id: int
     seats_left: int
@@ -36,7 +36,7 @@ class Showing:
 
     @property
     def forced(self) -> str:
-        """The order that the last seat must take because it has not occurred yet."""
+        """The order that the last seat must take because it has not occurred."""
         if self.seats_left != 1 or bool(self.r1_first) == bool(self.r2_first):
             return ""
         return Side.R2 if self.r1_first else Side.R1
@@ -52,9 +52,9 @@ class Showing:
 def choose_orders(showings: Sequence[Showing], rng: random.Random) -> dict[int, str]:
     """Return item id → the response shown first ("r1" or "r2").
 
-    Items with a fixed order are exempt. The others take the order that their item lacks; those
-    without a preference alternate within each kind of truth. Then as many orders are reversed as
-    needed to come within one of half and half, first those that cost the least balance.
+    Items with a fixed order are exempt. Others take the order that the item lacks; those without a
+    preference alternate within each kind of truth. Then orders are reversed until the halves differ
+    by at most one, starting with those that cost the least balance.
     """
     orders = {s.item_id: s.fixed for s in showings if s.fixed}
     movable = [s for s in showings if not s.fixed]
@@ -71,20 +71,20 @@ def choose_orders(showings: Sequence[Showing], rng: random.Random) -> dict[int, 
     surplus_side = Side.R1 if first > half else Side.R2
     excess = int(abs(first - half))
     # How much more often the right response is on side A than on side B.
-    tilt = sum(_stands(s.truth, orders[s.item_id]) for s in movable)
+    tilt = sum(_truth_side(s.truth, orders[s.item_id]) for s in movable)
     turnable = [s for s in movable if not s.forced and orders[s.item_id] == surplus_side]
     for _ in range(min(excess, len(turnable))):
         cheapest = min(
             turnable,
             key=lambda s: (
                 bool(s.preferred),
-                abs(tilt - 2 * _stands(s.truth, surplus_side)),
+                abs(tilt - 2 * _truth_side(s.truth, surplus_side)),
                 rng.random(),
             ),
         )
         turnable.remove(cheapest)
         orders[cheapest.item_id] = _other(surplus_side)
-        tilt -= 2 * _stands(cheapest.truth, surplus_side)
+        tilt -= 2 * _truth_side(cheapest.truth, surplus_side)
     return orders
 
 
@@ -92,8 +92,8 @@ def _other(side: str) -> str:
     return Side.R2 if side == Side.R1 else Side.R1
 
 
-def _stands(truth: str, first: str) -> int:
-    """1 when the right response is side A, -1 when it is side B, 0 when none is right."""
+def _truth_side(truth: str, first: str) -> int:
+    """1 if the right response is on side A, -1 if on side B, 0 if none is right."""
     if truth not in (Side.R1, Side.R2):
         return 0
     return 1 if truth == first else -1
@@ -102,10 +102,10 @@ def _stands(truth: str, first: str) -> int:
 def draw_option_order(
     place: Mapping[str, int], count: int, *, first: str, rng: random.Random
 ) -> list[int]:
-    """A drawn order of the `count` responses of a set, by number.
+    """A random order of the `count` responses of a set, by number.
 
-    `place` are the numbers of the item's two responses; that of `first` comes before the other.
-    Every order that allows this is equally likely.
+    `place` has the numbers of the item's two responses; that of `first` comes before the other.
+    Every such order is equally likely.
     """
     order = rng.sample(range(1, count + 1), count)
     if order.index(place[first]) > order.index(place[_other(first)]):
@@ -116,9 +116,9 @@ def draw_option_order(
 def spread_groups(
     items: Sequence[GroupedItem], rng: random.Random, *, after: str = ""
 ) -> list[GroupedItem]:
-    """Shuffle the items and keep items of one group apart where possible.
+    """Shuffle the items, and keep items of a group apart where possible.
 
-    `after` is the group of the item before the first one.
+    `after` is the group of the preceding item.
     """
     pool = rng.sample(list(items), len(items))
     left: Counter[str] = Counter(item.group for item in pool if item.group)
@@ -136,7 +136,7 @@ def spread_groups(
 
 def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) -> int:
     # A group that fills more than half of the remaining positions must come now, or two of its
-    # items will be adjacent later.
+    # items become adjacent later.
     pressing = next((g for g, n in left.items() if 2 * n > len(pool) and g != last), None)
     for position, item in enumerate(pool):
         if pressing is not None and item.group != pressing:
@@ -147,9 +147,9 @@ def _next_position(pool: Sequence[Grouped], left: Mapping[str, int], last: str) 
 
 
 def mix_in(items: Sequence[Mixed], checks: Sequence[Mixed], rng: random.Random) -> list[Mixed]:
-    """Put the attention checks among the items, one in each of as many equal sections.
+    """Mix the attention checks into the items, one in each of as many equal sections.
 
-    Never first, while the annotator is still getting used to the task; `items` keep their order.
+    Never first, while annotators get used to the task; `items` keep their order.
     """
     mixed = list(items)
     for number in reversed(range(len(checks))):

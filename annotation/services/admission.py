@@ -1,8 +1,8 @@
 """Admission to a study: links, invitations, related studies, limits, confirmation.
 
-Anyone can open a link with an invented id. A place that is seconds old may be unknown to the
-recruiting platform as well, so nobody is rejected: an unknown annotator works without a seat, and
-takes seats once they are known.
+Anyone can open a link with an invented id. But the recruiting platform may not know a place that is
+seconds old either, so nobody is rejected: an unknown annotator works without seats, and takes some
+once they are known.
 """
 
 import datetime as dt
@@ -55,9 +55,9 @@ class Invited:
 
 @transaction.atomic
 def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
-    """Add the ids in `text`, separated by spaces, commas or lines, to a study's list; all or none.
+    """Add the ids in `text`, separated by spaces, commas or lines, to a study's list, all or none.
 
-    Ids already on the list stay. The log counts the ids and names none. Raises `InvitationError`.
+    Ids on the list stay. The log has their number, not the ids. Raises `InvitationError`.
     """
     keys = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
     if not keys:
@@ -65,12 +65,12 @@ def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
     faulty = [key for key in keys if not _ACCEPTED.fullmatch(key)]
     if faulty:
         raise InvitationError(
-            f"{len(faulty)} of {len(keys)} ids cannot be part of a link, the first is number "
-            f"{keys.index(faulty[0]) + 1}. Use up to 64 letters, digits, - and _. Nobody was added."
+            f"{len(faulty)} of {len(keys)} ids cannot be part of a link; the first is number "
+            f"{keys.index(faulty[0]) + 1}. Use up to 64 letters, digits, - and _. No id was added."
         )
     study = lock_study(study_id)
     if study.entry != Study.Entry.LIST:
-        raise InvitationError("This study is not entered by a list of ids.")
+        raise InvitationError("This study does not use a list of ids.")
     known = set(Invitation.objects.filter(study=study, key__in=keys).values_list("key", flat=True))
     new = [key for key in keys if key not in known]
     Invitation.objects.bulk_create(Invitation(study=study, key=key) for key in new)
@@ -80,9 +80,9 @@ def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
 
 
 def took_part_before(study: Study, hashes: Collection[str]) -> bool:
-    """Whether the annotator with one of these hashes consented to a related study.
+    """Whether an annotator with one of these hashes consented to a related study.
 
-    The hash is the same in every study and remains when the platform's ids are deleted.
+    The hash is the same in every study, and stays when the platform's ids are deleted.
     """
     related = RelatedStudy.objects.filter(study=study).values("related")
     return Annotator.objects.filter(
@@ -103,9 +103,9 @@ def set_related_studies(
     seen: str | None = None,
     user: User | None = None,
 ) -> None:
-    """Exclude annotators of these studies from now on; annotators who have entered stay.
+    """Exclude annotators of these studies from now on; those who have entered stay.
 
-    The study itself is skipped. Repeats change nothing. Raises `StaleVersion` if the selection is
+    The study itself is ignored. Repeats change nothing. Raises `StaleVersion` if the selection is
     not the one whose `seen_selection` a form showed.
     """
     study = lock_study(study_id)
@@ -124,17 +124,18 @@ def set_related_studies(
 
 logger = logging.getLogger(__name__)
 
-# One study may have so many times the starts of one address: who has many addresses meets this.
+# A study may have this many times the starts of one address, a limit for people with many
+# addresses.
 _ADDRESSES = 20
 _HOUR = dt.timedelta(hours=1)
 _KEPT_FOR = dt.timedelta(hours=12)
 
 
 def count_start(study: Study, address: str) -> None:
-    """Count a start from `address`; raises `TooManyStarts`, and then counts nothing.
+    """Count a start from `address`, or raise `TooManyStarts` without counting it.
 
-    A study whose people are simulated has no limit, because all of them have one address. Only a
-    keyed hash of the address is stored, separate from the annotator, and only for hours.
+    A study with simulated people has no limit, because they share an address. Only a keyed hash of
+    the address is stored, not linked to the annotator, and only for hours.
     """
     if not settings.LINK_STARTS_PER_HOUR or study.is_simulated:
         return
@@ -153,7 +154,7 @@ def count_start(study: Study, address: str) -> None:
         raise TooManyStarts(wait)
 
 
-# An annotator unknown for this long gives back the seats that they took before this was known.
+# An annotator who is unknown for this long loses the seats taken before that.
 PATIENCE = dt.timedelta(minutes=5)
 
 
@@ -161,7 +162,7 @@ PATIENCE = dt.timedelta(minutes=5)
 def doubt(*, annotator_id: int) -> None:
     """Record that the platform does not know the annotator's session.
 
-    Only such an answer counts: a platform that cannot be read says nothing about anyone.
+    Only such an answer counts: an unreachable platform says nothing about anyone.
     """
     annotator = flow.lock(annotator_id)
     identity = _identity(annotator_id)
@@ -179,7 +180,7 @@ def doubt(*, annotator_id: int) -> None:
 
 @transaction.atomic
 def confirm(*, annotator_id: int) -> None:
-    """Record that the platform knows the annotator after all; repeats change nothing."""
+    """Record that the platform knows the annotator; repeats change nothing."""
     annotator = flow.lock(annotator_id)
     identity = _identity(annotator_id)
     if identity is None:
@@ -195,7 +196,7 @@ def confirm(*, annotator_id: int) -> None:
 
 
 def note_signed(*, annotator_id: int) -> None:
-    """Record that the platform itself has signed the link that the annotator opened."""
+    """Record that the platform has signed the link that the annotator opened."""
     ProlificIdentity.objects.filter(annotator=annotator_id).update(is_signed=True)
     confirm(annotator_id=annotator_id)
 
@@ -215,14 +216,14 @@ def enter(
     bound_to: int | None = None,
     is_vouched_for: bool = True,
 ) -> Annotator:
-    """Find or create the annotator who is `pid` in the study; every session id is kept.
+    """Find or create the annotator `pid` of the study; every session id is kept.
 
-    Idempotent: reload, second tab and second device get the same annotator. A new annotator needs
-    an open study; a known annotator can return at any time and sees their current step.
+    Idempotent: a reload, a second tab and a second device get the same annotator. A new annotator
+    needs an open study; a known one can always return to their current step.
 
-    An id is no secret. Unless the platform vouches for who brings it, starts are limited by
-    `address`, if one is given, and a known annotator is let in with something that was seen before:
-    the browser, which is `bound_to` them, or a session id.
+    An id is not a secret. Unless the platform vouches for it, starts are limited by `address`, if
+    given, and a known annotator must show something seen before: a browser that is `bound_to` them,
+    or a session id.
 
     Raises `EntryRefused` (malformed or not invited), `OtherDevice` and, for a new annotator,
     `StudyNotOpen`, `TookPartBefore` and `TooManyStarts`: nothing is stored then.
@@ -237,10 +238,10 @@ def enter(
             check_new(study, pid=pid)
         except EntryRefused:
             if is_limited and study.entry == Study.Entry.LIST:
-                count_start(study, address)  # ids of a list are not found by trying
+                count_start(study, address)  # trying ids does not find those of a list
             raise
         if took_part_before(study, hashes):
-            raise TookPartBefore(f"study {study.pk} does not take people of its related studies")
+            raise TookPartBefore(f"study {study.pk} excludes people of its related studies")
         if is_limited:
             count_start(study, address)
         sessions = [session_id] if session_id else []
@@ -259,23 +260,22 @@ def enter(
     elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
         raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
     _keep_session(known, session_id)
-    return _come_back(known, study)
+    return _resume_on_return(known, study)
 
 
 def enter_by_link(
     *, study_id: int, resume_code: str = "", fresh_code: str = "", address: str = ""
 ) -> Annotator:
-    """Create an annotator with a random resume code, or find the one whose code is given.
+    """Create an annotator with a random resume code, or find the one with the given code.
 
-    `fresh_code` is a random code that a start page was made with: a second press of its button
-    finds the annotator that the first one created. Starts are limited by `address`, if one is
-    given. Raises `EntryRefused` when the code is unknown; for a new annotator `StudyNotOpen` and
-    `TooManyStarts`.
+    `fresh_code` is the random code of a start page: a second press of its button finds the
+    annotator that the first one created. Starts are limited by `address`, if given. Raises
+    `EntryRefused` for an unknown code; for a new annotator `StudyNotOpen` and `TooManyStarts`.
     """
     study = Study.objects.get(pk=study_id)
     if not resume_code:
         if study.entry != Study.Entry.LINK:
-            raise EntryRefused("this study is entered with an id")
+            raise EntryRefused("this study requires an id")
         is_second_press = study.annotators.filter(resume_code=fresh_code).exists()
         if address and study.state == Study.State.OPEN and not is_second_press:
             count_start(study, address)
@@ -283,15 +283,15 @@ def enter_by_link(
     code = resume_code.strip().upper()
     known = Annotator.objects.filter(study=study, resume_code=code).first()
     if known is None:
-        raise EntryRefused("no part of this study has that resume code")
-    return _come_back(known, study)
+        raise EntryRefused("no annotator of this study has this resume code")
+    return _resume_on_return(known, study)
 
 
 @transaction.atomic
 def resume(*, annotator_id: int) -> Annotator:
-    """Resume a timed-out part: the annotator is where they were, and takes seats that are free.
+    """Resume a timed-out part where it stopped, with the seats that are free.
 
-    Repeats change nothing. Raises `AlreadyEnded` after any other ending and `StudyNotOpen` when the
+    Repeats change nothing. Raises `AlreadyEnded` after any other ending, and `StudyNotOpen` if the
     study is closed.
     """
     annotator = flow.lock(annotator_id)
@@ -327,8 +327,8 @@ def _arrive(
 def _was_seen(annotator: Annotator, session_id: str) -> bool:
     """Whether the session is one of the annotator's.
 
-    Before anybody has agreed there is nothing to act upon: a link without a session may be opened
-    again, because a mail program may have opened it first.
+    Before consent there is nothing to protect: a link without a session may be opened again,
+    because a mail program may have opened it first.
     """
     identity = ProlificIdentity.objects.filter(annotator=annotator).first()
     if identity is None:
@@ -339,7 +339,7 @@ def _was_seen(annotator: Annotator, session_id: str) -> bool:
 
 
 def _keep_session(annotator: Annotator, session_id: str) -> None:
-    """Store a session id that is new. After the identity was deleted nothing is stored."""
+    """Store a new session id, unless the identity was deleted."""
     identity = ProlificIdentity.objects.filter(annotator=annotator).first()
     if identity is None or not session_id or session_id in identity.session_ids:
         return
@@ -350,11 +350,11 @@ def _keep_session(annotator: Annotator, session_id: str) -> None:
             identity.save(update_fields=["session_ids"])
 
 
-def _come_back(annotator: Annotator, study: Study) -> Annotator:
+def _resume_on_return(annotator: Annotator, study: Study) -> Annotator:
     """Let an annotator whose time ran out continue, if that takes nothing from others.
 
-    On Prolific, an annotator whose time ran out in the middle of the work sees that first: they may
-    no longer be paid.
+    On Prolific, an annotator whose time ran out during the work is told first: they may no longer
+    be paid.
     """
     unbound = (
         study.entry != Study.Entry.PROLIFIC

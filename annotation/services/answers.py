@@ -1,4 +1,4 @@
-"""Store answers, drafts and skips: one transaction each, and no success before its commit.
+"""Storing of answers, drafts and skips, each in one transaction, confirmed only after its commit.
 
 Most requests of an open study come here.
 """
@@ -29,7 +29,7 @@ from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
 
-# Late work is kept: its standing is released until the annotator completes.
+# Late work is kept, with standing “released” until the annotator completes.
 ANSWERING = {
     Annotator.State.ANNOTATING,
     Annotator.State.TIMED_OUT,
@@ -51,12 +51,12 @@ def record_answer(
 ) -> Annotation:
     """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
 
-    An assignment that shows a whole set needs a `ranking` of its responses by number, the best
-    first, from which the choice follows.
+    An assignment that shows a whole set needs a `ranking` of its responses by number, best first,
+    which determines the choice.
 
-    An identical repeat changes nothing, a different one is a revision; the draft is deleted either
-    way. `active_ms` is the browser's, and `earlier_ms` the part of it that was spent before
-    `shown_at`. Commits before it returns.
+    An identical repeat changes nothing, a different one is a revision; both delete the draft.
+    `active_ms` is the browser's time, `earlier_ms` the part of it before `shown_at`. Commits before
+    it returns.
 
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
     `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
@@ -75,7 +75,7 @@ def record_answer(
         return _content(assignment, "", {"shown": assignment.option_order, "ranking": [*ranking]})
 
     stored = _record(study, annotator_id, assignment_id, entry, content_of)
-    assert isinstance(stored, Annotation)  # noqa: S101 - after the advice it is nothing else
+    assert isinstance(stored, Annotation)  # noqa: S101 - never anything else after the advice
     return stored
 
 
@@ -94,15 +94,15 @@ def record_displayed(
     ranking: Sequence[int] | None = None,
     media_missing: bool = False,
 ) -> Annotation | InitialAnswer:
-    """Store an answer with the choice as displayed: a, b or tie; otherwise like `record_answer`.
+    """Store an answer with the choice as displayed (a, b or tie); otherwise like `record_answer`.
 
-    A `ranking` has places on the screen, counted from 0, that of the best response first.
+    A `ranking` has places on the screen from 0, that of the best response first.
 
-    An item with advice is answered twice: the first answer is kept as its `InitialAnswer`, whatever
-    the browser says of it, and the one `after_advice` is the item's answer. `media_missing` says
-    that the annotator chose to answer without a picture or recording that did not load. The
-    annotator was just read, with the study, so that neither is read again. Raises
-    `Assignment.DoesNotExist` also when the assignment is not at `position`, if one is given.
+    An item with advice is answered twice: the first answer is stored as its `InitialAnswer`,
+    whatever the browser claims, and the one `after_advice` is the item's answer. `media_missing`:
+    the annotator chose to answer without a picture or recording that did not load. `annotator` must
+    be freshly read with the study, because neither is read again. Also raises
+    `Assignment.DoesNotExist` if the assignment is not at `position`, if given.
     """
     active_ms = believable_ms(active_ms, shown_at, earlier_ms)
     entry = _Entry(
@@ -127,7 +127,7 @@ def record_displayed(
 
 @dataclass(frozen=True)
 class _Entry:
-    """What an annotator entered at an item, and when."""
+    """An annotator's input at an item, and its times."""
 
     choice: str
     certainty: int | None
@@ -142,14 +142,14 @@ class _Entry:
 
 @dataclass(frozen=True)
 class _Content:
-    """An answer in content terms; the `ranking` only where a whole set is shown."""
+    """An answer in content terms, with a `ranking` only if a whole set is shown."""
 
     choice: str
     ranking: dict[str, Any] | None
 
 
 def _content(assignment: Assignment, choice: str, ranking: dict[str, Any] | None) -> _Content:
-    """Refuse an answer to something else than what is shown; the choice follows from a ranking."""
+    """The answer in content terms; refuse one that does not fit what is shown."""
     order = assignment.option_order
     if order is None and ranking is None:
         return _Content(choice, None)
@@ -189,7 +189,7 @@ def _record(
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
         now = clock.now()
-        # A tie has no certainty, and no control it was entered with.
+        # A tie has no certainty, and so no control for it.
         control = entry.control if certainty is not None else ""
         submission = {
             "choice": content.choice,
@@ -234,9 +234,9 @@ def _is_repeat(
 
 
 def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:
-    """Whether this is the first answer: a page shows the advice only after that one is stored.
+    """Whether this is the first answer: the page shows the advice only once that is stored.
 
-    An answer that no page sent, such as one of a program, is the item's answer.
+    An answer not sent by a page, such as from a program, is the item's answer.
     """
     if not entry.after_advice:
         return True
@@ -246,7 +246,7 @@ def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:
 def _record_initial(
     annotator: Annotator, assignment: Assignment, entry: _Entry, choice: str, certainty: int | None
 ) -> InitialAnswer:
-    """Store the answer before the advice; once the advice was seen, nothing changes it."""
+    """Store the answer before the advice, which cannot change once the advice was seen."""
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
     now = clock.now()
@@ -264,9 +264,9 @@ def _record_initial(
 
 
 def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int | None:
-    """The certainty to store: none with a tie or if the study does not ask for it.
+    """The certainty to store: none with a tie, or if the study does not ask for it.
 
-    Raises `InvalidAnswer` when the study does not offer the choice or the certainty.
+    Raises `InvalidAnswer` if the study does not offer the choice or the certainty.
     """
     if choice == Choice.TIE and not study.allow_tie:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
@@ -278,12 +278,12 @@ def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int 
 
 
 def _is_of_the_study(assignment_id: int) -> bool:
-    """Whether the item is one that the study judges: an attention check freezes nothing."""
+    """Whether the item is a main item: an attention check does not freeze the study."""
     return Assignment.objects.filter(pk=assignment_id, item__split=Item.Split.MAIN).exists()
 
 
 def _present_answer(assignment: Assignment) -> Annotation | None:
-    """The answer of the assignment; a reserved assignment has none, so no query is made."""
+    """The answer of the assignment; no query for a reserved assignment, which has none."""
     if assignment.state == Assignment.State.RESERVED:
         return None
     return Annotation.objects.filter(assignment=assignment).first()
@@ -292,10 +292,11 @@ def _present_answer(assignment: Assignment) -> Annotation | None:
 def believable_ms(
     active_ms: int | None, shown_at: dt.datetime | None, earlier_ms: int = 0
 ) -> int | None:
-    """A browser's active time, at most the time that has passed by the server's clock.
+    """A browser's active time, limited to the elapsed time by the server's clock.
 
-    It counts every visit to the item: `earlier_ms` is what the server stored of visits before
-    `shown_at`. Anyone can send any number, and people are paid and flagged by it.
+    It includes every visit to the item: `earlier_ms` is the stored time of visits before
+    `shown_at`. The limit is needed because browsers can send any number, and it affects pay and
+    flags.
     """
     if active_ms is None or shown_at is None:
         return active_ms if active_ms is None else max(0, active_ms)
@@ -313,9 +314,9 @@ def _durations(entry: _Entry) -> dict[str, int | None]:
 
 
 def stamp_of(assignment: Assignment) -> str:
-    """The stamp of an item's current content: the answer's revision and the draft's version.
+    """The stamp of an item's current input: the answer's revision and the draft's version.
 
-    It only ever grows, so an outdated page is always recognised by the stamp it carries.
+    It only grows, so an old stamp always reveals an outdated page.
     """
     revision = getattr(getattr(assignment, "annotation", None), "revision", 0)
     version = getattr(getattr(assignment, "draft", None), "version", 0)
@@ -332,19 +333,18 @@ def save_draft(
     active_ms: int = 0,
     places: Mapping[str, int] | None = None,
 ) -> Draft:
-    """Store the annotator's current input, in content terms and as it was typed.
+    """Store the annotator's current input, in content terms and as typed.
 
-    Where a whole set is shown, `places` are those of its responses so far, by number.
+    If a whole set is shown, `places` are those of its responses so far, by number.
 
-    `stamp` is the one that the page was made from or that the last save returned: input that
-    another tab has saved since is not overwritten unseen. Raises `DraftChanged` in that case,
-    `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`.
+    `stamp` comes from the page or the last save. Raises `DraftChanged` instead of overwriting input
+    that another tab has saved since; `Assignment.DoesNotExist` (not this annotator's),
+    `AlreadyEnded`, `InvalidAnswer`.
     """
     if choice not in ("", *Choice.values):
         raise InvalidAnswer(f"choice {choice!r} is not offered")
     with transaction.atomic():
-        # A transaction that stores the answer to this item waits for this lock, and this one for
-        # it.
+        # Storing the answer to this item takes the same lock.
         annotator = (
             Annotator.objects.select_for_update(no_key=True).only("state").get(pk=annotator_id)
         )
@@ -366,7 +366,7 @@ def save_draft(
 
 @transaction.atomic
 def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
-    """Store that the annotator skipped an item and give its seat back; repeats change nothing.
+    """Store that the annotator skipped an item and release its seat; repeats change nothing.
 
     A skipped item counts as done for completion. Raises `Assignment.DoesNotExist` (not this
     annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).

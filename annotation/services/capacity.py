@@ -22,16 +22,14 @@ def raise_places(
     targets: Mapping[int, int],
     user: User | None = None,
 ) -> None:
-    """Open more seats at every item and more places in groups (group id → target); all or nothing.
+    """Open more seats at every item and more places in groups (group id → target), all or nothing.
 
-    Nothing is ever lowered here: annotators keep what they hold, and existing surplus answers take
-    the new seats. Raises `PlacesError`, also if the study has changed since its `version` was read.
+    Nothing is ever lowered: annotators keep what they hold, and surplus answers take new seats.
+    Raises `PlacesError`, also if the study has changed since `version`.
     """
     study = lock_study(study_id)
     if study.version != version:
-        raise PlacesError(
-            "Someone changed this study in the meantime. Check the numbers, then try again."
-        )
+        raise PlacesError("Someone else changed this study. Check the numbers, then try again.")
     if annotations_per_item < study.annotations_per_item:
         raise PlacesError(
             f"Answers per item is {annotations_per_item}. Each item already has "
@@ -41,9 +39,7 @@ def raise_places(
     groups = {group.pk: group for group in study.quota_groups.all()}
     for pk, target in targets.items():
         if pk not in groups:
-            raise PlacesError(
-                "A quota group was deleted meanwhile. Check the numbers, then try again."
-            )
+            raise PlacesError("A quota group was deleted. Check the numbers, then try again.")
         if target < groups[pk].target:
             raise PlacesError(
                 f"The quota of “{groups[pk]}” is {groups[pk].target} and cannot be lowered. Enter "
@@ -65,5 +61,5 @@ def raise_places(
                 before=group.target,
                 after=target,
             )
-    # Existing work takes the new places before anyone is paid for them.
+    # Existing work takes the new places before anyone else is paid for them.
     flow.use_surplus(study, among=Q(annotator__study=study))

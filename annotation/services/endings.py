@@ -1,6 +1,6 @@
 """Endings of an annotator's part, exclusion from the analysis, and more time.
 
-Each ending releases what the annotator held, and leaves a row of the log and a code.
+Each ending releases what the annotator held, adds a log row and has a code.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from studies.statements import clock
 
 @dataclass(frozen=True)
 class AtEnd:
-    """What an extra does with a locked annotator who completes, and with one who withdraws."""
+    """An extra's callbacks for a locked annotator who completes or withdraws."""
 
     name: str
     completed: Callable[[Annotator], object]
@@ -38,8 +38,8 @@ _COMPLETING = {State.ANNOTATING, State.TIMED_OUT, State.RETURNED}
 def complete(*, annotator_id: int) -> Annotator:
     """End with every item answered; repeats change nothing.
 
-    After a time-out or a return the answers take the seats that are still free and are surplus
-    at the others. Raises `Unfinished`, `WrongStep`, `AlreadyEnded`.
+    After a time-out or a return, the answers take the seats that are still free; the others are
+    surplus. Raises `Unfinished`, `WrongStep`, `AlreadyEnded`.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state == State.COMPLETED:
@@ -52,7 +52,7 @@ def complete(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def reinstate(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """Reverse a rejection: the annotator has completed after all. Raises as `complete` does."""
+    """Reverse a rejection: the annotator has completed. Raises as `complete` does."""
     annotator = flow.lock(annotator_id)
     if annotator.state == State.COMPLETED:
         return annotator
@@ -64,7 +64,7 @@ def reinstate(*, annotator_id: int, user: User | None = None) -> Annotator:
 def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
     if missing := flow.unanswered(annotator):
         raise Unfinished(missing)
-    flow.take_back(annotator, answered=True)
+    flow.retake(annotator, answered=True)
     flow.end(annotator, State.COMPLETED, user=user)
     for each in MORE:
         each.completed(annotator)
@@ -73,7 +73,7 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 
 @transaction.atomic
 def withdraw(*, annotator_id: int) -> Annotator:
-    """End at the annotator's request, also after completion: their answers leave the analysis.
+    """End at the annotator's request, even after completion: their answers leave the analysis.
 
     Their identity, their answers about themselves and the texts they wrote are deleted.
     """
@@ -87,19 +87,19 @@ def withdraw(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def mark_returned(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """End because the platform says that the annotator returned the place."""
+    """End because the annotator returned the place on the platform."""
     return _end(annotator_id, State.RETURNED, user=user)
 
 
 @transaction.atomic
 def time_out(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """End because the time limit is over; answers are kept, seats are released."""
+    """End because time ran out; answers are kept, seats are released."""
     return _end(annotator_id, State.TIMED_OUT, user=user)
 
 
 @transaction.atomic
 def reject(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """End because the platform says that a researcher rejected the submission."""
+    """End because a researcher rejected the submission on the platform."""
     return _end(annotator_id, State.REJECTED, user=user)
 
 
@@ -119,9 +119,8 @@ def exclude(
 ) -> Annotator:
     """Exclude an annotator's answers from every report; repeats change nothing.
 
-    Their seats and their quota place stay filled unless `reopen_seats`: then other annotators are
-    needed, and paid, for them. Seats can be reopened only when the annotator's part is over;
-    otherwise raises `WrongStep`.
+    Their seats and quota place stay filled unless `reopen_seats`: then others are needed, and paid,
+    for them. Raises `WrongStep` if seats are reopened before the annotator's part is over.
     """
     annotator = flow.lock(annotator_id)
     if not reason.strip():
@@ -155,7 +154,7 @@ def exclude(
 
 @transaction.atomic
 def include(*, annotator_id: int, user: User | None = None) -> Annotator:
-    """Reverse an exclusion; the annotator takes reopened seats again if nobody else took them."""
+    """Reverse an exclusion; the annotator retakes reopened seats that are still free."""
     annotator = flow.lock(annotator_id)
     if annotator.excluded_at is None:
         return annotator
@@ -163,7 +162,7 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
     annotator.exclusion_reason = ""
     annotator.save(update_fields=["excluded_at", "exclusion_reason"])
     if annotator.state == Annotator.State.COMPLETED and not annotator.is_imported:
-        flow.take_back(annotator, answered=True)
+        flow.retake(annotator, answered=True)
         quotas.fill(annotator)
         flow.use_surplus(annotator.study, among=Q(annotator=annotator))
     AnnotatorEvent.objects.create(annotator=annotator, user=user, event="included")
@@ -172,7 +171,7 @@ def include(*, annotator_id: int, user: User | None = None) -> Annotator:
 
 
 def release_expired(*, study_id: int | None = None) -> int:
-    """End the part of every annotator whose time is over, and return how many; safe to run twice.
+    """End the part of every annotator whose time is over; return how many. Safe to repeat.
 
     One transaction per study, so that no study waits for another.
     """
@@ -193,9 +192,9 @@ def release_expired(*, study_id: int | None = None) -> int:
 def expire_due(study: Study) -> int:
     """End the part of everybody in a locked study whose time is over; return how many.
 
-    An annotator who has answered everything has completed, even if the last page was never sent. An
-    annotator in a closed study gets that ending. An annotator whose answer is being saved at this
-    moment is locked by that save and skipped: they have not left.
+    An annotator who has answered everything has completed, even if the last page was never sent. In
+    a closed study they get that ending. An annotator whose answer is just being saved is locked and
+    skipped: they have not left.
     """
     active = Annotator.objects.select_for_update(no_key=True, skip_locked=True).filter(
         study=study, state__in=flow.ACTIVE
@@ -217,14 +216,14 @@ def expire_due(study: Study) -> int:
 
 @transaction.atomic
 def release_unanswered(*, study_id: int, user: User | None = None) -> int:
-    """Release the seats and places of annotators who never answered; return how many annotators.
+    """Release the seats and places of annotators who never answered; return their number.
 
-    They may continue: with their first answer they take seats again, if those are free. Raises
-    `PlacesError` on a platform, where every annotator has their own place and time.
+    They may continue, and retake free seats with their first answer. Raises `PlacesError` on a
+    platform, where every annotator has their own place and time.
     """
     study = lock_study(study_id)
     if study.entry == Study.Entry.PROLIFIC:
-        raise PlacesError("On Prolific the platform decides how long people have their place.")
+        raise PlacesError("Prolific decides how long people keep their place.")
     people = flow.never_answered(study)
     seats = flow.seats_held(people)
     found = list(people.select_for_update(no_key=True, skip_locked=True, of=("self",)))
@@ -239,7 +238,7 @@ def release_unanswered(*, study_id: int, user: User | None = None) -> int:
 
 
 EXTENDED = "extended"
-# The number that WCAG 2.2.1 requires; a seat is not held for ever.
+# WCAG 2.2.1 requires ten extensions; a seat is not held forever.
 EXTENSIONS = 10
 
 
@@ -249,10 +248,10 @@ def extensions_left(annotator: Annotator) -> int:
 
 @transaction.atomic
 def extend(*, annotator_id: int) -> Annotator:
-    """Extend an annotator's time by half of the study's time limit; it is logged.
+    """Extend an annotator's time by half of the study's time limit, and log it.
 
-    Only near the limit, so a second press changes nothing, and ten times at most. The platform's
-    own clock does not change. Raises `AlreadyEnded`.
+    Works only near the limit, so a second press changes nothing, and ten times at most. The
+    platform's clock does not change. Raises `AlreadyEnded`.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state not in flow.ACTIVE:

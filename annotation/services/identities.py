@@ -16,8 +16,8 @@ from studies.services.studies import lock_study, record
 def purge_identities(*, study_id: int) -> int:
     """Delete the platform's ids of every annotator in a study; return the number of annotators.
 
-    The keyed hash stays, so that nobody enters a second time. This cannot be undone: bonuses and
-    messages through the platform are impossible afterwards.
+    The keyed hash stays, so that nobody takes part twice. This cannot be undone: bonuses and
+    messages through the platform become impossible.
     """
     study = lock_study(study_id)
     submissions = ProlificSubmission.objects.filter(prolific_study__study=study)
@@ -33,8 +33,8 @@ def purge_identities(*, study_id: int) -> int:
 def forget_person(annotator: Annotator) -> None:
     """Delete an annotator's identity and the texts they wrote, when they withdraw.
 
-    Two things stay: the keyed hash, so that they do not enter a second time, and the number of
-    their submission, without which they could not be paid.
+    Two things stay: the keyed hash, so that they cannot take part again, and their submission id,
+    which is needed to pay them.
     """
     annotator.feedback, annotator.demographics = "", {}
     annotator.save(update_fields=["feedback", "demographics"])
@@ -43,7 +43,7 @@ def forget_person(annotator: Annotator) -> None:
 
 
 def forget_withdrawn(study_id: int) -> None:
-    """Delete data again that a platform has sent since annotators withdrew."""
+    """Delete data that a platform has sent since annotators withdrew."""
     ProlificSubmission.objects.filter(
         prolific_study__study=study_id, annotator__state=Annotator.State.WITHDREW
     ).exclude(participant="", demographics={}).update(participant="", demographics={})

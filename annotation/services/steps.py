@@ -18,10 +18,10 @@ State = Annotator.State
 
 @transaction.atomic
 def consent(*, annotator_id: int, version: str, text: ConsentText | None = None) -> Annotator:
-    """Store that the annotator agreed to the text with this version hash (texts.consent_text).
+    """Store that the annotator agreed to the text with this version hash (`consent_text`).
 
-    The `text` that they saw is stored too. If the study has no questions about the annotator, they
-    continue to the instructions.
+    The `text` that they saw is stored too. Without questions about the annotator, they continue to
+    the instructions.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.ARRIVED):
@@ -47,11 +47,11 @@ def decline(*, annotator_id: int) -> Annotator:
 
 @transaction.atomic
 def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> Annotator:
-    """Store the answers of “About you” and reserve a quota place; state screened or quota_full.
+    """Store the answers of “About you” and reserve a quota place: screened, or else quota_full.
 
-    On Prolific a full group never rejects an annotator whom the platform admitted: they do surplus
-    work and are paid in full. Raises `InvalidAnswer` when a question of the study is missing or its
-    value unknown, `WrongStep` before consent.
+    On Prolific, a full group never rejects an annotator whom the platform admitted: they do surplus
+    work and are paid in full. Raises `InvalidAnswer` if an answer is missing or unknown,
+    `WrongStep` before consent.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.CONSENTED):
@@ -71,20 +71,20 @@ def record_demographics(*, annotator_id: int, demographics: dict[str, str]) -> A
 
 @transaction.atomic
 def finish_instructions(*, annotator_id: int) -> Annotator:
-    """Leave the instructions for the next step that the study has.
+    """Continue from the instructions to the study's next step.
 
-    Without a comprehension check and practice these are the items: the annotator gets seats. Raises
-    `WrongStep` before, `NoItems` when the study has nothing to judge.
+    Without a comprehension check and practice, the annotator gets seats and sees items. Raises
+    `WrongStep` if too early, `NoItems` if the study has nothing to judge.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.SCREENED):
         return annotator
     flow.move(annotator, State.INSTRUCTED)
-    return go_on(annotator)
+    return advance(annotator)
 
 
-def go_on(annotator: Annotator) -> Annotator:
-    """Skip every step that is done or that the study does not have; seats come last.
+def advance(annotator: Annotator) -> Annotator:
+    """Skip every step that is done or that the study lacks; seats come last.
 
     The annotator is locked together with the study. Raises `NoItems`.
     """
@@ -100,9 +100,9 @@ def go_on(annotator: Annotator) -> Annotator:
 
 @transaction.atomic
 def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
-    """Store the annotator's comments; the last text replaces earlier ones.
+    """Store the annotator's comments, replacing earlier ones.
 
-    Their statement about AI assistants is logged as given and decides nothing.
+    Their statement about AI assistants is logged and has no effect.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state not in (State.ANNOTATING, State.COMPLETED):
@@ -116,9 +116,9 @@ def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
 
 
 def is_at(annotator: Annotator, state: str) -> bool:
-    """Whether the annotator is at this step; False when the step is done already.
+    """Whether the annotator is at this step; False if it is already done.
 
-    Raises `WrongStep` before it, `AlreadyEnded` after an ending, `StudyNotOpen` when closed.
+    Raises `WrongStep` before it, `AlreadyEnded` after an ending, `StudyNotOpen` if closed.
     """
     order = list(flow.STEPS)
     if annotator.state not in order:
@@ -131,8 +131,8 @@ def is_at(annotator: Annotator, state: str) -> bool:
 
 
 def _screen(annotator: Annotator) -> None:
-    """Reserve a quota place and continue, or end when the group is full."""
-    # Annotators whose time is over hold places too.
+    """Reserve a quota place and continue, or end if the group is full."""
+    # Annotators whose time is over may still hold places.
     expire_due(annotator.study)
     if annotator.works_surplus or is_doubtful(annotator):
         # The platform does not know them yet, or gave their place to someone else.
@@ -156,7 +156,7 @@ def answer_question(
 ) -> Annotator:
     """Store a try at question `number`; the last wrong try ends the part.
 
-    A `number` or a `try_number` in the past (a second press, another tab) changes nothing. Raises
+    A past `number` or `try_number` (a second press, another tab) changes nothing. Raises
     `InvalidAnswer`, `WrongStep`, `AlreadyEnded`.
     """
     annotator = flow.lock(annotator_id)
@@ -164,7 +164,7 @@ def answer_question(
         return annotator
     now = open_question(annotator)
     if now is None:
-        return go_on(annotator)
+        return advance(annotator)
     if number != now.number or try_number not in (None, now.try_number):
         return annotator
     if not 0 <= option < len(now.question.options):
@@ -178,7 +178,7 @@ def answer_question(
         is_right=is_right,
     )
     if is_right:
-        return go_on(annotator)
+        return advance(annotator)
     if now.try_number == ComprehensionAnswer.TRIES:
         return flow.end(annotator, State.DISQUALIFIED, question=number)
     return annotator
@@ -186,13 +186,13 @@ def answer_question(
 
 @transaction.atomic
 def pass_checks(*, annotator_id: int) -> Annotator:
-    """Continue if nothing is left to do because the questions or practice items were removed."""
-    return go_on(flow.lock(annotator_id))
+    """Continue if the questions or practice items were removed."""
+    return advance(flow.lock(annotator_id))
 
 
 @transaction.atomic
 def practise(*, annotator_id: int, item_key: str, choice: str, certainty: int | None) -> Annotator:
-    """Store the answer to the current practice item; it counts nowhere."""
+    """Store the answer to the current practice item, which counts nowhere."""
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.QUALIFIED):
         return annotator
@@ -208,9 +208,9 @@ def practise(*, annotator_id: int, item_key: str, choice: str, certainty: int | 
 
 @transaction.atomic
 def finish_practice_item(*, annotator_id: int, item_key: str) -> Annotator:
-    """Continue after the feedback on a practice item: to the next one, or to the items.
+    """Continue after feedback on a practice item, to the next one or to the items.
 
-    Raises `WrongStep` before the practice, `NoItems` when the study has nothing to judge.
+    Raises `WrongStep` before the practice, `NoItems` if the study has nothing to judge.
     """
     annotator = flow.lock(annotator_id)
     if not is_at(annotator, State.QUALIFIED):
@@ -220,4 +220,4 @@ def finish_practice_item(*, annotator_id: int, item_key: str) -> Annotator:
         AnnotatorEvent.objects.create(
             annotator=annotator, event=PRACTICE_READ, detail={"item": item_key}
         )
-    return go_on(annotator)
+    return advance(annotator)

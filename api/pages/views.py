@@ -1,4 +1,4 @@
-"""A study's webhooks: add, test, delete, and the log of deliveries. Owners change them."""
+"""A study's webhooks: add, test, delete, and the log of deliveries; for owners."""
 
 from typing import cast
 
@@ -28,7 +28,7 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         label="Address",
         max_length=500,
-        help_text="Of your server, for example https://lab.example.org/thirdperson.",
+        help_text="An address of your server, for example https://lab.example.org/thirdperson.",
         widget=forms.URLInput,
     )
     events = forms.MultipleChoiceField(
@@ -50,7 +50,7 @@ def list_webhooks(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def add(request: HttpRequest, slug: str) -> HttpResponse:
-    """Add a webhook; its secret is shown this once."""
+    """Add a webhook; its secret is shown only once."""
     study = _owned(request, slug)
     form, secret = WebhookForm(request.POST), ""
     if form.is_valid():
@@ -85,7 +85,7 @@ def webhook(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 def send_test(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Send a test to a webhook."""
     webhooks.send_test(webhook=_find(_owned(request, slug), public_id))
-    messages.success(request, "A test is on its way. Load this page again to see what came back.")
+    messages.success(request, "The test is being sent. Reload this page to see the response.")
     return redirect("webhooks:webhook", slug, public_id)
 
 
@@ -96,7 +96,7 @@ def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     found = _find(_owned(request, slug), public_id)
     sent = request.POST.get("delivery", "")
     webhooks.deliver_again(delivery=get_object_or_404(found.deliveries, public_id=sent))
-    messages.success(request, "The event is on its way again.")
+    messages.success(request, "The event is being sent again.")
     return redirect("webhooks:webhook", slug, public_id)
 
 
@@ -106,7 +106,7 @@ def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Delete a webhook; nothing more is sent to it."""
     found = _find(_owned(request, slug), public_id)
     webhooks.delete_webhook(webhook=found, user=cast(User, request.user))
-    messages.success(request, "The webhook is deleted. Nothing more is sent to its address.")
+    messages.success(request, "Webhook deleted. Nothing more is sent to its address.")
     return redirect("webhooks:list", slug)
 
 

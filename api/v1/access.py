@@ -1,4 +1,4 @@
-"""What a token may do, the study that it reaches, and exceptions of the apps as problems."""
+"""What a token may do, the study it may access, and exceptions of the apps as problems."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -46,7 +46,7 @@ class AccessTokenBearer(HttpBearer):
         if missing:
             raise Problem(
                 403,
-                f"This token lacks the scope {' and '.join(missing)}. Make a token that has it.",
+                f"This token lacks the scope {' and '.join(missing)}. Create a token that has it.",
                 code="insufficient_scope",
             )
         return token
@@ -83,7 +83,7 @@ _MOST_FAULTS = 200
 
 
 def problem_of(error: Exception) -> Problem | None:
-    """The problem that an exception is; None if it is an error of the program."""
+    """The problem for an exception; None if it is an error of the program."""
     match error:
         case Problem():
             return error
@@ -102,7 +102,7 @@ def problem_of(error: Exception) -> Problem | None:
         case OperationalError() | InterfaceError():
             return Problem(
                 503,
-                "The database is busy or away. Send the request again.",
+                "The database is busy or unavailable. Send the request again.",
                 headers={"Retry-After": "5"},
             )
         case Refused():
@@ -133,7 +133,7 @@ def refuse_form(form: BaseForm) -> None:
 
 def _of_shape(error: BadShape) -> Iterator[dict[str, str]]:
     for each in error.errors:
-        # The first two parts are where the value stands and the name of our parameter.
+        # The first two parts are the place of the value and the name of our parameter.
         where = [str(part) for part in each["loc"]]
         field = ".".join(where[2:] or where[-1:])
         yield {"field": field, "message": str(each["msg"])}

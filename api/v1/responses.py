@@ -1,7 +1,7 @@
-"""What responses have in common: pages of lists by key, rows of tables, jobs of workers.
+"""Common parts of responses: pages of lists by key, rows of tables, jobs of workers.
 
-A page begins after the last row of the one before. A cursor is encrypted, because the keys of rows
-can say more than the rows: an internal name of an annotator, or how many there are.
+A page begins after the last row of the previous one. Cursors are encrypted, because keys of rows
+can reveal more than the rows: an internal name of an annotator, or how many there are.
 """
 
 import json
@@ -32,11 +32,11 @@ class PageOf(Schema, Generic[T]):
 class PageQuery(Schema):
     limit: int = Field(USUAL, ge=1, le=MOST, description="Rows of a page.")
     cursor: str = Field(
-        "", max_length=2_000, description="`next` of the page before; empty for the first page."
+        "", max_length=2_000, description="`next` of the previous page; empty for the first page."
     )
 
     def after(self, name: str, *kinds: type) -> list[Any] | None:
-        """The key of the last row of the page before; `name` says of which list."""
+        """The key of the last row of the previous page of the list `name`."""
         if not self.cursor:
             return None
         from cryptography.fernet import InvalidToken
@@ -48,8 +48,8 @@ class PageQuery(Schema):
         if found[:1] != [name] or [type(part) for part in found[1:]] != [*kinds]:
             raise Problem(
                 422,
-                "The cursor does not belong to this list. Use `next` of the page before, or start "
-                "without a cursor.",
+                "The cursor does not belong to this list. Use `next` of the previous page, or "
+                "start without a cursor.",
                 errors=[{"field": "cursor", "message": "not a cursor of this list"}],
             )
         return list(found[1:])
@@ -63,7 +63,7 @@ def page(
     key: Callable[[Any], Sequence[Any]],
     show: Callable[[Any], Any],
 ) -> dict[str, Any]:
-    """The page of `rows`, of which one more than the limit was read."""
+    """The page of `rows`, of which one more than the limit is read."""
     shown = rows[: query.limit]
     more = len(rows) > query.limit
     following = [name, *key(shown[-1])] if more else None
@@ -100,9 +100,9 @@ Annotator = _row("Annotator", ANNOTATORS)
 class JobOut(Schema):
     id: str
     state: Literal["queued", "running", "done", "failed", "gone"]
-    is_open: bool = Field(description="Whether it has not ended yet.")
+    is_open: bool = Field(description="Whether it is still waiting or running.")
     progress: int = Field(description="Percent.")
-    message: str = Field(description="What happens, what came out, or why it failed.")
+    message: str = Field(description="The current step, the result, or why it failed.")
     created_at: datetime
     finished_at: datetime | None
 

@@ -1,4 +1,4 @@
-"""A request to the API from its token to its response, and every route with its description."""
+"""Serving a request to the API, from its token to its response; the description of all routes."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _UNSTORABLE = frozenset(["\x00", *map(chr, range(0xD800, 0xE000))])
 
 
 def check_media_type(request: HttpRequest, *, takes_files: bool) -> None:
-    """Raise `Problem` 415 if the body is not of the kind that the route reads."""
+    """Raise `Problem` 415 if the body does not have the route's media type."""
     expected = FORM if takes_files else JSON
     if request.META.get("CONTENT_LENGTH") in ("", "0", None) or request.content_type == expected:
         return
@@ -51,7 +51,7 @@ class StorableParser(Parser):
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _check(texts: Iterator[Any]) -> None:
@@ -89,7 +89,7 @@ _PROBLEM = {
         "detail": {"type": "string", "description": "What is wrong and how to fix it."},
         "errors": {
             "type": "array",
-            "description": "Each value at fault.",
+            "description": "Each faulty value.",
             "items": {
                 "type": "object",
                 "required": ["field", "message"],
@@ -107,7 +107,7 @@ _KEY = {
     "in": "header",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[!-~]+$"},
-    "description": "Any text that is used once. The same request again is answered as before.",
+    "description": "Any text, used once. A repeat of the request gets the same response.",
 }
 
 
@@ -118,7 +118,7 @@ def describe(api: NinjaAPI, routers: Iterable[Router]) -> dict[str, Any]:
     scopes = _scopes(routers)
     for path in schema["paths"].values():
         for method, operation in path.items():
-            # OpenAPI 3.1 takes the names of roles here, whatever the kind of security.
+            # OpenAPI 3.1 allows role names here for any kind of security.
             names = scopes[operation["operationId"]]
             operation["security"] = [dict.fromkeys(operation["security"][0], names)]
             operation["responses"]["default"] = _ANY_PROBLEM
@@ -152,7 +152,7 @@ ROUTERS: dict[str, Router] = {
 
 
 class RaisingAPI(NinjaAPI):
-    """Raises every exception, also those that Ninja would answer: `api.v1.serving` answers all."""
+    """Raises every exception, even those that Ninja would answer, because `serve` answers all."""
 
     def on_exception(self, request: HttpRequest, exc: Any) -> NoReturn:
         raise exc
@@ -192,7 +192,7 @@ def find_route(route: str) -> ResolverMatch:
 
 
 def check_scopes(request: HttpRequest, found: ResolverMatch) -> None:
-    """Raise `Problem` unless the token has the scopes that the route needs."""
+    """Raise `Problem` unless the token has the scopes of the route."""
     view = getclosurevars(found.func).nonlocals["self"]  # Ninja's own, with the route's operations
     for operation in view.operations:
         if request.method in operation.methods:
@@ -207,7 +207,7 @@ _MOST_FAULTS = 20
 
 
 def serve(request: HttpRequest, route: str) -> HttpResponseBase:
-    """Answer a request; what an app refuses becomes a problem, any other error is raised."""
+    """Answer a request; refusals of apps become problems, other errors are raised."""
     try:
         return _serve(request, route)
     except Exception as error:
@@ -218,7 +218,7 @@ def serve(request: HttpRequest, route: str) -> HttpResponseBase:
 
 
 def _check_query(request: HttpRequest, found: ResolverMatch) -> None:
-    """Raise `Problem` 422 for a parameter that is not described: it may be misspelt."""
+    """Raise `Problem` 422 for an unknown parameter, which may be misspelt."""
     path = f"{PREFIX}/" + _SLOT.sub(r"{\1}", found.route)
     operation = openapi()["paths"].get(path, {}).get((request.method or "").lower())
     if operation is None:
@@ -253,7 +253,7 @@ def _serve(request: HttpRequest, route: str) -> HttpResponseBase:
 
 
 def _authorise(request: HttpRequest, found: ResolverMatch) -> None:
-    """Raise what the route itself would, for a POST whose token or member may do it no more."""
+    """Raise the route's error for a POST that its token or member may no longer make."""
     check_scopes(request, found)
     if slug := found.kwargs.get("slug"):
         study_of(request, slug, EDITOR)

@@ -1,4 +1,4 @@
-"""Rows of the administrators' pages, over all studies."""
+"""Rows of the administrators' pages, across all studies."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _MAJORITY = "result__human__majority__accuracy"
 
 @dataclass(frozen=True)
 class StudyAgreement:
-    """The latest finished report of a study in four figures; None where it has no such figure."""
+    """A study's latest finished report in four figures; None if it lacks a figure."""
 
     report: Report
     alpha: float | None
@@ -28,7 +28,7 @@ class StudyAgreement:
         return "" if self.majority is None else f"{100 * self.majority:.1f} %"
 
 
-# As the report's headline ends, in a word or two.
+# The conclusion of the report's headline, in a word or two.
 _VERDICTS = {
     "better": "judge better",
     "worse": "judge worse",
@@ -38,7 +38,7 @@ _VERDICTS = {
 
 
 def agreement_of(studies: list[Study]) -> dict[int, StudyAgreement]:
-    """By study. The figures are read out of the results by the database, which are large."""
+    """The agreement by study. The database extracts the figures, because results are large."""
     latest = (
         Report.objects.filter(study=OuterRef("study"), state=Report.State.DONE)
         .order_by("-number")
@@ -67,7 +67,7 @@ def agreement_of(studies: list[Study]) -> dict[int, StudyAgreement]:
 
 
 def _number(text: str | float | None) -> float | None:
-    """PostgreSQL returns a number of JSON as text."""
+    """A number that PostgreSQL returns from JSON as text."""
     return None if text is None else float(text)
 
 

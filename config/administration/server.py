@@ -1,4 +1,4 @@
-"""What the server keeps on its disk, and whether all its parts work."""
+"""What the server stores on its disk, and whether all its parts work."""
 
 import logging
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class StoredFiles:
 def storage() -> list[StoredFiles]:
     """The database, each kind of generated files and the queue, with their sizes.
 
-    Without the kinds while the storage does not answer: then the part “storage” says so.
+    The kinds are missing while the storage does not answer, which the part “storage” says.
     """
     try:
         kinds = [
@@ -50,7 +50,7 @@ def database_bytes() -> int:
             cursor.execute("SELECT pg_database_size(current_database())")
             return int(cursor.fetchone()[0])
     path = Path(str(connection.settings_dict["NAME"]))
-    # The log of a database in WAL mode is part of it.
+    # In WAL mode, the log is part of the database.
     own = [path, path.with_name(path.name + "-wal")]
     return sum(file.stat().st_size for file in own if file.exists())
 

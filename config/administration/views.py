@@ -1,4 +1,4 @@
-"""The administrators' pages. Only superusers see them; for others they do not exist."""
+"""The administrators' pages: only superusers see them, others get a 404."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -36,7 +36,7 @@ def for_superusers(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 @require_GET
 @for_superusers
 def studies(request: HttpRequest) -> HttpResponse:
-    """Every study, with the agreement that its latest report found."""
+    """Every study, with the agreement in its latest report."""
     page = _page(request, selectors.all_studies())
     shown = list(page)
     agreement, owners = selectors.agreement_of(shown), selectors.owners_of(shown)
@@ -63,7 +63,7 @@ def users(request: HttpRequest) -> HttpResponse:
 @require_POST
 @for_superusers
 def set_active(request: HttpRequest) -> HttpResponse:
-    """Close an account, or open it again. Nobody closes their own."""
+    """Close an account or reopen it. Nobody can close their own."""
     number = request.POST.get("user", "")
     user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
     if user == cast(User, request.user):

@@ -1,6 +1,6 @@
 """Pages of `docs/reference/`, made from the code: `python -m config.documentation.reference`.
 
-They describe the core; an extra describes itself in its own `docs/`.
+They describe the core; each extra has its own `docs/`.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 if TYPE_CHECKING:
     from analysis.report.report_json import Described
 
-NOTE = "This page is made from the code by `make docs`; changes to it are lost."
+NOTE = "`make docs` generates this page from the code; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
 
 
@@ -26,7 +26,7 @@ def pages() -> dict[str, str]:
 
 
 def views() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every address of the product's own pages with its view, in the order of their addresses."""
+    """Every address of the product's own pages with its view, sorted by address."""
     return iter(sorted(_views(get_resolver().url_patterns, ""), key=lambda found: found[0]))
 
 
@@ -80,7 +80,7 @@ _ABOUT_KEYS = (
 
 
 def report_keys() -> Iterator["Described"]:
-    """Every described key of a report: those of the product, then those that sections declare."""
+    """Every described key of a report: the product's keys, then those of sections."""
     from analysis.report.build import sections
     from analysis.report.report_json import described, parse
 

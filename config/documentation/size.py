@@ -1,7 +1,7 @@
-"""How large the program is: `python -m config.documentation.size` prints a table of Markdown.
+"""The size of the program: `python -m config.documentation.size` prints a Markdown table.
 
-Lines are those of tracked Python files, without migrations. A reader of a module is another module
-of the program that imports it; what Django finds by its place has a reader in Django.
+Lines are those of tracked Python files without migrations. A reader of a module is another module
+that imports it; Django is a reader of modules that it finds by their place.
 """
 
 import ast
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ("studies", "annotation", "judging", "analysis", "api", "config", "thirdperson")
 SHORT = 110
-# Found by their names or places: no import leads there.
+# Found by name or place, without an import.
 _PLACED = re.compile(
     r"(^|/)(admin|apps|models|tasks|urls|\w+_urls|views|\w+_views|__main__|__init__|conftest)\.py$"
     r"|/management/commands/|/templatetags/|/settings/|/models/"
@@ -51,7 +51,7 @@ def product(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def imports(text: str) -> Iterator[str]:
-    """Names of modules that a file may import, and of what it takes from them."""
+    """Names of modules that a file imports, and of what it imports from them."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -61,7 +61,7 @@ def imports(text: str) -> Iterator[str]:
 
 
 def read_once(texts: Mapping[str, str]) -> list[str]:
-    """Short modules that one other module reads."""
+    """Short modules with a single reader."""
     readers: Counter[str] = Counter()
     for text in texts.values():
         readers.update(set(imports(text)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 INDEX = "README"
 ROOT: Path = settings.BASE_DIR / "docs"
-# What pages show or offer besides text.
+# Kinds of files that pages show or offer besides text.
 TYPES = {
     ".ipynb": "application/x-ipynb+json",
     ".jsonl": "application/jsonl",
@@ -63,13 +63,13 @@ def _folders() -> list[Path]:
 
 
 def text_of(name: str) -> str:
-    """The text of a page; the index also lists the pages of extras."""
+    """The text of a page; the index includes the pages of extras."""
     text = pages()[name].read_text("utf-8")
     return text + _of_extras() if name == INDEX else text
 
 
 def _of_extras() -> str:
-    """Links to the pages of extras; the core's pages name none of them."""
+    """Links to the pages of extras, which the core's pages do not name."""
     paths = [path for path in pages().values() if ROOT not in path.parents]
     links = [
         f"- [{title_of(path.read_text('utf-8'))}](../{path.relative_to(settings.BASE_DIR)})"
@@ -113,7 +113,7 @@ def anchor_of(heading: str) -> str:
 
 
 def _name_headings(tokens: "Sequence[Token]") -> list[tuple[str, str]]:
-    """Give every heading its anchor; returns those of the second level."""
+    """Give every heading its anchor; return those of the second level."""
     contents = []
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":
@@ -125,14 +125,14 @@ def _name_headings(tokens: "Sequence[Token]") -> list[tuple[str, str]]:
 
 
 def _leave_corners_empty(tokens: "Sequence[Token]") -> None:
-    """Make the empty first cell of a table's head a plain cell: it heads nothing."""
+    """Turn the empty first heading of a table into a plain cell."""
     for start, inline, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if start.type == "th_open" and not inline.content:
             start.tag = end.tag = "td"
 
 
 def _lead_to_the_site(token: "Token", folder: Path) -> None:
-    """Turn the address of a file into that of its page; a file that is not shown has no link."""
+    """Turn a link to a file into one to its page; remove it if the file is not shown."""
     name = {"link_open": "href", "image": "src"}.get(token.type)
     if name is None:
         return
@@ -151,11 +151,11 @@ def _lead_to_the_site(token: "Token", folder: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
-    # Here, because only these pages and texts of studies need it.
+    # Imported here, because only these pages and texts of studies need it.
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # What may be wider than a phone is reached by keyboard too.
+    # Content that may be wider than a phone can be scrolled by keyboard too.
     parser.add_render_rule("table_open", lambda *_: '<div class="scroll" tabindex="0"><table>')
     parser.add_render_rule("table_close", lambda *_: "</table></div>")
     for name in ("fence", "code_block"):
@@ -183,7 +183,7 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
     """
 
     def full(found: re.Match[str]) -> str:
-        # A page of an extra has the name that it has among the pages.
+        # A page of an extra has its name from the list of pages.
         name = found[2].rpartition("/docs/")[2]
         if name not in pages():
             return found[1]
@@ -210,7 +210,7 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_GET
 def source(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the text of a page as it was written, for programs."""
+    """Show the source text of a page, for programs."""
     if name not in pages():
         raise Http404
     return HttpResponse(text_of(name), content_type="text/markdown; charset=utf-8")

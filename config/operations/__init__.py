@@ -1,1 +1,1 @@
-"""The operation of an installation: the check of its data, backups, retention."""
+"""Operating an installation: checks of its data, backups, retention."""

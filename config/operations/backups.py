@@ -1,8 +1,7 @@
-"""Backups: everything that an installation needs after a loss, in one file, and back again.
+"""Backups: everything that an installation needs after a loss, in one file; and restoring it.
 
-A backup is a zip file: a part for each table, one for each file, and a manifest with the checksums
-of all. Rows are lines of JSON, so that a backup of PostgreSQL can be restored on SQLite, and all of
-one moment.
+A backup is a zip file: a part for each table, one for each file, and a manifest with all checksums.
+Rows are lines of JSON, all of one moment; so a backup of PostgreSQL can be restored on SQLite.
 """
 
 import datetime as dt
@@ -42,14 +41,14 @@ from studies.statements import clock
 from studies.version import version
 
 _ROWS_AT_ONCE = 500
-# Made by the migrations, also where nothing was ever stored.
+# Created by the migrations, even if nothing was ever stored.
 _OF_DJANGO = {"django_content_type", "auth_permission"}
-_FIRST_QUERY = "SELECT 1 FROM django_migrations LIMIT 1"  # the moment is that of the first query
+_FIRST_QUERY = "SELECT 1 FROM django_migrations LIMIT 1"  # the first query sets the moment
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Let every query inside see the rows as they were at its beginning. Nobody waits for it."""
+    """Let every query inside see the rows as of its start, without blocking anybody."""
     if connection.in_atomic_block:  # the caller's transaction decides
         yield
     elif connection.vendor == "postgresql":
@@ -59,8 +58,8 @@ def snapshot() -> Iterator[None]:
             yield
     else:
         with connection.cursor() as cursor:
-            # Unlike `atomic`, which takes the lock of writers here. The log of the database keeps
-            # what others write meanwhile.
+            # Unlike `atomic`, this does not take the writers' lock. Meanwhile, others write to the
+            # database's log.
             cursor.execute("BEGIN DEFERRED")
             try:
                 cursor.execute(_FIRST_QUERY)
@@ -70,9 +69,7 @@ def snapshot() -> Iterator[None]:
 
 
 def kept_models() -> list[type[Model]]:
-    """The models whose rows are kept, by table. Sessions are not: everybody signs in again.
-    Signs of life are of the processes that run.
-    """
+    """The models whose rows are kept, by table; not sessions or heartbeats of processes."""
     found = apps.get_models(include_auto_created=True)
     left_out = (Session, FilesLocation, Heartbeat)
     kept = [m for m in found if m._meta.managed and not m._meta.proxy and m not in left_out]
@@ -104,7 +101,7 @@ def _as_json(value: Any) -> str:
 
 
 def insert_lines(model: type[Model], lines: Iterable[bytes]) -> int:
-    """Insert rows with their ids and times as they were; returns how many."""
+    """Insert rows with their original ids and times; return how many."""
     fields, quoted = list(model._meta.concrete_fields), connection.ops.quote_name
     columns = ", ".join(quoted(str(field.column)) for field in fields)
     into = f"INSERT INTO {quoted(model._meta.db_table)} ({columns})"
@@ -129,7 +126,7 @@ def insert_lines(model: type[Model], lines: Iterable[bytes]) -> int:
 
 
 def first_table_in_use() -> str:
-    """A table that has rows; empty if nothing was stored since the migrations."""
+    """A table with rows; empty if nothing was stored since the migrations."""
     for model in kept_models():
         table = model._meta.db_table
         if table not in _OF_DJANGO and model._base_manager.exists():
@@ -138,7 +135,7 @@ def first_table_in_use() -> str:
 
 
 def lock_tables() -> None:
-    """Let nobody read or write until the end of the transaction; on SQLite it has the lock."""
+    """Let nobody read or write until the end of the transaction, which on SQLite has the lock."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {', '.join(_names())} IN ACCESS EXCLUSIVE MODE")
@@ -157,7 +154,7 @@ def _names() -> list[str]:
 
 
 def reset_sequences() -> None:
-    """Let the next row of each table get an id after those that were restored."""
+    """Give the next row of each table an id after the restored ones."""
     with connection.cursor() as cursor:
         for sql in connection.ops.sequence_reset_sql(no_style(), kept_models()):
             cursor.execute(sql)
@@ -169,7 +166,7 @@ MANIFEST = "manifest.json"
 KEY_PART = "secret_key"
 _FORMAT = 1
 _BLOCK = 1024 * 1024
-# What reading a damaged zip file raises, or one that another program packed or encrypted.
+# Raised by zip files that are damaged, encrypted, or packed by another program.
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -186,7 +183,7 @@ class BackupError(Exception):
 
 
 class Part(BaseModel):
-    """What the manifest says of a table or a file; only a table has columns."""
+    """The manifest's entry for a table or a file; only a table has columns."""
 
     sha256: str
     bytes: int = 0
@@ -213,7 +210,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored, and what is left to do about the installation's key."""
+    """What was restored, and what to do about the installation's key."""
 
     taken_at: str
     rows: int
@@ -223,7 +220,7 @@ class Restored:
 
 @dataclass(frozen=True)
 class Archive:
-    """A backup that is read. Nothing of it is used before `check` has returned."""
+    """A backup being read. Nothing in it is used before `check` has returned."""
 
     bundle: zipfile.ZipFile
     manifest: Manifest
@@ -247,19 +244,20 @@ class Archive:
                 raise BackupError(f"The part {name} is damaged. Use another copy.") from error
             if digest.hexdigest() != part.sha256:
                 raise BackupError(
-                    f"The part {name} has another checksum than the manifest. Use another copy."
+                    f"The part {name} does not match its checksum in the manifest. Use another "
+                    "copy."
                 )
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
-    """Raises `BackupError` if the file is no backup."""
+    """Open a backup. Raises `BackupError` for any other file."""
     try:
         bundle = zipfile.ZipFile(path)
     except FileNotFoundError:
         raise BackupError(f"{path} does not exist.") from None
     except _DAMAGED as error:
-        raise BackupError(f"{path} is not a whole zip file: {error}.") from error
+        raise BackupError(f"{path} is not a complete zip file: {error}.") from error
     with bundle:
         yield Archive(bundle, _manifest_of(bundle))
 
@@ -270,7 +268,7 @@ def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
         number = found["format"]
     except (KeyError, TypeError, *_DAMAGED) as error:
         raise BackupError(
-            "The file has no manifest of a backup. Is it another file, or damaged?"
+            "The file has no backup manifest. It may be another file, or damaged."
         ) from error
     if number != _FORMAT:
         raise BackupError(
@@ -288,18 +286,18 @@ def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
 
 
 def key_fingerprint() -> str:
-    """Tells two keys from each other and reveals neither."""
+    """A fingerprint that distinguishes keys without revealing them."""
     return salted_hmac("config.operations.backups", "", algorithm="sha256").hexdigest()
 
 
 def make_backup(path: Path, *, with_secret_key: bool = False) -> Made:
-    """Write a backup to the new file `path`, which appears when it is complete.
+    """Write a backup to the new file `path`, which appears once complete.
 
-    The rows are those of one moment, and the files those that these rows name. Raises
+    The rows are those of one moment, and the files are those that these rows name. Raises
     `BackupError` or `OSError`.
     """
     if path.exists():
-        raise BackupError(f"{path} exists already. Choose another name: nothing was overwritten.")
+        raise BackupError(f"{path} already exists and was not overwritten. Choose another name.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("xb") as file:
@@ -309,7 +307,7 @@ def make_backup(path: Path, *, with_secret_key: bool = False) -> Made:
                     rows, files = _write(bundle, taken_at, with_secret_key)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)  # fails if somebody made the file meanwhile
+        os.link(draft, path)  # fails if somebody created the file meanwhile
     finally:
         draft.unlink(missing_ok=True)
     backup = Backup.objects.create(
@@ -369,17 +367,17 @@ def _part_of(model: type[Model]) -> str:
 
 
 def restore_backup(path: Path, *, replace: bool = False) -> Restored:
-    """Restore the rows and files of a backup; unless `replace`, only where nothing was stored.
+    """Restore a backup's rows and files; without `replace`, only if nothing was stored.
 
-    Every checksum is compared before anything changes. Rows are one transaction, and the files are
-    exchanged in it. Raises `BackupError`; then the installation is as it was.
+    Every checksum is compared before anything changes. One transaction replaces all rows and files.
+    Raises `BackupError`, leaving the installation as it was.
     """
     with opened(path) as archive:
         _check_fit(archive.manifest)
         if not replace and (table := first_table_in_use()):
             raise BackupError(
-                f"The database is in use: {table} has rows. Restore into a new database, or use "
-                "--replace to delete everything that is in this one first."
+                f"The database is in use: {table} has rows. Restore into a new database, or add "
+                "--replace to delete everything in this one first."
             )
         archive.check()
         try:
@@ -399,39 +397,43 @@ def _check_fit(manifest: Manifest) -> None:
         first = sorted(there ^ here)[0]
         missing = "The backup" if first in here else "This database"
         raise BackupError(
-            f"The backup was made by version {manifest.version} of the program with other tables. "
-            f"{missing} lacks the migration {first}. Restore with the version that made the "
-            "backup, then update."
+            f"The backup was made by version {manifest.version} of the program with different "
+            f"tables. {missing} lacks the migration {first}. Restore with the version that made "
+            "the backup, then update."
         )
     for model in kept_models():
         part = manifest.parts.get(_part_of(model))
         if part is None:
             raise BackupError(f"The backup lacks {_part_of(model)}. Use another copy.")
         if part.columns != columns_of(model):
-            raise BackupError(f"The part {_part_of(model)} has other columns than its table.")
+            raise BackupError(
+                f"The columns of the part {_part_of(model)} differ from those of its table."
+            )
     for name in manifest.parts:
         _place_of(name)
 
 
 def _place_of(name: str) -> PurePosixPath | None:
-    """Where a file goes below VAR_DIR; None for a part that is no file."""
+    """The place of a file below VAR_DIR; None for a part that is not a file."""
     path = PurePosixPath(name)
     if path.parts[:1] != ("files",):
         return None
     inside = path.relative_to("files")
     is_safe = len(inside.parts) > 2 and ".." not in inside.parts and "\\" not in name
     if not is_safe or inside.parts[0] not in kept_in():
-        raise BackupError(f"The part {name} is no file of an installation. Nothing was restored.")
+        raise BackupError(
+            f"The part {name} is not a file of an installation. Nothing was restored."
+        )
     return inside
 
 
 def _exchange(archive: Archive, path: Path) -> tuple[int, int]:
-    """Put the rows and files of the backup in the place of those of the installation."""
-    # On the disk of the installation's files, which are renamed into the draft.
+    """Replace the rows and files of the installation by those of the backup."""
+    # On the disk of the installation's files, so that renaming works.
     draft = Path(tempfile.mkdtemp(prefix=".restore.", dir=settings.VAR_DIR))
     try:
-        files = _lay_out(archive, draft / "new")
-        with ExitStack() as stack:  # left after the end of the transaction
+        files = _unpack(archive, draft / "new")
+        with ExitStack() as stack:  # exits after the end of the transaction
             with transaction.atomic():
                 rows = _replace_rows(archive)
                 _record(archive, path)
@@ -442,8 +444,8 @@ def _exchange(archive: Archive, path: Path) -> tuple[int, int]:
     return rows, files
 
 
-def _lay_out(archive: Archive, folder: Path) -> int:
-    """Unpack the files of the backup; returns how many."""
+def _unpack(archive: Archive, folder: Path) -> int:
+    """Unpack the files of the backup; return how many."""
     folder.mkdir()
     places = {name: inside for name in archive.manifest.parts if (inside := _place_of(name))}
     for name, inside in places.items():
@@ -467,7 +469,7 @@ def _replace_rows(archive: Archive) -> int:
 
 
 def _record(archive: Archive, path: Path) -> None:
-    """Note the file as a backup: it holds what may be deleted here later."""
+    """Record the file as a backup, because it contains data that may be deleted here later."""
     Backup.objects.get_or_create(
         sha256=sha256_of(path),
         defaults={
@@ -480,7 +482,7 @@ def _record(archive: Archive, path: Path) -> None:
 
 
 def _restore_key(archive: Archive) -> str:
-    """Put the key of the backup where the program keeps its own, if it keeps one in a file."""
+    """Replace the program's key file, if it has one, by the key of the backup."""
     if archive.manifest.key_fingerprint == key_fingerprint():
         return "same"
     if KEY_PART not in archive.manifest.parts:

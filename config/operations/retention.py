@@ -1,4 +1,4 @@
-"""What is due by the retention dates of studies; once an hour, and safe to repeat."""
+"""Deletions that are due by studies' retention dates, run once an hour."""
 
 import logging
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def carry_out_retention() -> None:
-    """Delete what is due. What stands against a deletion is stored, shown, and tried again."""
+    """Delete what is due. Obstacles are stored and shown, and the deletion is tried again."""
     today = clock.now().date()
     for retention in Retention.objects.select_related("study").order_by("pk"):
         study = retention.study
@@ -32,9 +32,9 @@ def carry_out_retention() -> None:
 
 
 def _delete(study: Study) -> str:
-    """Delete a study that nobody can take part in; returns what stands against it."""
+    """Delete a study that is closed to participants; return the obstacle, if any."""
     if study.state in (Study.State.OPEN, Study.State.PAUSED):
-        return "The study is open. Close it: then it is deleted."
+        return "The study is open. Close it, then it will be deleted."
     backups = backups_sentence(study)
     try:
         if study.archived_at is None and study.state == Study.State.CLOSED:

@@ -1,4 +1,4 @@
-"""Generated files, by the kinds of rows that they belong to, and copies of them elsewhere."""
+"""Generated files by the kind of their rows, and copying them elsewhere."""
 
 import shutil
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _OWN = [
     KindOfFiles("imports", "Uploaded files of imports", (ImportJob, Upload)),
 ]
 MORE: Additions[KindOfFiles] = Additions()
-# A row in one of these states says that its files are deleted.
+# The files of a row in one of these states are deleted.
 _WITHOUT_FILES = (Job.State.FAILED, Job.State.GONE)
 
 
@@ -46,7 +46,7 @@ def kept_in() -> dict[str, tuple[type[Any], ...]]:
 
 
 def kept_files() -> Iterator[Stored]:
-    """The files that a row names, in the order of their names."""
+    """The files that rows name, sorted by name."""
     for name in _kept_folders(files_storage()):
         yield from Stored(name).files()
 
@@ -83,7 +83,7 @@ def copy_from(value: str) -> int:
     source, target = _storage(value), files_storage()
     if source.location_id() == target.location_id():
         raise CopyError(
-            f"Files are in {source.location_id()[1]} already. Set FILES to the new storage first."
+            f"Files are already in {source.location_id()[1]}. Set FILES to the new storage first."
         )
     return sum(_copy(source, target, name) for name in _kept_folders(source))
 
@@ -104,11 +104,13 @@ def _copy(source: FilesStorage, target: FilesStorage, name: str) -> int:
     paths = source.files(name)
     for path in paths:
         if source.sha256(f"{name}/{path}") != target.sha256(f"{name}/{path}"):
-            raise CopyError(f"{target.shown(f'{name}/{path}')} is not what was copied. Try again.")
+            raise CopyError(
+                f"{target.shown(f'{name}/{path}')} differs from the original. Try again."
+            )
     return len(paths)
 
 
 def totals() -> Iterator[tuple[str, int, int]]:
-    """Each kind of files with its bytes and number."""
+    """Bytes and number of files by kind."""
     for kind in kept_in():
         yield kind, *files_storage().usage(kind)

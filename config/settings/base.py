@@ -38,8 +38,8 @@ PUBLIC_BASE_URL = env(
 _public = urlsplit(PUBLIC_BASE_URL)
 _https = _public.scheme == "https"
 
-# The embedded default is one machine: SQLite, a broker in a folder, a page for this machine only.
-# Anyone who sets a database or a public address runs a server and provides its secrets.
+# The embedded default is one machine: SQLite, a broker in a folder, pages for this machine only.
+# Setting a database or a public address makes it a server, which needs secrets.
 EMBEDDED = not env.str("DATABASE_URL", default="") and not _https
 SECRET_KEY = secret_key(embedded=EMBEDDED, path=VAR_DIR / "secret_key")
 DEBUG = env("DEBUG", cast=flag, default=False)
@@ -148,7 +148,7 @@ STORAGES = {
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 if _https:
-    # A browser takes a cookie of this name from this host alone, and over HTTPS alone.
+    # Browsers accept a cookie of this name only from this host and over HTTPS.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -168,13 +168,13 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^metrics$"]
 if env("TRUST_PROXY", cast=flag, default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# Without a mail server nobody can reset a password by e-mail, and the page says whom to ask.
+# Without a mail server, passwords cannot be reset by e-mail, and the page says whom to ask.
 EMAIL_HOST, EMAIL_TIMEOUT = "", 20
 vars().update(env("EMAIL_URL", cast=mail_server, default={}))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"thirdperson@{_public.hostname}")
 PASSWORD_RESET_TIMEOUT = 24 * 3600
-# The number of proxies in a row before the web server that add to X-Forwarded-For. Without a proxy
-# the header is whatever the client wrote, and is not read.
+# How many proxies before the web server add to X-Forwarded-For. Without a proxy the client controls
+# the header, so it is ignored.
 TRUSTED_PROXIES = env("TRUSTED_PROXIES", cast=whole_number(0, 10), default=0)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
@@ -194,7 +194,7 @@ if not CELERY_BROKER_URL:
         "control_folder": str(_queue / "control"),
     }
 else:
-    # Longer than the longest task, short enough that a killed worker's tasks come back soon.
+    # Longer than the longest task, but short enough that a killed worker's tasks return soon.
     CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
 # Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
 # from waiting behind it.
@@ -203,7 +203,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A task continues without its broker: its requests are paid, and its message is delivered again.
+# A task continues without its broker: its requests are paid, and its message comes again.
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -224,7 +224,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
     **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
 }
-# How many days an export can be downloaded; one that names annotators is kept for a day.
+# How many days an export can be downloaded; one that names annotators only for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many annotators may start from one address within an hour (0: any number), and how
 # long seats and quota places wait for a first answer.
@@ -234,12 +234,12 @@ FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), d
 API_REQUESTS_PER_MINUTE = env(
     "API_REQUESTS_PER_MINUTE", cast=whole_number(0, 1_000_000), default=600
 )
-# Whether webhooks may lead to this machine and to private networks.
+# Whether webhooks may go to this machine and private networks.
 WEBHOOK_PRIVATE_ADDRESSES = env("WEBHOOK_PRIVATE_ADDRESSES", cast=flag, default=False)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
-# Judges on pages: variables that may be named for a key, next to JUDGE_KEY_…; whether a key can be
-# entered; hosts at which editors may add judges; whether link-local addresses are asked.
+# Judges on pages: variables that may hold a key besides JUDGE_KEY_…; whether a key can be entered;
+# hosts at which editors may add judges; whether link-local addresses may be asked.
 JUDGE_KEY_VARIABLES = env("JUDGE_KEY_VARIABLES", cast=key_variables, default=[])
 JUDGE_STORED_KEYS = env("JUDGE_STORED_KEYS", cast=flag, default=False)
 JUDGE_HOSTS = env("JUDGE_HOSTS", cast=words, default=[])
@@ -252,13 +252,13 @@ PROLIFIC_BASE_URL = env(
 )
 PROLIFIC_API_TOKEN = env.str("PROLIFIC_API_TOKEN", default="")
 PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
-# Seconds: for one answer, and for all waits between the attempts of a page.
+# Seconds for one answer, and for all waits between a page's attempts.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
-# Who may read /metrics; without it only programs on this machine.
+# The token for /metrics; without it, only programs on this machine may read it.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
-# Where a form holds a key, neither an error page nor a debug page shows what was entered.
+# Keeps error pages and debug pages from showing keys that were entered in forms.
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.HideAlways"
 
 LOGGING = {
@@ -282,17 +282,18 @@ LOGGING = {
         "level": env("LOG_LEVEL", cast=one_of("DEBUG", "INFO", "WARNING", "ERROR"), default="INFO"),
     },
     "loggers": {
-        # The client logs whole requests at DEBUG and addresses at INFO: neither should be in a log.
+        # The client logs whole requests at DEBUG and addresses at INFO, which logs must not
+        # contain.
         "openai": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "httpcore2": {"level": "WARNING"},
         # This logger warns that a broker in a folder has no host name.
         "kombu.connection": {"level": "ERROR"},
-        # The development server prints every path with its query, and the query carries the
-        # participant's id: config.access logs requests, without queries.
+        # The development server prints every path with its query, which may have a participant's
+        # id. config.access logs requests without queries.
         "django.server": {"level": "WARNING"},
         "config.access": {"level": "INFO"},
-        # Every request that waits for a thread would be a line.
+        # Would log a line for every request that waits for a thread.
         "waitress.queue": {"level": "ERROR"},
     },
 }

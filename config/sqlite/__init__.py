@@ -1,1 +1,1 @@
-"""SQLite: Django's own backend, whose writers all try again equally often."""
+"""SQLite: Django's backend, with writers that all retry equally often."""

@@ -1,8 +1,8 @@
 """The backend: a writer that finds the database locked tries again every few milliseconds.
 
-SQLite itself waits longer the longer a writer has waited, up to a tenth of a second, so the one who
-came last is served first. What this buys: with twenty people who answer without a pause, 95 of 100
-answers are stored within 260 ms, and otherwise within 970 ms.
+SQLite's waits grow up to a tenth of a second, so the last to come is served first. With twenty
+people answering without a pause, 95 of 100 answers are stored within 260 ms this way, and otherwise
+within 970 ms.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 def _until_free(
     execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
 ) -> Any:
-    """Execute a statement; one that found the database locked has changed nothing."""
+    """Execute a statement, again while the database is locked: it then changed nothing."""
     patience = context["connection"].settings_dict["OPTIONS"]["timeout"]
     given_up = time.monotonic() + patience
     while True:

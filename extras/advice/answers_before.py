@@ -1,4 +1,4 @@
-"""Answers that were given before an item's advice was shown, next to those after it."""
+"""Answers given before an item's advice was shown, aligned with those after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from studies.models import Item, Study
 
 @dataclass(frozen=True, eq=False)
 class Before:
-    """Answers before an advice, one for each row of the answers after it.
+    """Answers before the advice, one for each row of the answers after it.
 
     `choice` is -1 and `certainty` NaN where there was none.
     """
@@ -29,14 +29,14 @@ class Before:
 
 @dataclass(frozen=True, eq=False)
 class Advised(Extra):
-    """What items advise, and the answers before it.
+    """The advice of items, and the answers before it.
 
     Attributes
     ----------
     kinds : tuple of str
         The kind of each item's advice: advice, debate, consultancy; empty without one.
     favors : ndarray of int8, shape (items,)
-        The response that it argues for, 0 or 1; -1 if neither.
+        The response that the advice argues for, 0 or 1; -1 if neither.
     people : Before
         One entry for each row of the study's answers.
     runs : mapping of str to Before
@@ -61,7 +61,7 @@ class Advised(Extra):
 
 
 def advice_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Advised | None:
-    """The advice of a study whose items have some, with the answers before it; else None."""
+    """The advice of a study's items with the answers before it; None without advice."""
     rows = Item.objects.filter(study=study).exclude(advice={}).values_list("pk", "advice")
     kinds, favors = [""] * len(position), np.full(len(position), MISSING, dtype=np.int8)
     for pk, advice in rows.iterator():

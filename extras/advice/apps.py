@@ -19,4 +19,4 @@ class AdviceConfig(AppConfig):
         workbench.JURY_ACTIONS.add(f"{self.name}.discussions:DISCUSS")
         READERS.add(f"{self.name}.answers_before:ADVISED")
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
-        ANALYSES["advice"] = "How far people and judges follow an advice after their first answer"
+        ANALYSES["advice"] = "How far people and judges follow advice after their first answer"

@@ -1,4 +1,4 @@
-"""Answers before and after an advice: how far people and judges follow it."""
+"""Answers before and after advice: how far people and judges follow it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ SURE = 100.0
 
 @dataclass(frozen=True)
 class Persuasion:
-    """How far answers follow an advice, and how far they stay where they began.
+    """How far answers follow advice, and how far they stay unchanged.
 
     Attributes
     ----------
     n : int
-        Answers that were given before and after the advice.
+        Answers given both before and after the advice.
     changed : Proportion
-        Of these, with another choice after it.
+        Of these, those with a different choice after it.
     persuaded : Proportion
         Of the answers against the advice, those that chose its response after it. The others stayed
         with their first answer: that is anchoring.
@@ -42,8 +42,8 @@ class Persuasion:
     shift : GeneralDifference
         Share that chose the advice's response after it, minus before it; a tie counts half.
     weight : GeneralDifference
-        Mean weight of advice: how much of the way from the first answer to full certainty of the
-        advice's response was taken. 0 stays, 1 follows; below 0 moves away, at most by 1.
+        Mean weight of advice: the fraction of the way from the first answer to full certainty of
+        the advice's response. 0 stays, 1 follows; below 0 moves away, at most by 1.
     certainty : GeneralDifference
         Mean change of the certainty, as a share of 100, of answers that kept their choice.
     """
@@ -70,7 +70,7 @@ def persuasion(
     threshold: float = 80.0,
     level: float = 0.95,
 ) -> Persuasion:
-    r"""Compare answers before and after an advice.
+    r"""Compare answers before and after advice.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def persuasion(
     sharing : Sharing
         What the answers share: items, people, personas, questions.
     threshold : float, default 80
-        The certainty from which a first answer is sure.
+        The certainty from which a first answer counts as sure.
     level : float, default 0.95
 
     Returns
@@ -95,9 +95,9 @@ def persuasion(
     -----
     With :math:`s=\pm c` for a certainty c, positive for the response of the advice and 0 for a tie,
     the weight of an advice is :math:`(s_{after}-s_{before})/(100-s_{before})`, the measure of
-    judge-adviser studies [1]_ with the advice as full certainty, cut at -1: an answer that begins
-    near full certainty and turns would outweigh all others. Answers that begin with full certainty
-    of the advice's response have no weight.
+    judge-adviser studies [1]_ with the advice as full certainty, cut at -1: otherwise an answer
+    that begins near full certainty and turns would outweigh all others. Answers that begin with
+    full certainty of the advice's response have no weight.
 
     References
     ----------
@@ -149,7 +149,7 @@ def persuasion(
 
 
 def _credit(choice: npt.NDArray[np.integer], side: npt.NDArray[np.integer]) -> FloatArray:
-    """1 for the response of the advice, half for a tie, 0 for the other."""
+    """1 for the advice's response, 1/2 for a tie, 0 for the other response."""
     credit: FloatArray = np.where(choice == 2, 0.5, (choice == side).astype(np.float64))
     return credit
 
@@ -166,7 +166,7 @@ _PEOPLE = "People"
 
 
 def advice(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study whose items have no advice."""
+    """The entry of report.json; empty for a study without advice."""
     given = study.data.of(Advised)
     if given is None:
         return {}
@@ -244,7 +244,7 @@ def _entry(found: Persuasion) -> Json:
 
 
 def _accuracy(study: ReportedStudy, before: Before, item: IntArray, after: IntArray) -> Json:
-    """The share of right answers before and after, among those that were given twice."""
+    """The share of right answers before and after, among answers given twice."""
     truth = study.truth[item]
     scored = (truth >= 0) & (before.choice >= 0) & (after >= 0)
     out: Json = {"n": int(scored.sum())}
@@ -277,8 +277,8 @@ def advice_table(report: ReportJson) -> Table:
             ("before", "percent", "accuracy.before", "Right"),
             ("after", "percent", "accuracy.after", "Right"),
         ],
-        "Answers against the advice that stay as they were are anchored in the first answer. "
-        f"Certain: at least {report['parameters']['threshold']}.",
+        "Answers against the advice that do not change are anchored in the first answer. Certain: "
+        f"at least {report['parameters']['threshold']}.",
         first="Who",
     )
 
@@ -286,7 +286,7 @@ def advice_table(report: ReportJson) -> Table:
 def advice_weight_table(report: ReportJson) -> Table:
     return table_of_entries(
         "advice_weight",
-        "How much the advice weighs",
+        "Weight of the advice",
         _labelled(report),
         [
             ("Shift", "points", "shift.value", "Toward the response of the advice"),
@@ -302,15 +302,15 @@ def advice_weight_table(report: ReportJson) -> Table:
                 "Certainty where the choice was kept",
             ),
         ],
-        "Shift: share of answers for the response of the advice, after less before; a tie counts "
-        "half. Weight: 0 stays, 1 takes over the advice with full certainty. Intervals hold for "
-        "items, people, personas and questions in general.",
+        "Shift: share of answers for the advice’s response, after minus before; a tie counts half. "
+        "Weight: 0 stays, 1 adopts the advice with full certainty. Intervals hold for items, "
+        "people, personas and questions in general.",
         first="Who",
     )
 
 
 class AdviceSection(Section):
-    """How far people and judges follow an advice that they see after their first answer."""
+    """How far people and judges follow advice that they see after their first answer."""
 
     name = "advice"
     title = "Advice"
@@ -323,14 +323,14 @@ kinds.* | count | Items with this kind of advice.
 favors | count | Items whose advice argues for one response.
 changed | object | Answers that changed after the advice.
 persuaded | object | Answers against the advice at first that are for it afterwards.
-persuaded_sure | object | The same of answers that were certain at first.
-persuaded_unsure | object | The same of answers that were uncertain at first.
+persuaded_sure | object | The same for answers that were certain at first.
+persuaded_unsure | object | The same for answers that were uncertain at first.
 dissuaded | object | Answers with the advice at first that are against it afterwards.
 count | count | Answers for which the statement holds.
-advice.shift | object | Share of answers for the response of the advice, after less before.
-advice.weight | object | Weight of the advice: 0 stays, 1 takes it over with full certainty.
+advice.shift | object | Share of answers for the advice's response, after minus before.
+advice.weight | object | Weight of the advice: 0 stays, 1 adopts it with full certainty.
 advice.certainty | object | Change of certainty where the choice was kept.
-advice.accuracy | object | Right answers among those that were given twice.
+advice.accuracy | object | Right answers among those given twice.
 before | share | Right before the advice.
 after | share | Right after the advice.
 """

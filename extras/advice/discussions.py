@@ -1,4 +1,4 @@
-"""The second round of a jury, in which each judge sees the reasons of the others; its button."""
+"""The second round of a jury, in which each judge sees the others' reasons; its button."""
 
 from collections import defaultdict
 from decimal import Decimal
@@ -29,7 +29,7 @@ FIRST_ROUND = Discussion.first_round.name
 
 
 def first_round_of(study: Study, jury: Jury) -> list[JudgeRun]:
-    """The latest runs of the judges of `jury` that were asked alike for reasons and are done.
+    """The latest finished runs of the judges of `jury` that asked for reasons in the same way.
 
     Raises `BadRun` if there are none.
     """
@@ -76,7 +76,7 @@ def start_discussion(
     enqueue: bool = True,
     user: User | None = None,
 ) -> list[JudgeRun]:
-    """Start the second round of a jury, a run for each judge; continue it if there is one.
+    """Start or continue the second round of a jury, with a run for each judge.
 
     `budget` is that of each run. Raises `BadRun`, `BadJudge` or `StudyError`.
     """

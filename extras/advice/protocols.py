@@ -1,4 +1,4 @@
-"""The protocols that ask twice: about an advice, and after the reasons of other judges."""
+"""The protocols that ask twice: before and after advice, or other judges' reasons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +15,13 @@ from judging.protocols.texts import Texts
 from studies.models import Item
 from studies.texts.slots import Slots
 
-_NOT_ALL = "Not every judge of the jury answered this item in the first round."
+_NOT_ALL = "Some judges of the jury did not answer this item in the first round."
 
 
 class Advice(JudgingProtocol):
     """The second step shows the item's advice; the judge keeps its answer or changes it.
 
-    The answer after the advice counts. `details` has the one before it under `before_advice`.
+    The answer after the advice counts; `details` has the one before it as `before_advice`.
     """
 
     name = "advice"
@@ -60,7 +60,7 @@ class Advice(JudgingProtocol):
 
 @dataclass(frozen=True)
 class FirstRound:
-    """The runs of the first round by their ids; `own` is that of the judge who is asked again."""
+    """The runs of the first round by id; `own` is that of the judge who is asked again."""
 
     own: int
     runs: tuple[int, ...]
@@ -84,14 +84,14 @@ class FirstRound:
         return self.replies(item, shown_first)[self.own]
 
     def change(self, slots: Slots, item: Item, shown_first: str) -> Slots:
-        """Add what the others wrote, in the order of the runs and without their names."""
+        """Add the others' replies, in the order of the runs and without names."""
         replies = self.replies(item, shown_first)
         others = [replies[run] for run in self.runs if run != self.own]
         words = "\n\n".join(f"[{n}]\n{text}" for n, text in enumerate(others, start=1))
         return replace(slots, others=words)
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
-        """The items that some judge did not answer in every order that was asked."""
+        """The items that some judge did not answer in every requested order."""
         asked = Judgment.objects.filter(run__in=self.runs)
         done = asked.filter(state=Judgment.State.DONE).order_by().values_list("item")
         counts = dict(done.annotate(n=Count("pk")))
@@ -102,10 +102,10 @@ class FirstRound:
 
 
 class Discussion(ReasonBefore):
-    """Goes on from the judge's own reply of the first round, which was asked for reasons.
+    """Continues from the judge's own first-round reply, which gave reasons.
 
-    Its first step was answered in that round. `details` of the verdict has the choice made there
-    under `before_discussion`.
+    Its first step was answered in that round. `details` of the verdict has that choice as
+    `before_discussion`.
     """
 
     name = "discussion"

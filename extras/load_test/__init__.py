@@ -1,1 +1,1 @@
-"""Measure how many annotators at once a server carries: simulated ones, on a copy of a study."""
+"""Measuring how many simultaneous annotators a server can serve, on a copy of a study."""

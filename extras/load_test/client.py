@@ -1,12 +1,12 @@
-"""Simulated people in a process of their own, and what the processes of a server cost.
+"""Simulated people in a separate process, and the resources that a server's processes use.
 
 Reads a scenario (JSON) from stdin and writes the measurements (JSON) to stdout:
 
     python -m extras.load_test.client
 
 Everyone works in a closed loop: open an item, think, answer it, and so on; when someone has
-finished, the next person takes their place. A class of the scenario knows the pages of a site. The
-measurement starts when everyone has given an answer, so that arriving together does not count.
+finished, the next person replaces them. A class of the scenario knows the pages of a site. The
+measurement starts once everyone has given an answer, so that arriving together does not count.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class ServerProcess:
         return self._process.pid
 
     def wait_until_ready(self, url: str, *, requests: int = 1, seconds: float = 60) -> None:
-        """Return after `requests` answers below 500, so that several workers are warm."""
+        """Return after `requests` responses below 500, so that several workers are warm."""
         deadline = time.monotonic() + seconds
         while requests:
             if self._process.poll() is not None:
@@ -78,7 +78,7 @@ class ServerProcess:
         return lines[-1] if lines else "it printed nothing"
 
     def stop(self) -> None:
-        """Ask it to end; kill what is left after ten seconds."""
+        """Ask it to end; kill the rest after ten seconds."""
         pids = tree(self.pid)
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -86,7 +86,7 @@ class ServerProcess:
         self._kill(pids)
 
     def kill(self) -> None:
-        """SIGKILL for every process, as when the machine takes them away."""
+        """SIGKILL for every process, as when the machine fails."""
         self._kill(tree(self.pid))
 
     def _kill(self, pids: Sequence[int]) -> None:
@@ -149,9 +149,9 @@ def _answers(url: str) -> bool:
         return False
 
 
-_PAUSE_AFTER_ERROR = 0.5  # seconds, so that a server that is away is not flooded
-_LONGEST_ENTRY = 60.0  # seconds until the measurement starts even if somebody has no answer yet
-_LAST_RESPONSES = 10.0  # seconds for requests that are under way at the end
+_PAUSE_AFTER_ERROR = 0.5  # seconds, so that a server that is down is not flooded
+_LONGEST_ENTRY = 60.0  # seconds until the measurement starts even if somebody has not answered
+_LAST_RESPONSES = 10.0  # seconds for requests in progress at the end
 
 
 @dataclass(frozen=True)
@@ -161,36 +161,38 @@ class Scenario:
     site: str  # "package.module:Class", a `Person`
     url: str
     people: int
-    seconds: float  # measured, from when everyone has given an answer
+    seconds: float  # measured, once everyone has given an answer
     think: float = 0.0  # mean seconds before an answer
     first: int = 1  # number of the first person; later people continue from `first + people`
     headers: dict[str, str] = field(default_factory=dict)
-    processes: list[int] = field(default_factory=list)  # whose CPU time is measured, with children
+    processes: list[int] = field(
+        default_factory=list
+    )  # whose CPU time is measured, with their children
     options: dict[str, Any] = field(default_factory=dict)  # for the class
 
 
 class LoadPerson(Protocol):
-    """One simulated person on a site. Every method is one or more requests."""
+    """A simulated person on a site. Every method makes one or more requests."""
 
     def __init__(
         self, browser: Browser, number: int, rng: random.Random, options: dict[str, Any]
     ) -> None: ...
 
     async def enter(self) -> None:
-        """From the study's link to the first item, not including its page."""
+        """Go from the study's link to the first item, but not to its page."""
 
     async def open_item(self) -> bool:
         """Open the current item; False if its page is here already."""
 
     @property
     def has_item(self) -> bool:
-        """Whether an item is open and waits for an answer."""
+        """Whether an item is open for an answer."""
 
     async def answer(self) -> None:
-        """Send the answer; it counts when the server has confirmed it."""
+        """Send the answer, which counts once the server has confirmed it."""
 
     async def leave(self) -> None:
-        """The pages after the last item."""
+        """Go through the pages after the last item."""
 
 
 @dataclass
@@ -255,7 +257,7 @@ class Crowd:
         return [cpu_seconds(pid) for pid in self._scenario.processes]
 
     async def _occupy(self, place: int) -> None:
-        """One place: a person, and then the next one, until time is up."""
+        """Fill one place with one person after another until time is up."""
         number = self._scenario.first + place
         rng = random.Random(number)  # noqa: S311
         await asyncio.sleep(rng.uniform(0, self._scenario.think))

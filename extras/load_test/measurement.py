@@ -1,4 +1,4 @@
-"""Measure a server: one of its own or a running one, with more people until it is too slow."""
+"""Measuring a server, new or running, with more and more people until it is too slow."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def own_server(slug: str) -> Iterator[LoadTarget]:
     """A web server on a free port, as `make run` starts it; `slug` is a study that it serves."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
-    # An empty variable counts as not set, also if the file .env has it.
+    # An empty variable counts as unset, even if the file .env sets it.
     environment = os.environ | {
         "HOST": "127.0.0.1",
         "PORT": str(port),
@@ -74,7 +74,7 @@ def running_server(url: str) -> LoadTarget:
     public = urlsplit(settings.PUBLIC_BASE_URL)
     if public.scheme != "https":
         return LoadTarget(url.rstrip("/"))
-    # What a proxy in front of the server would say.
+    # The header that a proxy in front of the server would send.
     headers = {
         "Host": public.netloc,
         "X-Forwarded-Proto": "https",
@@ -84,15 +84,15 @@ def running_server(url: str) -> LoadTarget:
 
 
 def check_database(target: LoadTarget, slug: str) -> None:
-    """Raise `CannotMeasure` if the server does not know the study: it has another database."""
+    """Raise `CannotMeasure` if the server lacks the study, because it has another database."""
     request = urllib.request.Request(f"{target.url}/s/{slug}/", headers=target.headers)  # noqa: S310
     try:
         urllib.request.urlopen(request, timeout=30).close()  # noqa: S310
     except urllib.error.HTTPError as error:
         if error.code == 404:
             raise CannotMeasure(
-                f"The server at {target.url} uses another database than this command. Run the "
-                "command with the settings (DATABASE_URL, VAR_DIR) of the server."
+                f"The server at {target.url} uses a different database. Run the command with the "
+                "server's settings (DATABASE_URL, VAR_DIR)."
             ) from error
     except OSError as error:
         raise CannotMeasure(f"Nothing answers at {target.url}. Check the port.") from error
@@ -129,28 +129,28 @@ class Times:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a number of people measured together."""
+    """The measurements for a number of people."""
 
     people: int
     answers: int
     seconds: float
-    confirmed: int  # answers, with those before and after the measured seconds
+    confirmed: int  # answers, including those before and after the measured seconds
     errors: dict[str, int]
     entry: Times
     page: Times  # an item's page
-    submit: Times  # sending an answer, until it is confirmed
-    wait: Times  # sending an answer, until the next item is there
+    submit: Times  # from sending an answer until it is confirmed
+    wait: Times  # from sending an answer until the next item has arrived
     cpu: list[float]  # seconds of each process of the scenario
     client_cpu: float
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return self.answers / self.seconds
 
     @property
     def cpu_ms(self) -> float | None:
-        """CPU time of the processes of the scenario an answer; None without any."""
+        """CPU time of the scenario's processes per answer; None without answers."""
         if not self.cpu or not self.answers:
             return None
         return sum(self.cpu) / self.answers * 1000
@@ -159,7 +159,7 @@ class Measurement:
 def measure(
     scenario: Scenario, *, on_tick: Callable[[float], Any] = lambda seconds: None
 ) -> Measurement:
-    """Let the people of `scenario` work in a process of their own; `on_tick` gets the seconds."""
+    """Let the people of `scenario` work in a separate process; `on_tick` gets the seconds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "extras.load_test.client"],
         cwd=_ROOT,
@@ -203,14 +203,14 @@ def _sum_up(people: int, log: dict[str, Any]) -> Measurement:
 
 LIMIT_MS = 1000
 RULE = (
-    "A number of people is carried if no request fails and, for 95 of 100 answers, the next item "
-    "is there within one second of sending the answer."
+    "A number of people can be served if no request fails and, for 95 of 100 answers, the next "
+    "item arrives within a second of sending the answer."
 )
 
 
 @dataclass(frozen=True)
 class Step:
-    """One number of people."""
+    """The result for one number of people."""
 
     found: Measurement
 
@@ -236,7 +236,7 @@ class Step:
 
 
 def numbers(people: int) -> list[int]:
-    """5, 10, 20, 40 and so on up to `people`, which is the last."""
+    """5, 10, 20, 40 and so on, ending with `people`."""
     found = []
     step = 5
     while step < people:
@@ -248,7 +248,7 @@ def numbers(people: int) -> list[int]:
 def climb(
     scenario: Scenario, *, on_step: Callable[[int], Any], on_tick: Callable[[float], Any]
 ) -> Iterator[Step]:
-    """Measure each number of people up to the scenario's; stop after one that is not carried."""
+    """Measure each number of people up to the scenario's; stop after one that is too many."""
     for people in numbers(scenario.people):
         on_step(people)
         step = Step(measure(replace(scenario, people=people), on_tick=on_tick))
@@ -258,7 +258,7 @@ def climb(
 
 
 def carried(steps: list[Step]) -> int:
-    """The largest number of people that was carried; 0 if none was."""
+    """The largest number of people that was served; 0 if none was."""
     return max((step.found.people for step in steps if step.is_carried), default=0)
 
 

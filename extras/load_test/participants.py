@@ -1,6 +1,6 @@
 """A simulated annotator: an HTTP client, and the path through the pages; no Django here.
 
-It does little work per request, so that a server on the same machine can be measured with it.
+It does little work per request, so that it can measure a server on the same machine.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _TIMEOUT = 60.0  # seconds for one response
 
 
 class UnexpectedResponse(Exception):
-    """A response that no page on the path can have."""
+    """A response that no page on the path can give."""
 
 
 class ConnectionLost(OSError):
@@ -30,13 +30,13 @@ class Response:
 
     @property
     def location(self) -> str:
-        """The path and query that a redirect leads to; empty if it is none."""
+        """The path and query of a redirect; empty for other responses."""
         target = urlsplit(self.headers.get("location", ""))
         return target.path + (f"?{target.query}" if target.query else "")
 
 
 class Browser:
-    """Sends one request at a time, over a connection that it keeps open where the server does."""
+    """Sends one request at a time, over a connection that stays open if the server allows it."""
 
     def __init__(self, base_url: str, headers: dict[str, str] | None = None) -> None:
         address = urlsplit(base_url)
@@ -60,7 +60,7 @@ class Browser:
         return await self._send("POST", path, json.dumps(data).encode(), kind)
 
     async def follow(self, response: Response) -> Response:
-        """The page that the redirects after `response` lead to."""
+        """The page at the end of the redirects after `response`."""
         while response.status in (301, 302, 303, 307):
             response = await self.get(response.location)
         return response
@@ -140,11 +140,11 @@ def _plain(path: str) -> str:
     return "".join("N" if letter.isdigit() else letter for letter in path.partition("?")[0])
 
 
-# What the pages' script accepts: the next item in the response to an answer.
+# The header of the pages' script: the response to an answer may be the next item.
 ITEM = "text/vnd.thirdperson.item+html"
 
 _MOST_STEPS = 50  # before the items
-_BOXES = 30  # that a consent page may have
+_BOXES = 30  # of a consent page
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
 _RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
 _PLACE = re.compile(r'type="radio" name="(place_[a-e])"')
@@ -153,10 +153,10 @@ _STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
 
 
 class SimulatedAnnotator:
-    """Enters by the link of a study and does every step that the study has.
+    """Enters by the link of a study and does every step of the study.
 
-    Options: `slug`; `quiz`, the right option of each comprehension question; `script`, whether
-    answers are sent as browsers with JavaScript send them.
+    Options: `slug`; `quiz`, the right option of each comprehension question; `script`, whether to
+    send answers like browsers with JavaScript.
     """
 
     def __init__(
@@ -223,7 +223,7 @@ class SimulatedAnnotator:
             return
         page = await self._browser.get(self._location)
         if page.location:
-            # A page that an extra adds comes before.
+            # An extra's page may come first.
             self._move(page)
             added = await self._browser.get(self._location)
             self._move(await self._send(added.text, {"do": "decide"}))
@@ -236,7 +236,7 @@ class SimulatedAnnotator:
         return found[1] if found else ""
 
     def _fill(self, page: Response) -> dict[str, str]:
-        """The entries for the page of a step before the items."""
+        """The form data for the page of a step before the items."""
         if self._step == "consent":
             # A page without boxes ignores them.
             return {"consent": "yes"} | {f"agree-{number}": "yes" for number in range(_BOXES)}
@@ -262,7 +262,7 @@ class SimulatedAnnotator:
         return await self._browser.post(self._location, form, headers)
 
     def _move(self, response: Response) -> None:
-        """Continue where a redirect leads; any other response here is an error."""
+        """Follow a redirect; any other response here is an error."""
         if not response.location:
             raise UnexpectedResponse(f"{self._step or 'entry'}: status {response.status}")
         self._location = response.location

@@ -1,1 +1,1 @@
-"""Sets of three to five responses: their rankings by judges and people, and circles of choices."""
+"""Sets of three to five responses: rankings by judges and people, and cycles of choices."""

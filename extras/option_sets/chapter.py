@@ -1,4 +1,4 @@
-"""Sets of options: how judges and people rank whole sets, and what their pairs share."""
+"""Sets of options: how judges and people rank whole sets, and what pairs of a set share."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -20,15 +20,15 @@ from analysis.stats.core.multiway import multiway_mean
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import Proportion, Reason
 from analysis.stats.core.shared_variance import ANNOTATOR, Sharing
-from extras.option_sets.circles import Consistency
+from extras.option_sets.cycles import Consistency
 from extras.option_sets.sets import Ranked, RankedSets
 
-LEAST_EXPECTED = 5.0  # first places at every position, for the chi-squared test
+LEAST_EXPECTED = 5.0  # expected first places at every position, for the chi-squared test
 
 
 @dataclass(frozen=True)
 class FirstPlaces:
-    """The positions of the options that were ranked first.
+    """Positions of the options ranked first.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class FirstPlaces:
     first, last : Proportion
         Share of lists whose option at the first, and at the last, position was ranked first.
     chance : float or None
-        Share that is expected at any one position: the mean of one over the length.
+        Expected share at any position: the mean of one over the length.
     p : float or None
         Of the test that every position is equally likely; None if there is a `p_reason`.
     df : int
@@ -60,7 +60,7 @@ class FirstPlaces:
 
 
 def first_places(position: npt.ArrayLike, length: npt.ArrayLike) -> FirstPlaces:
-    r"""Compare positions of first-ranked options with an equal share for every position.
+    r"""Compare positions of first-ranked options with equal shares.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def first_places(position: npt.ArrayLike, length: npt.ArrayLike) -> FirstPlaces:
     Notes
     -----
     The orders must have been drawn at random, one for each list. Then every position is equally
-    likely for a judge that looks only at content, whatever it prefers, and
+    likely for a judge that considers only content, whatever it prefers, and
     :math:`\sum_k\sum_j (O_{kj}-n_k/k)^2/(n_k/k)` over lengths :math:`k` and positions :math:`j` is
     about chi-squared with :math:`\sum_k (k-1)` degrees of freedom.
 
@@ -108,22 +108,22 @@ def first_places(position: npt.ArrayLike, length: npt.ArrayLike) -> FirstPlaces:
 
 
 _LIMIT = (
-    "{items:,} items are pairs of {sets:,} sets of 3 to 5 responses{shared}. Pairs of one set are "
-    "not independent: intervals that take items as independent are too narrow. Use those for "
+    "{items:,} items are pairs of {sets:,} sets of 3 to 5 responses{shared}. Pairs of a set are "
+    "not independent, so intervals that treat items as independent are too narrow. Use those for "
     "items, people, personas and questions in general."
 )
 _PLACE = "The option ranked first was"
 _BY_JUDGES = ", and a judge that ranks a whole set answers all its pairs with one reply"
-_BY_PEOPLE = ", and an annotator who puts a whole set in order answers all its pairs at once"
+_BY_PEOPLE = ", and an annotator who ranks a whole set answers all its pairs at once"
 _METHOD = (
-    "Annotators saw all {sizes} responses of a set on one screen, in a drawn order, and put them "
-    "in order: {answers:,} orders of {sets:,} sets. Each order gives an answer to every pair of "
-    "its set, with the certainty that was stated for the whole order."
+    "Annotators saw all {sizes} responses of a set on one screen, in random order, and ranked "
+    "them: {answers:,} rankings of {sets:,} sets. Each ranking answers every pair of its set, with "
+    "the certainty stated for the whole ranking."
 )
 
 
 def option_sets(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty for a study whose items compare only two responses."""
+    """The entry of report.json; empty for a study without sets."""
     sets = study.data.of(RankedSets)
     if sets is None:
         return {}
@@ -146,7 +146,7 @@ def option_sets(study: ReportedStudy) -> Json:
 
 
 def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], seed: int) -> Json:
-    """One reading of each set, and whether the other order has the same first option."""
+    """A judge's reading of each set, and whether the other order has the same first option."""
     first = _one_reading_each(replies, seed)
     out: Json = {"sets": len(first), "replies": len(replies)}
     out |= _first_options(study, sets, first, by_people=False)
@@ -163,7 +163,7 @@ def _judge(study: ReportedStudy, sets: RankedSets, replies: Sequence[Ranked], se
 
 
 def _people(study: ReportedStudy, sets: RankedSets) -> Json:
-    """The orders of annotators, and how alike two of them order the same set."""
+    """The rankings of annotators, and how alike two of them order the same set."""
     out: Json = {
         "sets": len({each.option_set for each in sets.people}),
         "answers": len(sets.people),
@@ -183,7 +183,7 @@ def _people(study: ReportedStudy, sets: RankedSets) -> Json:
 def _first_options(
     study: ReportedStudy, sets: RankedSets, orders: Sequence[Ranked], *, by_people: bool
 ) -> Json:
-    """How often the chosen option is first, and how often the one shown first or last is."""
+    """How often the chosen option, and the one shown first or last, is ranked first."""
     out: Json = {}
     scored = [each for each in orders if sets.chosen[each.option_set] > 0]
     right = [each.ranking[0] == sets.chosen[each.option_set] for each in scored]
@@ -209,7 +209,7 @@ def _first_options(
 
 
 def _clusters(study: ReportedStudy, sets: RankedSets, orders: Sequence[Ranked]) -> dict[str, Ints]:
-    """What orders share: their set, and its persona and question."""
+    """What rankings share: their set, its persona and its question."""
     codes = np.array([each.option_set for each in orders], dtype=np.int64)
     items = sets.item[codes]
     shared = study.shared
@@ -221,7 +221,7 @@ def _raters(orders: Sequence[Ranked]) -> Ints:
 
 
 def _tau(one: Sequence[int], other: Sequence[int]) -> float:
-    """Kendall's tau of two orders of the same options, which have no ties."""
+    """Kendall's tau of two rankings of the same options, which have no ties."""
     same = [
         (one.index(a) < one.index(b)) == (other.index(a) < other.index(b))
         for a, b in combinations(one, 2)
@@ -230,9 +230,9 @@ def _tau(one: Sequence[int], other: Sequence[int]) -> float:
 
 
 def _one_reading_each(replies: Sequence[Ranked], seed: int) -> list[Ranked]:
-    """One reply for each set, of its first sample; a draw chooses between two orders.
+    """One reply for each set, from its first sample; a random draw chooses between two orders.
 
-    The draw knows nothing of the options, so the order that it leaves is as random as before.
+    The draw does not depend on the options, so the chosen order is as random as before.
     """
     found: dict[int, list[Ranked]] = {}
     for each in sorted(replies, key=lambda reply: (reply.sample, reply.shown)):
@@ -285,8 +285,8 @@ def option_sets_table(report: ReportJson) -> Table:
             ("p", "p", "position.p", _PLACE),
             ("Same first in both orders", "percent", "both_orders.same_first"),
         ],
-        "One reply of a judge about each set. Orders are drawn, so without an effect of the place "
-        "every place holds the option ranked first equally often (p: chi-squared test). The "
+        "One reply of a judge about each set. Orders are random, so without a position effect "
+        "every position has the option ranked first equally often (p: chi-squared test). The "
         "interval of the chosen response holds for personas and questions in general"
         + (_ON_PEOPLE if people else "."),
         first="Rater" if people else "Judge",
@@ -298,26 +298,26 @@ def option_orders_table(report: ReportJson) -> Table:
     judges = [(run_name(judge, report["judges"]), judge) for judge in found["judges"]]
     return table_of_entries(
         "option_orders",
-        "How alike the orders of annotators and judges are",
+        "How alike the rankings of annotators and judges are",
         [("Other annotators", found["people"]), *judges],
         [
-            ("Pairs of orders", "count", "tau_people.n"),
+            ("Pairs of rankings", "count", "tau_people.n"),
             ("Mean", "decimal", "tau_people.value", "Kendall’s τ"),
             ("95 % interval", "range", "tau_people.ci", "Kendall’s τ"),
         ],
-        "Each order of an annotator is compared with the others of the same set: 1 if both are the "
-        "same, 0 for unrelated orders on average, -1 if one is the reverse. The intervals hold for "
+        "Each annotator’s ranking is compared with others of the same set: 1 if both are the same, "
+        "0 on average for unrelated rankings, -1 if one is the reverse. The intervals hold for "
         "personas and questions in general, those of judges also for people in general.",
         first="Compared with",
     )
 
 
 class OptionSetsSection(Section):
-    """How judges rank sets of three to five responses, and whether the place decides."""
+    """How judges rank sets of three to five responses, and whether position matters."""
 
     name = "option_sets"
     title = "Sets of options"
-    inside = "Rankings of whole sets, the place of the options, and circles of choices"
+    inside = "Rankings of whole sets, position effects, and cycles of choices"
     parts = (Consistency(),)
     keys = """
         # Sets of options
@@ -325,10 +325,10 @@ class OptionSetsSection(Section):
         sizes | object | Sets by their number of responses.
         sizes.* | count | Sets of this size.
         option_sets.rules | list | How pairs were made from sets.
-        option_sets.people | object | Orders of annotators who saw whole sets.
-        option_sets.people.answers | count | Orders that annotators gave.
+        option_sets.people | object | Rankings by annotators who saw whole sets.
+        option_sets.people.answers | count | Rankings that annotators gave.
         option_sets.people.annotators | count | Annotators who gave one.
-        tau_people | object | Mean Kendall's tau with the orders of annotators; n pairs of orders.
+        tau_people | object | Mean Kendall's tau with the rankings of annotators; n pairs of orders.
         right_first | object | Sets in which the right response is ranked first.
         right_first.chance | share | The same by chance.
         position.first | share | How often the first response is ranked first.

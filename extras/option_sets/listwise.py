@@ -1,10 +1,10 @@
 """The protocol that shows all responses of a set at once and asks for their ranking.
 
-The order of options is drawn by a hash of the run's seed and the set, so every position is equally
-likely for every option. It depends on nothing else: all pairs of a set have the same prompt in the
-same order. Strict reading takes “[[B > A > C]]”, also without its first brackets, or alone; lenient
-reading JSON, or a line with only a ranking and words such as “My final ranking:”. All rankings of a
-reply have to be the same; a reply with words that may deny one is asked again.
+A hash of the run's seed and the set draws the order of options, so every position is equally likely
+for every option, and all pairs of a set have the same prompt in the same order. Strict reading
+takes “[[B > A > C]]”, also without its first brackets, or alone; lenient reading takes JSON, or a
+line with only a ranking and words such as “My final ranking:”. All rankings in a reply must be the
+same; a reply with words that may deny one is asked again.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def drawn_first(item: Item, seed: int) -> str:
 
 
 def shown_order(item: Item, seed: int, shown_first: str) -> tuple[int, ...]:
-    """The order with response `shown_first` before the other: the drawn one, or its reverse."""
+    """The order that has response `shown_first` before the other: the drawn one or its reverse."""
     order = drawn_order(item, seed)
     return order if drawn_first(item, seed) == shown_first else order[::-1]
 
@@ -58,7 +58,7 @@ def shown_pair(item: Item, shown_first: str) -> tuple[int, int]:
 
 
 def fingerprints(items: Iterable[Item]) -> dict[int, str]:
-    """By the id of each item a hash of what a prompt about its whole set shows of it."""
+    """By item id, a hash of what a prompt about its whole set shows."""
     return {
         item.pk: digest(
             [
@@ -73,7 +73,7 @@ def fingerprints(items: Iterable[Item]) -> dict[int, str]:
 
 
 def _place(item: Item) -> Mapping[str, int]:
-    """The numbers of the two responses; an item without a set is shown as one of two."""
+    """The numbers of the two responses; an item without a set counts as a set of two."""
     place: Mapping[str, int] = item.option_set.get("place") or {"r1": 1, "r2": 2}
     return place
 
@@ -83,14 +83,14 @@ def _hash(seed: int, text: str) -> bytes:
 
 
 class _OptionPlace(NamedTuple):
-    """The set of an item, as a hash of what is shown of it, and the response shown first."""
+    """An item's set, as a hash of what is shown, and the response shown first."""
 
     fingerprint: str
     first: str
 
 
 class OptionPlaces:
-    """The places of items in their sets, for one run; an item without a set has none."""
+    """The places of a run's items in their sets; an item without a set has none."""
 
     def __init__(self, run: JudgeRun, items: Iterable[int]) -> None:
         self._places: dict[int, _OptionPlace] = {}
@@ -107,13 +107,13 @@ class OptionPlaces:
             self._places[item.pk] = _OptionPlace(prints[item.pk], drawn_first(item, self._seed))
 
     def sides(self, item: int) -> list[str]:
-        """The response that is shown first in each order in which an item is asked."""
+        """The response shown first, for each order in which an item is asked."""
         if (place := self._places.get(item)) is None:
             return [Side.R1.value]  # it is skipped
         return [place.first, _OTHER[place.first]] if self._is_both else [place.first]
 
     def request(self, item: int, shown_first: str, sample: int) -> tuple[str, bool, int] | None:
-        """What is equal for all judgments that one request answers; None without a set."""
+        """A value that is equal for all judgments of one request; None without a set."""
         place = self._places.get(item)
         return None if place is None else (place.fingerprint, shown_first == place.first, sample)
 
@@ -121,7 +121,7 @@ class OptionPlaces:
 _ITEM = r"(?:(?:response|option|answer|antwort|respuesta|opción|réponse)\s+)?[A-E]\b"
 _CHAIN = rf"{_ITEM}(?:\s*>\s*{_ITEM})+"
 _ANYWHERE = re.compile(_CHAIN, re.IGNORECASE)
-# A line with a ranking: before it only the name of the answer, behind it a certainty or a reason.
+# A line with a ranking: only the name of the answer before it, a certainty or a reason after it.
 _LINE = re.compile(
     r"[^\w\n]*(?:(?:so|thus|therefore|my|the|final|overall|ranking|rank|order|answer|is"
     r"|(?:from\s+)?best\s+to\s+worst|meine|endgültige|rangfolge|reihenfolge|von\s+der\s+besten\s+zur"
@@ -140,7 +140,7 @@ _KEYS = {"ranking", "certainty", "confidence", "reason", "reasoning", "explanati
 
 @dataclass(frozen=True, slots=True)
 class ReadRanking:
-    """The letters of a ranking, the best first; `code` says how it was read leniently."""
+    """The letters of a ranking, best first; `code` says how it was read leniently."""
 
     letters: tuple[str, ...]
     certainty: int | None
@@ -150,7 +150,7 @@ class ReadRanking:
 def read_ranking(
     text: str, letters: Sequence[str], *, is_lenient: bool = False
 ) -> ReadRanking | None:
-    """The ranking of `letters` in a reply; None if it states none, or several."""
+    """The ranking of `letters` in a reply; None if it states none or several."""
     text = plain(without_next_turn(readable(text).text)).replace("&gt;", ">")
     if text.count(">") > 100 or _UNCLEAR.search(text):
         return None
@@ -201,17 +201,17 @@ _OPTION_PROBE = FailureReason(
 )
 _OPTION_ANCHORS = FailureReason(
     "option_anchors",
-    "{field} are single items, and “{setting}” asks about sets. Leave {field} out.",
+    "{field} are single items, but “{setting}” asks about sets. Leave {field} out.",
 )
 
 
 @dataclass(frozen=True)
 class Listwise(JudgingProtocol):
-    """One request for a set of options; the choice of each of its pairs follows from the ranking.
+    """One request for a set of options, whose ranking gives the choice of each pair.
 
-    `shown` are the numbers of the options in the order of the prompt, `pair` those of the two
-    responses of the item, the one that is shown first before the other. `details` of a verdict has
-    the ranking as numbers of options, the best first, and the order that was shown.
+    `shown` has the numbers of the options in the order of the prompt, `pair` those of the item's
+    two responses, the one shown first in front. `details` of a verdict has the ranking as numbers
+    of options, best first, and the shown order.
     """
 
     shown: tuple[int, ...] = ()
@@ -286,7 +286,7 @@ class Listwise(JudgingProtocol):
 
 
 def is_better(one: int, other: int, details: Mapping[str, Any]) -> bool:
-    """Whether the option `one` stands before `other` in the ranking of a judgment."""
+    """Whether option `one` ranks before `other` in a judgment."""
     ranking = details["ranking"]
     return bool(ranking.index(one) < ranking.index(other))
 

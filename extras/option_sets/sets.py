@@ -1,4 +1,4 @@
-"""Sets of responses: those that items compare with each other, and how raters ranked them."""
+"""Sets of responses that items compare with each other, and raters' rankings of them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OptionSets(Extra):
 def option_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> OptionSets | None:
     """The sets of a study; None if no three items ask one persona the same question.
 
-    Texts are read only for items that could belong to a set.
+    Texts are read only for items that may belong to a set.
     """
     items = data.items
     alike = Counter((item.persona, item.question) for item in items if item.question)
@@ -90,7 +90,7 @@ def sets_of(
 
 
 class Ranked(NamedTuple):
-    """A reply about a whole set: the options shown, and ranked with the best first, by number."""
+    """A reply about a whole set: options as shown, and as ranked with the best first, by number."""
 
     option_set: int
     sample: int
@@ -100,7 +100,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RankedSets(Extra):
-    """The sets of more than two responses that items were paired from.
+    """The sets of more than two responses from which items were paired.
 
     Attributes
     ----------
@@ -114,12 +114,12 @@ class RankedSets(Extra):
     rankings : mapping of str to tuple of Ranked
         The replies of each run that was shown whole sets, one for each request.
     people : tuple of Ranked
-        The orders that annotators gave who saw whole sets; `sample` is the position of the rater.
+        The rankings by annotators who saw whole sets; `sample` is the position of the rater.
     """
 
     not_pooled = (
-        "its items are pairs of sets of 3 to 5 responses, and a pooled report would take the pairs "
-        "of a set as unrelated. Report it separately."
+        "its items are pairs of sets of 3 to 5 responses, and a pooled report would treat the "
+        "pairs of a set as unrelated. Report it separately."
     )
 
     set_of: Index
@@ -152,7 +152,7 @@ class RankedSets(Extra):
 
 
 def ranked_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> RankedSets | None:
-    """The sets of a study whose items were paired from some, with their rankings; else None."""
+    """The sets from which a study's items were paired, with rankings; None without sets."""
     rows = (
         ItemRow.objects.filter(study=study).exclude(option_set={}).values_list("pk", "option_set")
     )
@@ -188,7 +188,7 @@ def ranked_sets_of(study: Study, data: Dataset, position: Mapping[int, int]) -> 
 def _of_people(
     study: Study, position: Mapping[int, int], set_of: Any, raters: Sequence[str]
 ) -> tuple[Ranked, ...]:
-    """The orders that count, by set and rater."""
+    """The counting rankings, by set and rater."""
     number = {pseudonym: index for index, pseudonym in enumerate(raters)}
     found = Annotation.objects.filter(
         assignment__annotator__study=study,
@@ -209,7 +209,7 @@ def _of_people(
 def _rankings(
     study: Study, position: Mapping[int, int], set_of: Any
 ) -> dict[str, tuple[Ranked, ...]]:
-    """The replies of each run about whole sets, by its key, in an order of their content."""
+    """The replies of each run about whole sets, by run key, sorted by content."""
     found = Judgment.objects.filter(
         run__study=study,
         run__bias_probe="",

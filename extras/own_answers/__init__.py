@@ -1,1 +1,1 @@
-"""People who answer for themselves: profiles of them, studies that predict them, second visits."""
+"""People who answer for themselves: their profiles, studies that predict them, second visits."""

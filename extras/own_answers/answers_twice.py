@@ -1,4 +1,4 @@
-"""Own answers that people gave twice: of a first-person study, or of the people in a linked one."""
+"""Own answers given twice, in a first-person study or by the people in a linked one."""
 
 import hashlib
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
 
 @dataclass(frozen=True, eq=False)
 class Retests(Extra):
-    """Answers that were given twice, one row each, sorted by person and question.
+    """Answers given twice, one row each, sorted by person and question.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Retests(Extra):
     @property
     def digest(self) -> str:
         """Equal for equal contents."""
-        # Keys of personas are the same everywhere, names of people are not.
+        # Persona keys are the same everywhere, names of people are not.
         named = "|".join(self.people) if self.is_linked else str(len(self.people))
         found = hashlib.sha256(named.encode())
         for part in (self.person, self.question, self.first, self.again):
@@ -56,7 +56,7 @@ class Retests(Extra):
 
 
 def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Retests | None:
-    """The answers that were given twice; None if there are none."""
+    """The answers given twice; None if there are none."""
     link = LinkedStudy.objects.filter(study=study).first()
     if link is None and not study.asks_own_answers:
         return None
@@ -70,7 +70,7 @@ def retests_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Rete
     known = [row for row in rows if row[2:4] in first]
     if not known:
         return None
-    # By what they answered, and by name only where that is the same, as all other people.
+    # Sorted by answers, then by name, like all other people.
     content: dict[str, list[Any]] = {}
     for row in sorted(known, key=lambda row: row[:2]):
         choice, certainty = first[row[2:4]]
@@ -100,7 +100,7 @@ def _again(first_id: int) -> QuerySet[RetestAnswer]:
 
 
 def _first(annotators: set[int]) -> dict[tuple[int, int], tuple[str, int | None]]:
-    """The first answers that count, by annotator and item."""
+    """The counting first answers, by annotator and item."""
     rows = Annotation.objects.filter(
         assignment__annotator__in=annotators, standing__in=_COUNTING
     ).values_list("assignment__annotator", "assignment__item", "choice", "certainty")

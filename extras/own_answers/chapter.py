@@ -1,4 +1,4 @@
-"""How often people repeat their own answers, and how close others come to what that allows."""
+"""How often people repeat their own answers, and how close others come to that ceiling."""
 
 from collections.abc import Iterator
 
@@ -21,11 +21,11 @@ _TIE = 2
 
 
 def retest(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty without answers that were given twice."""
+    """The entry of report.json; empty without answers given twice."""
     given = study.data.of(Retests)
     if given is None:
         return {}
-    # A third option has another chance and another ceiling.
+    # With a third option, chance level and ceiling would differ.
     two = (given.first < _TIE) & (given.again < _TIE)
     every = np.ones(two.size, dtype=bool)
     has_ties = study.data.study.allow_tie
@@ -67,7 +67,7 @@ def _entry(found: Found, has_ties: bool) -> Json:
 
 
 def _side(study: ReportedStudy, side: Verdicts, sharing: Sharing, given: Retests) -> Json:
-    """Accuracy about the own answers of people, and as a share of their ceiling."""
+    """Accuracy about people's own answers, and as a share of their ceiling."""
     right = side.correct[side.scored] == 1
     rows = sharing.take(side.scored)
     accuracy = general_proportion(right, rows)
@@ -111,9 +111,9 @@ def retest_table(report: ReportJson) -> Table:
             ("Best accuracy", "percent", "ceiling.value"),
             ("95 % interval", "percent_range", "ceiling.ci", "Best accuracy"),
         ],
-        "Certainty is that of the first answer. Best accuracy: what anybody can reach about the "
-        "first answers in the long run, if both answers slip alike, either way, and independently. "
-        "It is undefined if half of the answers or fewer are repeated, or if ties were offered.",
+        "Certainty is that of the first answer. Best accuracy: the long-run maximum about the "
+        "first answers, if slips in both answers are independent and equally likely either way. It "
+        "is undefined if at most half of the answers are repeated, or if ties were offered.",
         first="Answers",
     )
 
@@ -123,7 +123,7 @@ def retest_share_table(report: ReportJson) -> Table:
     judges = found["share_of_judges"]
     return table_of_entries(
         "retest_share",
-        "Accuracy as a share of what people's own answers allow",
+        "Accuracy as a share of the ceiling",
         [
             ("Majority of annotators", found["share_of_people"]),
             *((run_name(entry, judges), entry) for entry in judges),
@@ -132,28 +132,28 @@ def retest_share_table(report: ReportJson) -> Table:
             ("Items", "count", "accuracy.n"),
             ("Accuracy", "percent", "accuracy.value"),
             ("95 % interval", "percent_range", "accuracy.ci", "Accuracy"),
-            ("Estimate", "percent", "share.value", "Share of what is possible"),
-            ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
+            ("Estimate", "percent", "share.value", "Share of the ceiling"),
+            ("95 % interval", "percent_range", "share.ci", "Share of the ceiling"),
         ],
-        "Share: 0 is chance, 100 % the best accuracy of the table above; by chance it can be more. "
-        "Its interval allows for the uncertainty of both.",
+        "Share: 0 is chance, 100 % is the best accuracy in the table above; by chance it can be "
+        "higher. Its interval accounts for the uncertainty of both.",
         first="Who",
     )
 
 
 class RetestSection(Section):
-    """How often people repeat their own answers, and the ceiling that this sets."""
+    """How often people repeat their own answers, and the resulting ceiling."""
 
     name = "retest"
-    title = "Own answers, asked again"
-    inside = "Answers given twice, and accuracy as a share of what is possible"
+    title = "Own answers given twice"
+    inside = "How often people repeat them, and accuracy as a share of that ceiling"
     keys = """
-retest | object | Own answers that people gave twice, and the best accuracy that follows.
+retest | object | Own answers given twice, and the resulting best accuracy.
 retest.people | count | People who answered items again.
-retest.all | object | All answers that were given twice.
+retest.all | object | All answers given twice.
 retest.high | object | Those whose first answer was certain.
 retest.low | object | Those whose first answer was less certain.
-retest.threshold | certainty | From which certainty on an answer counts as certain.
+retest.threshold | certainty | The certainty from which an answer counts as certain.
 all.agreement | object | Answers that were the same both times.
 high.agreement | object | Answers that were the same both times.
 low.agreement | object | Answers that were the same both times.
@@ -162,10 +162,10 @@ high.ceiling | object | Best possible accuracy about the first answers.
 low.ceiling | object | Best possible accuracy about the first answers.
 retest.with_ties | flag | Whether a tie was offered, so that no best accuracy is known.
 retest.two_options | count | Answers given twice without a tie.
-share_of_people | object | The majority's accuracy about own answers, as a share of the possible.
+share_of_people | object | The majority's accuracy about own answers, as a share of the ceiling.
 share_of_judges | list | The same for each judge.
-share_of_people.share | object | Accuracy as a share: 0 is chance, 1 what is possible.
-share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 what is possible.
+share_of_people.share | object | Accuracy as a share: 0 is chance, 1 the ceiling.
+share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling.
 """
 
     def is_needed(self, report: ReportJson) -> bool:

@@ -1,4 +1,4 @@
-"""Linked studies, in which others predict what people answered who allow it; their page."""
+"""Linked studies, in which others predict the answers of people who allow it; their page."""
 
 import random
 from collections.abc import Sequence
@@ -41,9 +41,9 @@ from studies.services.whole_studies import StudyContent
 from studies.texts.normalisation import fold
 
 DEFAULT_SEED = 20240701
-_LONGEST_KEY = 90  # letters of an item's key that fit before the name of a persona
-# Settings of the first study that the linked one begins with. Its texts are about somebody else,
-# so instructions, consent and debriefing are the standard ones again.
+_LONGEST_KEY = 90  # letters of an item's key that fit in front of a persona's name
+# Settings that the linked study copies from the first. Its texts are about somebody else, so it has
+# the standard instructions, consent and debriefing.
 _KEPT = (
     *("task", "entry", "language", "contact", "researchers", "storage", "ethics", "currency"),
     "reward",
@@ -55,9 +55,9 @@ _KEPT = (
 
 @dataclass(frozen=True, kw_only=True)
 class LinkRule:
-    """What is drawn: people, items of each, and how many of their other answers are shown.
+    """What to draw: people, items of each, and how many of their other answers to show.
 
-    None takes all people, all their items, and as many examples as people agreed to.
+    None means all people, all their items, and as many examples as people agreed to.
     """
 
     persons: int | None = None
@@ -76,24 +76,24 @@ class _Person:
 def link_study(
     *, first_id: int, slug: str, rule: LinkRule, title: str = "", by: User | None = None
 ) -> Study:
-    """A draft about the people of a first-person study who allow it; labels are their own answers.
+    """A draft about consenting people of a first-person study; labels are their own answers.
 
-    With examples, an item shows others of the same person's answers, never the one to itself
+    With examples, an item shows other answers of the same person, never the one to itself
     (`profile_for`). Raises `StudyError` if nobody can be shown or the short name is taken.
     """
     first = lock_study(first_id)
     if not first.asks_own_answers:
         raise StudyError(
-            f"In “{first.slug}” people judge for somebody else. Only a study in which they answer "
-            "for themselves can be linked."
+            f"In “{first.slug}”, people answer for somebody else. Only a study in which they "
+            "answer for themselves can be linked."
         )
     examples = _examples(first, rule)
     there = _people(first)
     chosen = _drawn(there, rule.persons, rule.seed)
     if not chosen:
         raise StudyError(
-            f"No person who completed “{first.slug}” allows others to see their profile, so there "
-            "is nobody to be predicted."
+            f"Nobody who completed “{first.slug}” allows others to see their profile, so there is "
+            "nobody to predict."
         )
     study = create_study(
         slug=slug,
@@ -157,10 +157,10 @@ def _name(person: _Person) -> str:
 
 
 def _drawn(found: Sequence[Any], wanted: int | None, seed: object) -> list[Any]:
-    """`wanted` of what was found, in its order; all if there are no more."""
+    """`wanted` of the `found`, in their order; all if there are no more."""
     if wanted is None or wanted >= len(found):
         return list(found)
-    rng = random.Random(str(seed))  # noqa: S311  a sample that can be drawn again
+    rng = random.Random(str(seed))  # noqa: S311  for a sample that can be drawn again
     return [found[place] for place in sorted(rng.sample(range(len(found)), wanted))]
 
 
@@ -201,7 +201,7 @@ def _store(
 
 
 def _raw(answer: OwnAnswer, about: dict[str, Any]) -> dict[str, Any]:
-    """An item about one person, whose label is their own answer."""
+    """An item about a person, labelled with their own answer."""
     item = answer.item
     raw = raw_item(item)
     raw.pop("advice", None)
@@ -224,9 +224,9 @@ def _raw(answer: OwnAnswer, about: dict[str, Any]) -> dict[str, Any]:
 def examples_for(
     own: Sequence[OwnAnswer], answers: Sequence[OwnAnswer], examples: int, *, seed: str
 ) -> list[dict[str, str]]:
-    """As few of a person's answers as give every item in `own` so many about something else.
+    """The fewest of a person's answers that give every item in `own` enough about something else.
 
-    An item leaves out what asks the same as it does; then the next ones take their places.
+    An item skips answers to its own question; the next ones replace them.
     """
     if not examples:
         return []
@@ -250,7 +250,7 @@ class LinkForm(forms.Form):
     slug = forms.SlugField(
         label="Short name of the new study",
         max_length=60,
-        help_text="Letters, digits, - and _. It is part of its address.",
+        help_text="Letters, digits, - and _. Part of the study’s address.",
     )
     persons = forms.IntegerField(
         label="Number of people",
@@ -277,10 +277,9 @@ class LinkForm(forms.Form):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         most = study.show_history
         self.fields["examples"].initial = most
-        self.fields[
-            "examples"
-        ].help_text = (
-            f"With each item, never the answer to the item itself. People agreed to {most}."
+        self.fields["examples"].help_text = (
+            "Shown with each item, but never the answer to the item itself. People agreed to "
+            f"{most}."
         )
         self.fields["slug"].initial = f"{study.slug[:50]}-predicted"
 
@@ -292,10 +291,10 @@ class LinkForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @login_required
 def linked(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show who can be predicted and the linked studies there are; a POST creates one more."""
+    """Show who can be predicted, and the linked studies; a POST creates another."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     if not study.asks_own_answers:
-        raise Http404("people of this study judge for somebody else")
+        raise Http404("people in this study answer for somebody else")
     user = cast(User, request.user)
     if request.method == "POST" and not user.has_perm(MAY_CREATE):
         raise PermissionDenied
@@ -310,7 +309,7 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
         except StudyError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, "The new study is a draft with the people’s own answers.")
+            messages.success(request, "The new study is a draft with people’s own answers.")
             return redirect("studies:detail", made.slug)
     mine = studies_for(user).values("pk")
     context = {
@@ -331,7 +330,7 @@ _PAGES = (("Linked study", "own_people:linked"), ("Second visits", "own_people:s
 
 
 def annotator_pages(study: Study) -> list[SectionPage]:
-    """Pages of researchers about annotators who answer for themselves."""
+    """Researchers' pages about annotators who answer for themselves."""
     if not study.asks_own_answers:
         return []
     return [
@@ -341,14 +340,14 @@ def annotator_pages(study: Study) -> list[SectionPage]:
 
 
 def content_of(study: Study) -> StudyContent:
-    """What stands against deleting a study."""
+    """Reasons not to delete a study."""
     linked = LinkedStudy.objects.filter(first=study).values_list("study__slug", flat=True)
     if not (slugs := ", ".join(f"“{slug}”" for slug in linked)):
         return StudyContent()
     return StudyContent(
         obstacles=[
-            f"People of this study are shown in {slugs}, and could no longer take that back. "
-            "Delete these first."
+            f"People of this study are shown in {slugs} and could no longer withdraw their consent "
+            "to that. Delete these studies first."
         ]
     )
 

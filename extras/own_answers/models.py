@@ -1,4 +1,4 @@
-"""Profiles that people allow others to see, studies made of them, and second visits."""
+"""Profiles that people allow others to see, studies made from them, and second visits."""
 
 import secrets
 
@@ -12,15 +12,15 @@ from studies.statements import clock
 
 
 def persona_key() -> str:
-    """A name that says nothing about the annotator and is unique in the installation."""
+    """A unique name in the installation that reveals nothing about the annotator."""
     return f"own-{secrets.token_hex(8)}"
 
 
 class OwnProfile(models.Model):
-    """What an annotator decided about being shown to others, who judge for them.
+    """An annotator's decision on being shown to others who judge for them.
 
     `features` and `text` are exactly what the annotator saw when they agreed; without consent both
-    are empty. Every persona with `persona_key`, in any study, is made of this profile.
+    are empty. Every persona with `persona_key`, in any study, is made from this profile.
     """
 
     annotator = models.OneToOneField(
@@ -75,7 +75,7 @@ def visit_code() -> str:
 
 
 class RetestVisit(models.Model):
-    """A second visit that an annotator may make from `due_at` on, by a link of their own."""
+    """A second visit that an annotator may make from `due_at`, by a personal link."""
 
     annotator = models.OneToOneField(
         Annotator, on_delete=models.PROTECT, related_name="retest_visit"
@@ -97,7 +97,7 @@ class RetestVisit(models.Model):
 
 
 class RetestAnswer(models.Model):
-    """An item of a second visit; without a choice until it is answered. It never changes then."""
+    """An item of a second visit; without a choice until it is answered, then final."""
 
     visit = models.ForeignKey(RetestVisit, on_delete=models.PROTECT, related_name="answers")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="retest_answers")
@@ -140,7 +140,7 @@ class RetestAnswer(models.Model):
 
 
 class SecondVisitCode(models.Model):
-    """The completion code of finished second visits, for a study on a platform of their own."""
+    """The completion code of second visits, for a separate study on a platform."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="second_visit_code")
     code = models.CharField(max_length=20, unique=True, default=random_code)

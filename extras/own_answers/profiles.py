@@ -1,4 +1,4 @@
-"""Annotators as others would see them, their consent to that, and the page that asks for it."""
+"""Annotators as others would see them, their consent, and the page that asks for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ from studies.texts.slots import Fact, HistoryEntry, Profile
 LONGEST_TEXT = 500
 LONGEST_EXAMPLE = 8_000  # as in files of items
 _ANSWER = "{answer}"
-# Both are in the database for good; what is exported or withdrawn is never an own answer.
+# Standings of counting answers; excluded or withdrawn answers are never own answers.
 COUNTING = (Annotation.Standing.COUNTED, Annotation.Standing.SURPLUS)
 
 
 @dataclass(frozen=True)
 class ShownProfile:
-    """Exactly what others see; `version` is the hash of it that a consent is given to."""
+    """Exactly what others see; consent is given to its hash, `version`."""
 
     features: list[dict[str, str]]
     text: str
@@ -56,7 +56,7 @@ class ShownProfile:
 
     @property
     def as_profile(self) -> Profile:
-        """In the form in which every profile is shown."""
+        """The profile in the form in which all profiles are shown."""
         facts = tuple(Fact(**each) for each in self.features)
         history = tuple(
             HistoryEntry(each["prompt"], each["chosen"], each["rejected"]) for each in self.examples
@@ -65,14 +65,14 @@ class ShownProfile:
 
 
 def shown_profile(annotator: Annotator, text: str) -> ShownProfile:
-    """The profile of an annotator with `text` as their own words."""
+    """The profile of an annotator, with `text` as their own words."""
     answers = filter(can_be_example, own_answers(annotator))
     examples = [each.as_example for each in islice(answers, annotator.study.show_history)]
     return ShownProfile(features_of(annotator), text, examples)
 
 
 def features_of(annotator: Annotator) -> list[dict[str, str]]:
-    """A feature for each question that the annotator answered; what they kept back is left out."""
+    """A feature for each question that the annotator answered, without “prefer not to say”."""
     found = []
     for question in annotator.study.demographic_questions.all():
         given = annotator.demographics.get(question.key)
@@ -99,7 +99,7 @@ class OwnAnswer:
 
     @property
     def as_example(self) -> dict[str, str]:
-        """As an earlier choice of a persona; a tie is none."""
+        """The answer as an earlier choice of a persona, which a tie cannot be."""
         other = Choice.R2 if self.choice == Choice.R1 else Choice.R1
         return {
             "prompt": asked_in(question=self.item.question, context=self.item.context),
@@ -113,7 +113,7 @@ def text_of(item: Item, side: str) -> str:
 
 
 def own_answers(annotator: Annotator) -> list[OwnAnswer]:
-    """The annotator's answers that count, in their order."""
+    """The annotator's counting answers, in order."""
     rows = (
         Annotation.objects.filter(
             assignment__annotator=annotator,
@@ -127,7 +127,7 @@ def own_answers(annotator: Annotator) -> list[OwnAnswer]:
 
 
 def can_be_example(answer: OwnAnswer) -> bool:
-    """Whether others can be shown the answer: to a question, no tie, and of a usual length."""
+    """Whether the answer can be an example: it has a question, is not a tie, and not too long."""
     if answer.choice == Choice.TIE:
         return False
     texts = answer.as_example.values()
@@ -147,10 +147,10 @@ def preview_profile(study: Study) -> ShownProfile:
 def decide_profile(
     *, annotator_id: int, is_shown: bool, text: str = "", version: str = ""
 ) -> OwnProfile:
-    """Store whether others may see the annotator's profile; only what they saw can be agreed to.
+    """Store whether others may see the annotator's profile, exactly as the annotator saw it.
 
-    `version` is that of the profile on the page. Raises `InvalidAnswer` if the profile is another
-    one or empty, `WrongStep` before the items and, for consent, after the end.
+    `version` is that of the profile on the page. Raises `InvalidAnswer` if the profile has changed
+    or is empty, `WrongStep` before the items and, for consent, after the end.
     """
     annotator = flow.lock(annotator_id)
     if annotator.state == Annotator.State.COMPLETED:
@@ -163,7 +163,7 @@ def decide_profile(
         return hide_profile(annotator)
     shown = shown_profile(annotator, text)
     if shown.is_empty or shown.version != version:
-        raise InvalidAnswer("the profile is empty, or not the one that was shown")
+        raise InvalidAnswer("the profile is empty or has changed")
     return _store(
         annotator,
         is_shown=True,
@@ -198,7 +198,7 @@ def _store(annotator: Annotator, **decision: object) -> OwnProfile:
 
 
 class ProfileForm(ParticipantForm):
-    """Whether others may see the profile, in the annotator's own words; off until ticked."""
+    """Whether others may see the profile (off until ticked), and the annotator's own words."""
 
     text = forms.CharField(
         required=False,
@@ -210,7 +210,7 @@ class ProfileForm(ParticipantForm):
 
     @property
     def text_shown(self) -> str:
-        """What the annotator wrote, as it is shown and stored."""
+        """The annotator's text, as shown and stored."""
         given = self.data.get("text") if self.is_bound else self.initial.get("text")
         return storable(given or "")[:LONGEST_TEXT]
 
@@ -223,7 +223,7 @@ class ProfileForm(ParticipantForm):
         return self.data.get("do") == "preview"
 
     def agrees_to(self, shown: ShownProfile) -> bool:
-        """Whether the form decides: nobody agrees to a profile that they have not seen."""
+        """Whether the form decides; nobody can agree to a profile that they have not seen."""
         if not self.is_valid():
             return False
         if not self.cleaned_data["show"]:
@@ -231,14 +231,14 @@ class ProfileForm(ParticipantForm):
         if shown.is_empty:
             self.add_error("show", _("There is nothing to show. Write a few words, or untick this"))
         elif self.cleaned_data["version"] != shown.version:
-            self.add_error("show", _("The profile has changed. Look at it, then continue"))
+            self.add_error("show", _("The profile has changed. Check it, then continue"))
         return not self.errors
 
 
 @require_http_methods(["GET", "POST"])
 @participant_page("feedback", after_end=True)
 def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Show the exact profile that others would see and ask; after the end, take consent back."""
+    """Show the exact profile that others would see, and ask; later, offer to withdraw consent."""
     decided = OwnProfile.objects.filter(annotator=annotator).first()
     if ending_of(annotator):
         return _after_the_end(request, annotator, decided)
@@ -267,7 +267,7 @@ def profile(request: HttpRequest, annotator: Annotator) -> HttpResponse:
 
 
 def profile_context(study: Study, form: ProfileForm, shown: ShownProfile) -> dict[str, Any]:
-    """The page with a profile, also for its preview."""
+    """The context of the page with a profile, also for its preview."""
     return {
         "study": study,
         "form": form,
@@ -280,7 +280,7 @@ def profile_context(study: Study, form: ProfileForm, shown: ShownProfile) -> dic
 def _after_the_end(
     request: HttpRequest, annotator: Annotator, decided: OwnProfile | None
 ) -> HttpResponse:
-    """The profile as it is shown, with a button that removes it; nothing else can be changed."""
+    """The profile as shown to others, with a button that removes it and no other changes."""
     if decided is None or annotator.state != Annotator.State.COMPLETED:
         return see_other(step_url(annotator))
     if request.method == "POST":
@@ -300,7 +300,7 @@ def _address(annotator: Annotator) -> str:
 
 
 def _first_at(annotator: Annotator) -> str:
-    """The page, until somebody who answers for themselves has decided there."""
+    """The page's address, until somebody who answers for themselves has decided there."""
     if not annotator.study.asks_own_answers or hasattr(annotator, "own_profile"):
         return ""
     return _address(annotator)

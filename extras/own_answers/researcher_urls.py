@@ -1,4 +1,4 @@
-"""Pages of researchers, below /studies/<slug>/people/."""
+"""Researchers' pages, below /studies/<slug>/people/."""
 
 from django.urls import path
 

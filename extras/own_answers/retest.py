@@ -1,4 +1,4 @@
-"""How often people repeat their own answers, and accuracy as a share of what that allows."""
+"""How often people repeat their own answers, and accuracy as a share of that ceiling."""
 
 from dataclasses import dataclass, replace
 from math import sqrt
@@ -21,15 +21,15 @@ from analysis.stats.core.shared_variance import Sharing
 
 @dataclass(frozen=True)
 class Retest:
-    """What people who were asked twice answered.
+    """Answers of people who were asked twice.
 
     Attributes
     ----------
     agreement : Proportion
         Share of answers that were the same both times.
     ceiling : Estimate
-        The best accuracy about the first answers; undefined (``"at_chance"``) if half of the
-        answers or fewer were repeated.
+        The best accuracy about the first answers; undefined (``"at_chance"``) if at most half of
+        the answers were repeated.
     """
 
     agreement: Proportion
@@ -37,7 +37,7 @@ class Retest:
 
 
 def retest_of(same: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Retest:
-    """Agreement of people with themselves, and the ceiling that it sets.
+    """Agreement of people with themselves, and the resulting ceiling.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def retest_of(same: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> 
     Returns
     -------
     Retest
-        The interval of the ceiling is that of the agreement, transformed as is its value,
-        which grows with it; an end at one half or below becomes 1/2, the accuracy of chance.
+        The interval of the ceiling is that of the agreement under the same monotone transformation;
+        an end at or below one half becomes 1/2, the accuracy of chance.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def share_of_retest(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    r"""An accuracy about people's own answers as a share of what their retest allows.
+    r"""An accuracy about people's own answers as a share of their retest ceiling.
 
     Parameters
     ----------
@@ -94,24 +94,24 @@ def share_of_retest(
     sharing : Sharing
         What predictions share: people, questions, annotators.
     same, same_person, same_sharing
-        Whether each answer was repeated, whose it was, and what these rows share; the codes of
-        people are those of `person`.
+        Whether each answer was repeated, whose it was, and what these rows share, with the codes of
+        people in `person`.
     level : float, default 0.95
 
     Returns
     -------
     Estimate
-        0 for chance, 1 for the ceiling, by chance more. Undefined (``"at_chance"``) if half of the
-        answers or fewer were repeated; without an interval if that may be so, or with fewer than
-        8 people who were asked twice (``"too_few_clusters"``).
+        0 for chance, 1 for the ceiling, possibly more by chance. Undefined (``"at_chance"``) if at
+        most half of the answers were repeated; without an interval if that cannot be excluded, or
+        with fewer than 8 people who were asked twice (``"too_few_clusters"``).
 
     Notes
     -----
     With the accuracy A and the retest agreement r, the share is
     :math:`S=\frac{A-1/2}{(1+\sqrt{2r-1})/2-1/2}=\frac{2A-1}{\sqrt{2r-1}}`: Spearman's correction
-    for attenuation [1]_ of :math:`2A-1`. If first and second answers slip with the probability s,
-    independently and either way alike, :math:`2A-1=(2a-1)(1-2s)` for the accuracy a about what
-    people mean, and :math:`\sqrt{2r-1}=1-2s`, so :math:`S=2a-1`.
+    for attenuation [1]_ of :math:`2A-1`. If first and second answers slip independently with
+    probability s, equally likely either way, :math:`2A-1=(2a-1)(1-2s)` for the accuracy a about
+    what people mean, and :math:`\sqrt{2r-1}=1-2s`, so :math:`S=2a-1`.
 
     The interval is :math:`S\pm t_{G-1}\sqrt V` by the delta method, with the G people who were
     asked twice as clusters: a person who slips often lowers both A and r. What predictions of
@@ -167,16 +167,16 @@ def share_of_retest(
 
 
 def _by_person(values: FloatArray, code: npt.NDArray[np.intp], n: int) -> FloatArray:
-    """What each person adds to the mean of the values, less the mean."""
+    """Each person's contribution to the mean of the values, minus the mean."""
     return np.bincount(code, weights=values - values.mean(), minlength=n) / values.size
 
 
 def _variance(parts: FloatArray) -> float:
-    """Of a sum over people."""
+    """The variance of a sum over people."""
     used = int((parts != 0).sum())
     return float((parts**2).sum()) * (used / (used - 1) if used > 1 else 1.0)
 
 
 def _ceiling(repeated: float) -> float | None:
-    """Best accuracy about one of two answers that agree so often because both slip alike."""
+    """Best accuracy about one of two answers with this agreement, if both slip equally."""
     return (1 + sqrt(2 * repeated - 1)) / 2 if repeated > 0.5 else None

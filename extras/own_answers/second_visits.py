@@ -1,4 +1,4 @@
-"""Second visits: their plan, their pages by a link of the annotator's own, and their answers."""
+"""Second visits: their plan, their pages behind a personal link, and their answers."""
 
 import datetime as dt
 import math
@@ -65,7 +65,7 @@ def plan_retest(annotator: Annotator) -> None:
     items = [answer.item for answer in own_answers(annotator)]
     if not items or RetestVisit.objects.filter(annotator=annotator):
         return
-    rng = random.Random(f"{annotator.seed} retest")  # noqa: S311  balance, not secrecy
+    rng = random.Random(f"{annotator.seed} retest")  # noqa: S311  for balance, not secrecy
     drawn = rng.sample(items, math.ceil(len(items) * study.retest_share / 100))
     visit = RetestVisit.objects.create(
         annotator=annotator, due_at=clock.now() + dt.timedelta(days=study.retest_days)
@@ -91,10 +91,10 @@ def answer_again(
     active_ms: int | None = None,
     media_missing: bool = False,
 ) -> RetestVisit:
-    """Store an answer as displayed: a, b or tie; the first one is final.
+    """Store an answer as displayed (a, b or tie); the first one is final.
 
-    The last one ends the visit. Raises `WrongStep` before it is due, and `Annotator.DoesNotExist`
-    or `RetestAnswer.DoesNotExist` if there is nothing to answer.
+    The last answer ends the visit. Raises `WrongStep` before it is due, and
+    `Annotator.DoesNotExist` or `RetestAnswer.DoesNotExist` if there is nothing to answer.
     """
     visit = RetestVisit.objects.select_related("annotator__study").get(pk=visit_id)
     flow.lock(visit.annotator_id)
@@ -115,7 +115,7 @@ def answer_again(
 
 
 def _items(annotator: Annotator) -> QuerySet[Item]:
-    """The items of a second visit that is open."""
+    """The items of an open second visit."""
     answers = RetestAnswer.objects.filter(
         visit__annotator=annotator,
         visit__annotator__state=Annotator.State.COMPLETED,
@@ -140,7 +140,7 @@ def second_visit_code(study_id: int) -> str:
 def pids_due(*, study_id: int, user: User) -> list[str]:
     """The Prolific ids of annotators whose second visit is due, for an allow list there.
 
-    Excluded annotators and those whose id was deleted are left out. The log says who read them.
+    Excluded annotators and deleted ids are left out. The log records who read the ids.
     """
     study = Study.objects.get(pk=study_id)
     wanted = _due(study).filter(
@@ -159,7 +159,7 @@ def visits_of(study: Study) -> dict[str, int]:
 
 
 def _due(study: Study) -> QuerySet[RetestVisit]:
-    """Visits that annotators can make now, and have not finished."""
+    """Unfinished visits that annotators can make now."""
     return RetestVisit.objects.filter(
         annotator__study=study,
         annotator__state=Annotator.State.COMPLETED,
@@ -180,23 +180,23 @@ AGAIN = ShownAgain("second visits", _items)
 @require_safe
 @study_page
 def retest(request: HttpRequest, study: Study) -> HttpResponse:
-    """Find the annotator by the code of their link, their Prolific id or this browser; go on.
+    """Find the annotator by the code of their link, their Prolific id or this browser; continue.
 
-    The last page has the completion code for a study on Prolific that brought them back.
+    The last page has the completion code for the study on Prolific that brought them back.
     """
     visit, pid = _visit(request, study), request.GET.get("PROLIFIC_PID", "")
     if visit is None:
         if pid:
-            return _not_theirs(request, study, is_known=False)
+            return _refused_visit(request, study, is_known=False)
         return no_identity(request, study, is_first_page=True)
     if pid:
         if visit.annotator.identity_hash not in identity_hashes(pid):
-            return _not_theirs(request, study, is_known=True)
+            return _refused_visit(request, study, is_known=True)
         try:
             is_theirs = verify_return(study, request.GET)
         except EntryRefused:
             return no_identity(request, study)
-        # The id is no secret: the code, the platform or the own browser shows who it is.
+        # The id is not a secret: the code, the platform or the browser proves who it is.
         has_shown = is_theirs or bool(request.GET.get("code")) or is_bound(request, visit.annotator)
         if not has_shown:
             return no_identity(request, study, is_other_device=True)
@@ -218,7 +218,7 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page
 def retest_item(request: HttpRequest, study: Study, position: int) -> HttpResponse:
-    """Show an item for the second time, and store the answer."""
+    """Show an item for the second time and store the answer."""
     annotator = find_annotator(request, study.slug)
     visit = _open_visits(study).filter(annotator=annotator).first() if annotator else None
     if visit is None:
@@ -268,8 +268,8 @@ def _visit(request: HttpRequest, study: Study) -> RetestVisit | None:
     return visits.filter(annotator=annotator).first() if annotator else None
 
 
-def _not_theirs(request: HttpRequest, study: Study, *, is_known: bool) -> HttpResponse:
-    """Say why this Prolific account has no second visit here; `is_known`: somebody else has."""
+def _refused_visit(request: HttpRequest, study: Study, *, is_known: bool) -> HttpResponse:
+    """Say why this Prolific account has no second visit; `is_known`: another account has one."""
     context = {"study": study, "is_known": is_known}
     return render(request, "annotation/retest_refused.html", context, status=403)
 
@@ -310,7 +310,7 @@ def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def due_ids(request: HttpRequest, slug: str) -> HttpResponse:
-    """Download the Prolific ids of those who are due, one in each line, for owners."""
+    """Download the Prolific ids of those who are due, one per line; for owners."""
     study = _first_person_study(request, slug, Membership.Role.OWNER)
     pids = pids_due(study_id=study.pk, user=cast(User, request.user))
     response = HttpResponse(
@@ -335,14 +335,14 @@ COLUMNS = (
     Column("position", "integer", "Position of the item in the second visit."),
     Column("shown_first", "text", "The response on side A: r1 or r2."),
     Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
-    Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
+    Column("certainty", "integer", "1 to 100; empty on a tie or if not asked."),
     Column("answered_at", "time", "UTC, to the minute."),
-    Column("media_missing", "boolean", "Whether media did not load at this answer."),
+    Column("media_missing", "boolean", "Whether media did not load for this answer."),
 )
 
 
 def answered_again(study: Study) -> QuerySet[RetestAnswer]:
-    """The answers of second visits to a study, also of people whom a researcher excluded."""
+    """The answers of a study's second visits, including those of excluded people."""
     found = RetestAnswer.objects.exclude(choice="").filter(
         visit__annotator__study=study, visit__annotator__state=Annotator.State.COMPLETED
     )
@@ -354,8 +354,8 @@ def answered_again(study: Study) -> QuerySet[RetestAnswer]:
 def second_visit_table(study: Study, *, times: bool = True) -> Iterator[dict[str, Any]]:
     """One row for each answer of a second visit, by person and position.
 
-    Of people who completed and did not withdraw, under their names in the other tables. Without
-    `times` rows of two exports cannot be matched by them.
+    Only people who completed and did not withdraw, under their names in the other tables. Without
+    `times`, these cannot match the rows of two exports.
     """
     for row in answered_again(study).iterator(chunk_size=_CHUNK):
         yield {

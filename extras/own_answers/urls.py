@@ -1,4 +1,4 @@
-"""Pages of participants, below /s/<slug>/."""
+"""Participants' pages, below /s/<slug>/."""
 
 from django.urls import path
 

@@ -1,1 +1,1 @@
-"""The questions of a run as files: packs answered elsewhere, batches of a provider, raw replies."""
+"""A run's questions as files: packs answered elsewhere, batches of a provider, raw replies."""

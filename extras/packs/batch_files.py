@@ -1,7 +1,7 @@
 """The file format of `/v1/batches`: one line for each request, one line for each answer.
 
-A provider processes such a file within a day, for about half the price. OpenAI's own client
-submits files and fetches them; there are few requests, and none of them asks a model.
+A provider processes such a file within a day, for about half the price. OpenAI's client submits and
+fetches files in a few requests, none of which asks a model.
 """
 
 import json
@@ -45,7 +45,7 @@ class BatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The progress of a batch; `files` hold answers and errors, also of one that ended early."""
+    """The progress of a batch; `files` have answers and errors, even if it ended early."""
 
     provider_id: str
     state: State
@@ -82,7 +82,7 @@ def request_line(custom_id: str, body: dict[str, Any]) -> bytes:
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
-    """Read a file of answers or of errors, skipping lines that belong to neither."""
+    """Read a file of answers or errors, skipping other lines."""
     for text in lines:
         try:
             row = json.loads(text)
@@ -120,16 +120,17 @@ class BatchClient:
             ),
         )
         if not is_openai(base_url):
-            # Otherwise read from the environment, which may belong to another use.
+            # The client would otherwise read these from the environment, where they may be meant
+            # for something else.
             self._client.organization = self._client.project = None
 
     def close(self) -> None:
         self._client.close()
 
     def submit(self, file: Path, *, metadata: dict[str, str]) -> str:
-        """Upload a file and start a batch of it; return the provider's id of the batch.
+        """Upload a file and start its batch; return the provider's batch id.
 
-        The client repeats neither step, because a batch that is started twice is paid for twice.
+        The client repeats neither step, because a batch started twice is paid twice.
         """
         once = self._client.with_options(max_retries=0)
         with _raising_batch_errors():
@@ -175,7 +176,7 @@ class BatchClient:
 
 
 def _refuse_link_local(request: "httpx2.Request") -> None:
-    """Refuse link-local addresses, also those that a server redirects to."""
+    """Refuse link-local addresses, even after a redirect."""
     if leads_to_link_local(request.url.host):
         raise BatchError(
             f"{request.url.host} is a link-local or metadata address. Use another address, or ask "
@@ -196,7 +197,9 @@ def _raising_batch_errors() -> Iterator[None]:
         content = without_key(error.response.content, key)
         fault: BackendFault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
-        raise BatchError(f"The server takes no batch: {fault}", is_final=is_final) from error
+        raise BatchError(
+            f"The server does not accept a batch: {fault}", is_final=is_final
+        ) from error
     except openai.APIError as error:
         if isinstance(error.__cause__, BatchError):
             raise error.__cause__ from None

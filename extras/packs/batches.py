@@ -1,8 +1,8 @@
 """Asking by batch: files that a provider answers within a day, at a lower price.
 
-A batch is stored, its judgments leased and its attempts opened before the file is submitted, and
-the provider gets the batch's own name. After a crash the next step asks the provider for that
-name before it submits the file again, and it collects only open requests.
+Before the file is submitted, the batch is stored, its judgments are leased and its attempts opened;
+the provider gets the batch's name. After a crash, the next step looks for that name at the provider
+before it submits the file again, and collects only open requests.
 """
 
 import logging
@@ -48,15 +48,15 @@ from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
-FIRST_QUESTIONS = 3  # asked one by one before the first file, until one is answered
+FIRST_QUESTIONS = 3  # asked one by one before the first file until one is answered
 LINES = 10_000  # of one file; the format allows 50,000 in 200 MB
-BUSY = timedelta(minutes=5)  # the longest time that one process can need for a step
-_LEASE = timedelta(days=30)  # the sweep ignores open batches; this date is only shown
+BUSY = timedelta(minutes=5)  # the longest time that a process needs for a step
+_LEASE = timedelta(days=30)  # only shown; the sweep ignores open batches
 _SHORTEST_POLL, _LONGEST_POLL = 1.0, 60.0
 
 
 def follow_batches(*, queue: Callable[[int], object]) -> int:
-    """Queue a step for every run that has something to submit or to collect; return how many."""
+    """Queue a step for every run with something to submit or collect; return how many."""
     waiting = JudgeRun.objects.filter(
         Q(batches__state__in=Batch.OPEN)
         | Q(by_batch=True, probe_first=False, state__in=JudgeRun.ACTIVE)
@@ -68,7 +68,7 @@ def follow_batches(*, queue: Callable[[int], object]) -> int:
 
 
 def advance_run(*, run_id: int) -> None:
-    """Collect results and submit waiting questions; safe to run any number of times at once.
+    """Collect results and submit waiting questions; safe to repeat and to run in parallel.
 
     Batches of a run that was paused or stopped are collected too, because they are paid for.
     """
@@ -97,8 +97,7 @@ def advance_run(*, run_id: int) -> None:
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
-    """Take the steps of a run in this process until it ends; checks less and less often, down to
-    once a minute."""
+    """Take the steps of a run in this process until it ends, in the end once a minute."""
     pause = _SHORTEST_POLL
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     while outlive_restart(active.exists):
@@ -112,10 +111,12 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 
 
 def _may_hand_in(run: JudgeRun) -> bool:
-    """Ask one question directly before the first file, so that a wrong key, model or parameter
-    shows immediately and not after a day; refused parameters are left out of the file.
+    """Ask one question directly before the first file, and say whether that may follow.
 
-    One rejected question may itself be wrong; if the next ones are rejected too, the request is.
+    So a wrong key, model or parameter shows immediately, not after a day, and refused parameters
+    are left out of the file.
+    A rejected question may itself be wrong; if the next ones are rejected too, the request is
+    wrong.
     """
     for _ in range(FIRST_QUESTIONS):
         if not run.is_active or has_replies(run.pk):
@@ -127,7 +128,7 @@ def _may_hand_in(run: JudgeRun) -> bool:
         failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR).order_by("pk")
         errors = list(failed.values_list("error", flat=True)[:FIRST_QUESTIONS])
         if len(errors) < FIRST_QUESTIONS:
-            return False  # others are working on it, or this process is ending
+            return False  # another process is working on it, or this one is ending
         sentence = (
             f"The server rejected the first {FIRST_QUESTIONS} questions, so no file was handed in. "
             f"The last answer was: {errors[-1]}"
@@ -138,10 +139,10 @@ def _may_hand_in(run: JudgeRun) -> bool:
 
 
 def _prepare(run: JudgeRun) -> Batch | None:
-    """Store the next batch of a run; None if nothing waits or the budget has no room."""
+    """Store the next batch of a run; None if nothing waits or the budget is too low."""
     batch = Batch(run=run, requests=0, busy_until=clock.now() + BUSY)
     with transaction.atomic():
-        # Whoever locks a run and its judgments locks the run first.
+        # Every lock of a run and its judgments takes the run first.
         JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
         judgments = chunks.claim(run, batch.public_id, most=LINES, until=clock.now() + _LEASE)
         if not judgments:
@@ -166,13 +167,13 @@ def _prepare(run: JudgeRun) -> Batch | None:
             batch.most_tokens = sum(opening.most.total for opening in openings[:fitting])
             batch.save()
             return batch
-    # Requests under way, here or in other runs, can free room by costing less than reserved.
+    # Requests in progress, here or in other runs, may cost less than reserved and free some budget.
     if not refused and not room.may_grow:
         chunks.stop(
             run_id=run.pk,
             state=JudgeRun.State.STOPPED_BUDGET,
-            sentence="What is left of the budget has no room for another request in a batch. "
-            "Start the run again with a higher budget.",
+            sentence="The remaining budget is too low for another request in a batch. Start the "
+            "run again with a higher budget.",
         )
     return None
 
@@ -198,7 +199,7 @@ def _step(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool = Fa
 
 
 def _hand_in(batch: Batch, run: JudgeRun, client: BatchClient, *, is_new: bool) -> None:
-    """Submit the file, unless a process that died had already submitted it."""
+    """Submit the file, unless a process did so before it died."""
     name = {"thirdperson_run": run.public_id, "thirdperson_batch": batch.public_id}
     provider_id = "" if is_new else client.find(metadata=name)
     if not provider_id:
@@ -226,7 +227,7 @@ def _poll(batch: Batch, run: JudgeRun, client: BatchClient) -> None:
 
 
 def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -> None:
-    """Store every answer that is not stored yet, and release questions without one."""
+    """Store every new answer, and release questions without one."""
     asked = {custom_id(question): question for question in open_questions(run, batch.public_id)}
     judgments = Judgment.objects.filter(pk__in=[question.id for question in asked.values()])
     reader = AnswerReader(
@@ -251,8 +252,7 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
 
 
 def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
-    """Wait for a server that is down as long as for any outage; then stop the run, or stop it
-    immediately if asking again gives the same result."""
+    """Stop the run if a server is down for too long, or if asking again would change nothing."""
     logger.warning("Batch %s: %s", batch.public_id, error)
     since = batch.failing_since or clock.now()
     Batch.objects.filter(pk=batch.pk).update(failing_since=since, sentence=str(error))
@@ -265,7 +265,7 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
 
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
-    """End a batch that the provider refuses; none of it was asked or billed."""
+    """End a batch that the provider refuses, of which nothing was asked or billed."""
     questions = open_questions(run, batch.public_id)
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
     rows = ledger_rows(run, batch.public_id, judgments)

@@ -1,4 +1,4 @@
-"""Packs in the commands `judge` and `import_judgments`, on the page of a run, and discarded."""
+"""Packs in the commands `judge` and `import_judgments`, on a run's page, and discarded."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _OPEN_AGAIN = (
 def discard_packs(*, run_id: int, user: User | None = None) -> bool:
     """Stop waiting for the replies to the packs of a run; False if it has no open pack.
 
-    Replies that come later are refused. What they cost elsewhere is not known here.
+    Later replies are refused. Their cost elsewhere is unknown here.
     """
     run = JudgeRun.objects.select_related("judge", "study").get(pk=run_id)
     lock_study(run.study_id)
@@ -72,7 +72,7 @@ class PackDelivery(RunDelivery):
             "--pack",
             type=Path,
             metavar="DIR",
-            help="ask nothing: write the requests to this new folder, to be answered elsewhere",
+            help="ask nothing, but write the requests to this new folder, to be answered elsewhere",
         )
         parser.add_argument(
             "--discard-pack",
@@ -90,7 +90,7 @@ class PackDelivery(RunDelivery):
             if options[name]:
                 raise CommandError(
                     f"--pack asks nothing here, so {option_name(name)} cannot be used with it. "
-                    "Leave one of them out."
+                    "Leave out one of them."
                 )
         try:
             pack = write_pack(spec, out)
@@ -98,21 +98,21 @@ class PackDelivery(RunDelivery):
             raise CommandError(f"{out} cannot be written: {error.strerror}.") from error
         return (
             f"Wrote {pack.requests:,} requests of run {pack.run.public_id} to {out}. "
-            "README.txt there says how to have them answered, and how to import the replies."
+            "README.txt there says how to get answers and import the replies."
         )
 
     def add_import_options(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--raw",
             action="store_true",
-            help="the files hold raw replies to packs of the study, as vllm run-batch, a "
-            "provider's batch, Inspect or promptfoo wrote them",
+            help="the files contain raw replies to packs of the study, as written by vllm "
+            "run-batch, a provider's batch, Inspect or promptfoo",
         )
         parser.add_argument(
             "--run",
             default="",
             metavar="ID",
-            help="with --raw: the run of the replies that do not name their request",
+            help="with --raw: the run of replies that do not name their request",
         )
 
     def read(self, study: Study, paths: Sequence[Path], options: dict[str, Any]) -> str:

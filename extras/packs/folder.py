@@ -1,4 +1,4 @@
-"""The files of a pack: requests within the limits of providers, their names, how to go on."""
+"""The files of a pack: requests within the limits of providers, their names, instructions."""
 
 import hashlib
 import json
@@ -15,8 +15,7 @@ from extras.packs.batch_files import MAX_BYTES
 from judging.errors import BadRun
 
 _HASH_LETTERS = 16
-# The id of a run can contain dashes itself. No name is longer than 64 letters, which is the limit
-# of some providers.
+# A run's id may contain dashes. No name is longer than 64 letters, the limit of some providers.
 _NAME = re.compile(rf"([\w-]{{1,22}})-(\d{{1,18}})-(\d{{1,4}})-([0-9a-f]{{{_HASH_LETTERS}}})", re.A)
 
 
@@ -35,7 +34,7 @@ class CustomId:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """The parts of a name; None if it is not one of a pack."""
+        """The parts of a name; None if it is not from a pack."""
         found = _NAME.fullmatch(text)
         if found is None:
             return None
@@ -65,12 +64,12 @@ class RequestFile:
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """A folder to write to. It gets the name `out` at the end, and is removed after an error.
+    """A folder to write to, renamed to `out` at the end and removed after an error.
 
     Raises `BadRun` if `out` is not new or empty, and `OSError`.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadRun(f"{out} exists already. Choose a new or empty folder.")
+        raise BadRun(f"{out} already exists. Choose a new or empty folder.")
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
     try:
@@ -94,7 +93,7 @@ class RequestFiles:
         self._files: list[RequestFile] = []
 
     def add(self, line: bytes) -> None:
-        """Add a request, with the end of its line."""
+        """Add a request, including its line end."""
         is_full = self._requests >= MAX_REQUESTS or self._bytes + len(line) > MAX_BYTES
         if self._stream is None or (is_full and self._requests):
             self._end()
@@ -130,7 +129,7 @@ def _numbered(number: int) -> str:
 def write_manifest(
     folder: Path, facts: dict[str, Any], files: list[RequestFile], requests: list[dict[str, Any]]
 ) -> None:
-    """Write what is needed to read the replies; one line for each request."""
+    """Write the data needed to read the replies, one line for each request."""
     head = json.dumps(facts | {"files": [asdict(file) for file in files]}, indent=1)
     with (folder / MANIFEST).open("w", encoding="utf-8") as out:
         out.write(head.removesuffix("\n}") + ',\n "requests": [\n')
@@ -141,7 +140,7 @@ def write_manifest(
 def write_readme(
     folder: Path, *, study: str, judge: str, model: str, count: int, may_leave: bool
 ) -> None:
-    """Write for readers what to do with the folder, and whether a provider may get it."""
+    """Write instructions for the folder, including whether a provider may get it."""
     words = _WORDS.format(
         study=study,
         judge=judge,
@@ -154,8 +153,8 @@ def write_readme(
 
 _FORBIDDEN = """\
 
-THE ITEMS OF THIS STUDY MUST NOT LEAVE FOR A PROVIDER. Have the requests answered on machines of
-your own. An owner of the study can lift this on its page of settings.
+THE ITEMS OF THIS STUDY MUST NOT BE SENT TO A PROVIDER. Answer the requests on your own machines. An
+owner of the study can change this on its settings page.
 """
 _WORDS = """\
 A pack of requests to a language model
@@ -163,8 +162,8 @@ A pack of requests to a language model
 
 Study “{study}”, judge “{judge}” (model {model}): {count} requests.
 
-These files hold texts of the study, and what its profiles say about people. Treat them like the
-study’s own data. They hold no key.
+These files contain texts of the study and personal data from its profiles. Protect them like the
+study’s own data. They contain no keys.
 {permission}
   requests*.jsonl  one request a line, in the format of OpenAI’s Batch API
   manifest.json    which run asks what: parameters, and item, order, seed and prompt hash of
@@ -172,18 +171,17 @@ study’s own data. They hold no key.
 
 What to do
 ----------
-1. Have the requests answered, by one of these:
+1. Get answers to the requests from one of these:
    - vLLM on your own machines:
        vllm run-batch -i requests.jsonl -o replies.jsonl --model {model}
    - a provider’s batch service: upload each requests file, start a batch of it, and download the
      file of answers and the file of errors.
    - another program that reads this format, or Inspect or promptfoo with the same messages and
-     parameters. Keep custom_id where the program can.
-2. Do not change the requests. A reply to another prompt is refused.
+     parameters. Keep custom_id if the program can.
+2. Do not change the requests. A reply to a different prompt is refused.
 3. Import the replies on the page of the run, or with:
        manage.py import_judgments {study} replies.jsonl --raw
 
-Replies are read as if they had come over the network. A reply that names no choice leaves its
-question open: write another pack, which holds only what is still open. Importing a file twice
-changes nothing.
+Replies are read as if they had come over the network. A reply without a choice leaves its question
+open: write another pack, which has only the open questions. Importing a file twice changes nothing.
 """

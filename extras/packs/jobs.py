@@ -1,4 +1,4 @@
-"""Packs on a page: a worker writes them, and reads the replies that are uploaded."""
+"""Packs on a page: a worker writes them, and reads uploaded replies."""
 
 import shutil
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ from studies.errors import StudyError
 from studies.file_storage.storage import Stored
 from studies.importers.files.bundle import file_at
 from studies.importers.files.faults import STOPPED, Refused
-from studies.importers.uploads import lay_out
+from studies.importers.uploads import write_uploads
 from studies.jobs.retry import same_job
 from studies.jobs.runner import JobProblem, JobProgress, carry_out
 from studies.models import Study
@@ -44,7 +44,7 @@ def archive_of(job: PackJob) -> Stored:
 
 
 def request_pack(run: JudgeRun, *, task: Any, user: User) -> PackJob:
-    """Have a worker write the open questions of a run; asking twice writes them once."""
+    """Let a worker write the open questions of a run; asking twice writes them once."""
     jobs = PackJob.objects.filter(run=run, kind=PackJob.Kind.WRITE, state__in=PackJob.OPEN)
     if (job := same_job(jobs, task)) is not None:
         return job
@@ -55,13 +55,13 @@ def keep_replies(uploads: Sequence[UploadedFile], *, run: JudgeRun, user: User) 
     """Keep uploaded files of raw replies for a worker; the caller queues the job."""
     job = PackJob(run=run, kind=PackJob.Kind.READ, requested_by=user)
     with folder_of(job).replacing() as draft:
-        job.files = [path.name for path in lay_out(uploads, draft)]
+        job.files = [path.name for path in write_uploads(uploads, draft)]
     job.save()
     return job
 
 
 def run_job(*, job_id: int) -> PackJob:
-    """Do a queued job; the files of replies are deleted when it has ended."""
+    """Do a queued job, then delete its files of replies."""
     try:
         return carry_out(PackJob, job_id, _work, expected=_EXPECTED)
     finally:
@@ -98,7 +98,7 @@ def _write(job: PackJob, progress: JobProgress) -> dict[str, Any]:
 def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     progress(0, "Reading the files.")
 
-    def tell(done: int, total: int) -> None:
+    def on_stored(done: int, total: int) -> None:
         share = (100 - _STORING) * done // max(1, total)
         progress(min(99, _STORING + share), f"Storing replies: {done:,} of {total:,}.")
 
@@ -106,11 +106,15 @@ def _read(job: PackJob, progress: JobProgress) -> dict[str, Any]:
     with folder_of(job).local() as folder:
         files = [file_at(folder / name) for name in job.files]
         result = import_raw(
-            study_id=run.study_id, files=files, run=run.public_id, user=job.requested_by, tell=tell
+            study_id=run.study_id,
+            files=files,
+            run=run.public_id,
+            user=job.requested_by,
+            on_stored=on_stored,
         )
     if result.runs and set(result.runs) != {run.public_id}:
         others = len(set(result.runs) - {run.public_id})
-        return {"message": f"{result} They belong to {others} other runs of the study too."}
+        return {"message": f"{result} Some belong to {others} other runs of the study."}
     return {"message": str(result)}
 
 
@@ -118,14 +122,14 @@ def content_of(study: Study) -> StudyContent:
     jobs = PackJob.objects.filter(run__study=study)
     obstacles = []
     if jobs.filter(state__in=PackJob.OPEN).exists():
-        obstacles.append("A pack is being written or read. Wait until that has ended.")
+        obstacles.append("A pack is being written or read. Wait until this has ended.")
     return StudyContent(obstacles=obstacles, folders=[folder_of(job) for job in jobs])
 
 
 def delete_packs(study: Study, items: Collection[int]) -> None:
-    """Delete the packs of a study that wait to be downloaded; what they asked can be packed again.
+    """Delete a study's packs that wait to be downloaded; their questions can be packed again.
 
-    Packs that somebody took elsewhere are theirs to delete.
+    Packs that somebody downloaded must be deleted by them.
     """
     for job in PackJob.objects.filter(run__study=study, kind=PackJob.Kind.WRITE):
         transaction.on_commit(folder_of(job).delete)

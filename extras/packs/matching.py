@@ -1,4 +1,4 @@
-"""Finds the request of a pack that each raw reply belongs to, and refuses those of others."""
+"""Finds the pack request of each raw reply, and refuses foreign replies."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ class Matched:
 
 
 class _Asked(NamedTuple):
-    """A request of a pack in the ledger, with the judgment that it asks for."""
+    """A request of a pack in the ledger, with its judgment."""
 
     judgment: int
     number: int
@@ -64,8 +64,8 @@ _COLUMNS = (
 def match(study: Study, replies: Sequence[RawReply], *, run: str = "") -> Matched:
     """Match replies with the requests of the study's packs.
 
-    By the name of the request where the reply repeats it, otherwise by the prompt: then `run` is
-    the public id of the run, if several wait for replies to the same prompt.
+    Matches by the name of the request if the reply has it, otherwise by the prompt: then `run` is
+    the public id of the run, needed if several wait for the same prompt.
     """
     matched = Matched()
     packs = Pack.objects.filter(run__study=study, state=Pack.State.WAITING)
@@ -110,7 +110,7 @@ def _match_by_name(
 def _match_by_prompt(
     study: Study, replies: list[RawReply], waiting: set[str], run: str, matched: Matched
 ) -> None:
-    """Give the replies to a prompt to the samples that wait for one, in order."""
+    """Assign replies to a prompt, in order, to the samples that wait for one."""
     if not replies:
         return
     open_by_prompt: dict[str, list[_Asked]] = defaultdict(list)
@@ -140,7 +140,7 @@ def _match_by_prompt(
 
 
 def _rows(study: Study, waiting: set[str], **which: Any) -> Iterator[_Asked]:
-    """Requests of the study's runs that have packs, also of packs that are not open any more."""
+    """Requests of the study's runs that have packs, including closed packs."""
     runs = Pack.objects.filter(run__study=study).values("run")
     attempts = Attempt.objects.filter(judgment__run__in=runs, **which)
     attempts = attempts.order_by("judgment__sample", "judgment", "number")
@@ -158,7 +158,7 @@ def _portions(values: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _take(row: _Asked, reply: RawReply, matched: Matched) -> None:
-    """Keep a reply that its request waits for; count one that was imported before."""
+    """Keep a reply that its request waits for; count an already imported one."""
     if differs := _other_parameter(row, reply):
         matched.faults.append(_other_conditions(reply, *differs))
     elif row.is_waiting and row.judgment in matched.new:
@@ -174,7 +174,7 @@ def _take(row: _Asked, reply: RawReply, matched: Matched) -> None:
 
 
 def _is_same(row: _Asked, reply: RawReply) -> bool:
-    """Whether the ledger holds exactly this reply."""
+    """Whether the ledger has exactly this reply."""
     question = JudgeQuestion(id=row.judgment, messages=(), protocol=protocol(row.setting), seed=0)
     is_structured = "response_format" in row.parameters
     try:
@@ -189,7 +189,7 @@ def _has_other_prompt(row: _Asked, reply: RawReply) -> bool:
 
 
 def _other_parameter(row: _Asked, reply: RawReply) -> tuple[str, Any, Any] | None:
-    """A parameter that the reply states to have been another one, with both values."""
+    """A parameter that differs according to the reply, with both values."""
     for name, value in reply.stated.items():
         for wanted in _LIMITS if name in _LIMITS else (name,):
             if wanted in row.parameters and row.parameters[wanted] != value:
@@ -210,8 +210,8 @@ def _doubled(reply: RawReply, first: RawReply) -> Fault:
     there = first.where if first.file == reply.file else f"{first.where} of {first.file}"
     return reply.fault(
         "doubled reply",
-        f"there is a reply to the same request before, at {there}.",
-        "Keep one of them. If they differ, keep the one that was written first.",
+        f"there is an earlier reply to the same request at {there}.",
+        "Keep one of them: if they differ, the one that was written first.",
         value=reply.custom_id,
     )
 
@@ -219,9 +219,8 @@ def _doubled(reply: RawReply, first: RawReply) -> Fault:
 def _other_prompt(reply: RawReply) -> Fault:
     return reply.fault(
         "another prompt",
-        "the reply is to another prompt than the request of the pack.",
-        "Send the requests as they are in the pack. If the study was changed since, write a new "
-        "pack.",
+        "the reply is to a different prompt than the pack's request.",
+        "Send the pack's requests unchanged. If the study has changed since, write a new pack.",
         value=reply.custom_id,
     )
 
@@ -229,7 +228,7 @@ def _other_prompt(reply: RawReply) -> Fault:
 def _several_runs(reply: RawReply, runs: set[str]) -> Fault:
     return reply.fault(
         "several runs",
-        f"{len(runs)} runs wait for a reply to this prompt.",
+        f"{len(runs)} runs have this prompt.",
         f"Name the run: {', '.join(sorted(runs))}.",
     )
 
@@ -237,15 +236,15 @@ def _several_runs(reply: RawReply, runs: set[str]) -> Fault:
 def _no_question(reply: RawReply) -> Fault:
     return reply.fault(
         "another prompt",
-        "no request of a pack waits for a reply to this prompt.",
-        "Send each prompt of the pack as often as it is in the pack, without any change.",
+        "no open request of a pack has this prompt.",
+        "Send each prompt unchanged, and as often as it is in the pack.",
     )
 
 
 def _other_conditions(reply: RawReply, name: str, value: Any, wanted: Any) -> Fault:
     return reply.fault(
         "another parameter",
-        f"the reply was made with {name} {value}; the pack asks for {wanted}.",
+        f"the reply was made with {name} {value}, but the pack requires {wanted}.",
         "Use the parameters in the manifest of the pack.",
         value=str(value),
     )
@@ -263,7 +262,7 @@ def _discarded(reply: RawReply) -> Fault:
 def _replied_otherwise(reply: RawReply) -> Fault:
     return reply.fault(
         "another reply",
-        "this request has another reply already.",
-        "Leave this reply out. The first one that was imported counts.",
+        "this request already has a different reply.",
+        "Leave this reply out. The first imported one counts.",
         value=reply.custom_id,
     )

@@ -1,4 +1,4 @@
-"""Packs and batches of a run, and the jobs that write packs and read the replies to them."""
+"""Packs and batches of a run, and the jobs that write packs and read replies."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,7 @@ from studies.statements import clock
 
 
 class Pack(models.Model):
-    """Questions of a run that somebody takes elsewhere as a folder of files."""
+    """Questions of a run as a folder of files, to be answered elsewhere."""
 
     class State(models.TextChoices):
         WAITING = "waiting", "waiting for replies"
@@ -52,7 +52,8 @@ class Batch(models.Model):
 
     OPEN = (State.PREPARED, State.SUBMITTED)
 
-    # Also the lease of its judgments, and the name by which the provider finds it after a crash.
+    # Also the lease of its judgments, and the name by which to find it at the provider after a
+    # crash.
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="batches")
     state = models.CharField(max_length=10, choices=State, default=State.PREPARED)

@@ -1,7 +1,7 @@
 """Writes a pack: the open questions of a run as files of requests.
 
-Every request is in the ledger before its file exists, with what it can cost at most. Its judgment
-is leased to the pack, so that no worker asks it.
+Every request is in the ledger before its file exists, with its maximum cost. Its judgment is leased
+to the pack, so that no worker asks it.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,27 +36,26 @@ from studies.statements import clock
 from studies.version import version
 
 FORMAT, FORMAT_VERSION = "thirdperson-pack", "1.0"
-LEARNT = "pack_parameters"  # in the parameters of a run: those without what was refused
+LEARNT = "pack_parameters"  # in the parameters of a run: those that were not refused
 _PORTION = 2_000
-_LEASE = timedelta(days=365 * 100)  # until the replies have been read, or nobody wants them
+_LEASE = timedelta(days=365 * 100)  # until the replies have been read or the pack is discarded
 
 _NO_PACK = FailureReason(
     "no_pack",
-    "Judge “{judge}” cannot be asked by {field}: only chat completions have the format of a pack.",
+    "Judge “{judge}” cannot be asked by {field}: packs need chat completions.",
 )
 _STEPS = FailureReason(
     "steps_in_pack",
-    "Setting “{setting}” asks several requests for one judgment, each after the reply to the one "
-    "before, so {field} cannot hold it. Choose another setting.",
+    "Setting “{setting}” needs several requests for each judgment, each after the previous reply, "
+    "which {field} does not allow. Choose another setting.",
 )
 _ANCHORS = FailureReason(
     "anchors_in_pack",
-    "{field} has no start and no end at which {names[anchors]} could be asked. Leave one of them "
-    "out.",
+    "{field} has no start or end at which to ask {names[anchors]}. Leave out one of them.",
 )
 _MEDIA = FailureReason(
     "media_in_pack",
-    "Items of this study have pictures or sounds, which {field} does not hold. Ask the judge from "
+    "Items of this study have pictures or sounds, which {field} cannot include. Ask the judge from "
     "a worker, directly or by batch.",
 )
 WITH_PACK = (
@@ -64,22 +63,22 @@ WITH_PACK = (
     "discard the pack to ask here instead."
 )
 _BUSY = (
-    "Workers are asking this run. Pause it before you write a pack of it, and wait until the "
-    "replies under way have come."
+    "Workers are asking this run. Before you write a pack, pause the run and wait for the replies "
+    "in progress."
 )
 _NOTHING = "Every question of this run has been answered. There is nothing to pack."
 _NO_ROOM = (
-    "What is left of the budget has no room for one request of a pack. Give the run a higher "
-    "budget, or none."
+    "The remaining budget is too low for a request of a pack. Raise or remove the budget of the "
+    "run."
 )
 
 
 def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
     """Create or continue the run of `spec`, and write its open questions to the folder `out`.
 
-    Questions of earlier packs without a reply are packed again under the same names, so that the
-    replies to either pack can be imported. Raises `BadRun`, `BadJudge`, `StudyError` or `OSError`;
-    then nothing is stored and no folder is left.
+    Unanswered questions of earlier packs are packed again under the same names, so that replies to
+    either pack can be imported. Raises `BadRun`, `BadJudge`, `StudyError` or `OSError`, leaving no
+    rows and no folder.
     """
     judge = Judge.objects.get(pk=spec.judge_id)
     _check(spec, judge)
@@ -95,7 +94,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
 
 
 def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
-    """Write the open questions of a stored run, also the failed ones, as `write_pack` does."""
+    """Write the open and failed questions of a stored run, as `write_pack` does."""
     _check(RunSpec.of(run), run.judge)
 
     def wake() -> JudgeRun:
@@ -112,9 +111,9 @@ def pack_run(run: JudgeRun, out: Path, *, user: User | None = None) -> Pack:
 
 
 def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User | None) -> Pack:
-    """Write the pack of the run that `start` makes ready, in one transaction.
+    """Write the pack of the run that `start` prepares, in one transaction.
 
-    The folder gets its name after the commit: a pack that no run knows cannot be read.
+    The folder gets its name after the commit, because a pack unknown to its run cannot be read.
     """
     with new_folder(out) as draft, transaction.atomic():
         study = lock_study(study_id)
@@ -129,7 +128,7 @@ def _written(study_id: int, start: Callable[[], JudgeRun], out: Path, user: User
 
 
 def may_pack(run: JudgeRun) -> bool:
-    """Whether a pack of a stored run can be written, if questions of it are open."""
+    """Whether a pack of a stored run can be written, if it has open questions."""
     if run.is_imported or run.is_active or run.anchors or run.state == JudgeRun.State.CANCELLED:
         return False
     return run.judge.capabilities.batch and protocol(run.setting).steps == 1
@@ -152,7 +151,7 @@ def _pack(run: JudgeRun, draft: Path) -> Pack:
     parameters = parameters_of(run)
     writing = _Writing(run, pack, draft)
     earlier = Pack.objects.filter(run=run, state=Pack.State.WAITING)
-    _take_over(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
+    _adopt_open_questions(run, pack, list(earlier.values_list("public_id", flat=True)), writing)
     has_room = True
     while has_room and (questions := _claim(run, pack)):
         has_room = _open(run, pack, questions, parameters)
@@ -171,14 +170,16 @@ def _pack(run: JudgeRun, draft: Path) -> Pack:
 
 
 def parameters_of(run: JudgeRun) -> Parameters:
-    """The parameters of the requests of a pack: all wanted ones except those that were refused."""
+    """The parameters of a pack's requests: all that are wanted and not refused."""
     if learnt := run.parameters.get(LEARNT):
         return Parameters(learnt)
     return kind_of(run.judge).intended_parameters(settings_of(run.judge))
 
 
-def _take_over(run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing") -> None:
-    """Move the questions of earlier packs that have no reply to `pack`; they keep their names."""
+def _adopt_open_questions(
+    run: JudgeRun, pack: Pack, earlier: list[str], writing: "_Writing"
+) -> None:
+    """Move unanswered questions of earlier packs to `pack`; they keep their names."""
     held = Judgment.objects.filter(run=run, state=Judgment.State.LEASED, lease__in=earlier)
     last = 0
     while some := list(
@@ -201,7 +202,7 @@ def _claim(run: JudgeRun, pack: Pack) -> list[JudgeQuestion]:
 def _open(
     run: JudgeRun, pack: Pack, questions: Sequence[JudgeQuestion], parameters: Parameters
 ) -> bool:
-    """Store the requests that fit into the budgets; False if some of them do not."""
+    """Store the requests that fit into the budgets; False if some do not fit."""
     judgments = Judgment.objects.filter(pk__in=[question.id for question in questions])
     rows = ledger_rows(run, pack.public_id, judgments)
     openings = [rows.opening(each, each.attempts + 1, parameters) for each in questions]
@@ -217,7 +218,7 @@ def _open(
 
 
 class _Writing:
-    """The files of a pack while they are written."""
+    """The files of a pack being written."""
 
     def __init__(self, run: JudgeRun, pack: Pack, draft: Path) -> None:
         self._run, self._pack, self._draft = run, pack, draft
@@ -231,7 +232,7 @@ class _Writing:
     def add(
         self, questions: Sequence[JudgeQuestion], parameters: Parameters, *, is_open: bool = False
     ) -> None:
-        """Write requests. That of a question that `is_open` is its last attempt, not its next."""
+        """Write requests; if a question `is_open`, its last attempt instead of a new one."""
         found = Judgment.objects.filter(pk__in=[question.id for question in questions])
         rows = {
             pk: rest for pk, *rest in found.values_list("pk", "item__key", "shown_first", "sample")

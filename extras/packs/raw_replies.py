@@ -1,7 +1,7 @@
 """Raw replies of a model, as batches of vLLM and providers, promptfoo and Inspect store them.
 
-A log of Inspect is JSON, or zipped with the ending .eval. A sample holds the messages that were
-sent, which identify the request, and the output of the model.
+A log of Inspect is JSON, or a zip file ending in .eval. A sample has the sent messages, which
+identify the request, and the model's output.
 """
 
 import io
@@ -20,18 +20,18 @@ from studies.importers.files.faults import MAX_BYTES, MAX_FILE_VALUES, Fault, Re
 from studies.importers.files.lines import BadLine, document, lines_of, values_in
 from studies.importers.files.packed import BROKEN_ZIP
 
-# Parameters of a request that programs state in their logs. A reply that was made with another
-# value is not a reply to the request of the pack.
+# Request parameters that programs state in their logs. A reply made with another value is not a
+# reply to the pack's request.
 COMPARED = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawReply:
-    """One reply of a file. `custom_id` or `prompt_sha256` tells to which request it belongs.
+    """A reply of a file. `custom_id` or `prompt_sha256` identifies its request.
 
-    `where` names its place in the file, `line` its line if the file has one for each reply.
-    `identity` distinguishes it from other replies to the same prompt. `stated` are parameters of
-    its request, as far as the file states them; the names are those of a chat completion.
+    `where` names its place in the file, `line` its line if each reply has one. `identity`
+    distinguishes it from other replies to the same prompt. `stated` has the parameters that the
+    file states, under the names of a chat completion.
     """
 
     file: str
@@ -64,7 +64,7 @@ class RawReply:
 
 _NEVER_ASKED = frozenset({"batch_expired", "batch_cancelled"})
 _ONE_A_LINE = "Give the file that the batch wrote, unchanged."
-_COMPLETE = "Wait until the batch has ended, and copy the whole file again."
+_COMPLETE = "Wait until the batch has ended, then copy the whole file again."
 
 
 def is_batch_line(first: Mapping[str, Any]) -> bool:
@@ -78,7 +78,7 @@ def is_request(first: Mapping[str, Any]) -> bool:
 
 
 def read_batch(file: File) -> Iterator[RawReply | Fault]:
-    """Every reply of a file, and the fault of each line that is none."""
+    """Every reply of a file, and the fault of each other line."""
     with file.open() as stream:
         try:
             for line, data in enumerate(lines_of(stream, file.name), start=1):
@@ -91,7 +91,7 @@ def read_batch(file: File) -> Iterator[RawReply | Fault]:
 def _read_line(file: str, line: int, data: bytes) -> RawReply | Fault:
     text = data.decode("utf-8-sig" if line == 1 else "utf-8", "replace")
     try:
-        # As a server's answer is read, which may hold numbers that strict JSON does not know.
+        # Read like a server's answer, which may have numbers that strict JSON does not allow.
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
         rule, message, remedy = "not JSON", f"this is not JSON ({error}).", _ONE_A_LINE
@@ -125,7 +125,7 @@ def _batch_reply(file: str, line: int, row: Mapping[str, Any]) -> RawReply:
 
 
 def _error(value: Any) -> dict[str, Any]:
-    """An error as an object; `vllm` writes it with the fields of an error at the top."""
+    """An error as an object; `vllm` writes its fields at the top level."""
     if isinstance(value, dict):
         inner = value.get("error")
         return inner if isinstance(inner, dict) else value
@@ -144,7 +144,7 @@ def read_promptfoo(name: str, document: Mapping[str, Any]) -> Iterator[RawReply 
         try:
             yield _promptfoo_reply(name, number, result, stated)
         except (KeyError, TypeError, ValueError, AttributeError):
-            message = f"Result {number}: it has no prompt, or no response that can be read."
+            message = f"Result {number}: it has no prompt, or no readable response."
             remedy = "Write the results with “promptfoo eval --output results.json”."
             yield Fault(None, "", "not a result", message, remedy, file=name)
 
@@ -207,7 +207,7 @@ def _promptfoo_completion(output: Any, response: Mapping[str, Any]) -> dict[str,
         ]
     }
     usage = response.get("tokenUsage") or {}
-    # A reply from promptfoo's own cache states only how many tokens it had.
+    # A reply from promptfoo's cache states only its number of tokens.
     if isinstance(usage.get("prompt"), int) and isinstance(usage.get("completion"), int):
         thought = (usage.get("completionDetails") or {}).get("reasoning")
         completion["usage"] = {
@@ -219,7 +219,7 @@ def _promptfoo_completion(output: Any, response: Mapping[str, Any]) -> dict[str,
 
 
 def _stated_by_provider(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The parameters of each provider, as far as the configuration in the results states them."""
+    """The parameters of each provider that the configuration in the results states."""
     stated: dict[str, dict[str, Any]] = {}
     config = document.get("config")
     providers = config.get("providers") if isinstance(config, dict) else None
@@ -236,7 +236,7 @@ def _provider_id(provider: Any) -> str:
     return str(provider.get("id") if isinstance(provider, dict) else provider or "")
 
 
-_ZSTANDARD = 93  # a way of packing that Python's own zipfile does not unpack before version 3.14
+_ZSTANDARD = 93  # a compression that Python's zipfile cannot read before version 3.14
 _LOCAL_HEADER = struct.Struct("<26xHH")
 _ATTACHMENT = "attachment://"
 _FINISH = {
@@ -244,11 +244,11 @@ _FINISH = {
     "model_length": "length",
     "content_filter": "content_filter",
 }
-_ENDED_IN_ERROR = 503  # stands for the status of a sample that ended with an error
+_ENDED_IN_ERROR = 503  # the status of a sample that ended with an error
 
 
 class _CannotUnpack(Exception):
-    """The log is packed in a way that needs another package."""
+    """The log's compression needs another package."""
 
 
 def is_inspect_log(log: Mapping[str, Any]) -> bool:
@@ -257,7 +257,7 @@ def is_inspect_log(log: Mapping[str, Any]) -> bool:
 
 
 def read_log(name: str, log: Mapping[str, Any]) -> Iterator[RawReply | Fault]:
-    """Every reply of a log that was read from JSON."""
+    """Every reply of a log read from JSON."""
     yield from _replies(name, log, log.get("samples") or [])
 
 
@@ -297,7 +297,7 @@ def _samples(archive: zipfile.ZipFile, names: Sequence[str]) -> Iterator[Any]:
             data = _member(archive, name)
             values += values_in(data)
             if values > MAX_FILE_VALUES:
-                raise ValueError("up to here it holds more values than are read")
+                raise ValueError("there are too many values up to here")
             yield document(io.BytesIO(data))
 
 
@@ -343,7 +343,7 @@ def _replies(
         try:
             yield _inspect_reply(name, number, sample, run, stated)
         except (KeyError, TypeError, ValueError, AttributeError, LookupError):
-            message = f"Sample {number}: it has no messages, or no output that can be read."
+            message = f"Sample {number}: it has no messages, or no readable output."
             remedy = "Give the log as Inspect wrote it, with all its samples."
             yield Fault(None, "", "not a sample", message, remedy, file=name)
 
@@ -376,7 +376,7 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def _sent_by_inspect(sample: Mapping[str, Any]) -> list[Message]:
-    """The messages of the request: all before the reply of the model."""
+    """The messages of the request: all before the model's reply."""
     messages = sample.get("messages") or sample["input"]
     if isinstance(messages, str):
         return [Message("user", _text(messages, sample))]
@@ -417,7 +417,7 @@ def _inspect_completion(sample: Mapping[str, Any], output: Mapping[str, Any]) ->
 
 
 def _text(content: Any, sample: Mapping[str, Any]) -> str:
-    """The text of a message, without thoughts; long texts are attached to the sample."""
+    """The text of a message without thoughts; long texts are attachments of the sample."""
     if not isinstance(content, str):
         return "".join(_text(p["text"], sample) for p in content if p["type"] == "text")
     if content.startswith(_ATTACHMENT):

@@ -1,4 +1,4 @@
-"""Reads raw replies to packs, whatever wrote them, by the parser and ledger of all replies."""
+"""Reads raw replies to packs from any program, with the parser and ledger of all replies."""
 
 import json
 from collections import defaultdict
@@ -37,7 +37,7 @@ KNOWN = (
 
 
 def read_raw(file: File) -> Iterator[RawReply | Fault]:
-    """Every reply of a file, and its faults. Raises `Refused` if it is none of the formats.
+    """Every reply of a file, and its faults. Raises `Refused` for an unknown format.
 
     A file that is not small is read in a child process.
     """
@@ -67,7 +67,7 @@ def _recognised(file: File) -> Iterator[RawReply | Fault]:
     if raw_replies.is_request(row):
         raise _refused(
             file,
-            "these are the requests of a pack, not replies to them.",
+            "these are the requests of a pack, not replies.",
             "Send them to a model first, and give the file that it writes.",
         )
     if raw_replies.is_batch_line(row) or (not row and b'"custom_id"' in line):
@@ -79,7 +79,7 @@ def _recognised(file: File) -> Iterator[RawReply | Fault]:
     elif raw_replies.is_promptfoo(content):
         yield from raw_replies.read_promptfoo(file.name, content)
     else:
-        raise _refused(file, "the format of this file is not known.", KNOWN)
+        raise _refused(file, "the format of this file is unknown.", KNOWN)
 
 
 def _first_line(file: File) -> bytes:
@@ -88,7 +88,7 @@ def _first_line(file: File) -> bytes:
 
 
 def _object_in(line: bytes) -> dict[str, Any]:
-    """The object on a line; empty if none ends there."""
+    """The object on a line; empty if the line is not a whole object."""
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -104,11 +104,11 @@ def _document(file: File) -> Mapping[str, Any]:
     except UnicodeDecodeError:
         raise _refused(file, "the file is not UTF-8 text.", KNOWN) from None
     except RecursionError:
-        raise _refused(file, "objects lie too deep inside each other.", KNOWN) from None
+        raise _refused(file, "objects are nested too deep.", KNOWN) from None
     except json.JSONDecodeError as error:
         if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated"):
             message = f"the file ends in the middle of its JSON, on line {error.lineno}."
-            raise _refused(file, message, "Copy it again, completely.") from None
+            raise _refused(file, message, "Copy the whole file again.") from None
         message = f"line {error.lineno} is not JSON ({error.msg})."
         raise _refused(file, message, KNOWN) from None
     except ValueError as error:
@@ -131,15 +131,15 @@ def _refused(file: File, message: str, remedy: str) -> Refused:
 
 _PORTION = 1_000
 STILL_OPEN = (
-    "{count} of its questions have no readable reply yet. Write another pack of them, or resume "
-    "the run to ask them here."
+    "{count} of its questions have no readable reply yet. Write another pack, or resume the run to "
+    "ask them here."
 )
-Tell = Callable[[int, int], None]  # how many replies are stored, of how many
+OnStored = Callable[[int, int], None]  # called with the number of stored replies, and of all
 
 
 @dataclass(frozen=True)
 class RawImport:
-    """What came of an import. `missing` requests of the packs have no reply yet."""
+    """The result of an import. `missing` requests of the packs have no reply yet."""
 
     runs: tuple[str, ...]
     decided: int
@@ -171,12 +171,12 @@ def import_raw(
     files: Sequence[File],
     run: str = "",
     user: User | None = None,
-    tell: Tell = lambda done, total: None,
+    on_stored: OnStored = lambda done, total: None,
 ) -> RawImport:
     """Store the replies of all files or none; a second import changes nothing.
 
-    `run` is the public id of the run that replies without the name of a request belong to. Raises
-    `Refused` with every fault of the files.
+    `run` is the public id of the run of replies that do not name their request. Raises `Refused`
+    with every fault of the files.
     """
     replies, faults = _read(files)
     if faults:
@@ -191,7 +191,7 @@ def import_raw(
         for reading in readings:
             for count in reading.store():
                 done += count
-                tell(done, len(matched.new))
+                on_stored(done, len(matched.new))
         for reading in readings:
             reading.end()
         if readings:
@@ -255,7 +255,7 @@ class _Reading:
         self._stop_with = ""
 
     def store(self) -> Iterator[int]:
-        """Store all replies, some at a time; yield how many."""
+        """Store all replies in portions; yield how many."""
         last = 0
         leased = Judgment.objects.filter(run=self.run, lease__in=self._packs, state="leased")
         while some := list(
@@ -278,7 +278,7 @@ class _Reading:
             by_pack[judgment.lease].append(judgment)
         for lease, members in by_pack.items():
             rows = ledger_rows(self.run, lease, members)
-            # Nobody knows when its requests were sent.
+            # It is unknown when its requests were sent.
             reader = AnswerReader(self.run, rows, sent, sent_at=None, learn=self._learn)
             for judgment in members:
                 line = self._replies[judgment.pk].as_batch_line()
@@ -293,7 +293,7 @@ class _Reading:
         return self._adjustments.learn(error_body(error), sent)
 
     def end(self) -> None:
-        """Close the packs that have all their replies, and say how the run stands."""
+        """Close the packs that have all their replies, and note the state of the run."""
         for pack in self._packs.values():
             held = Judgment.objects.filter(
                 lease=pack.public_id,
@@ -305,7 +305,7 @@ class _Reading:
             same = Pack.objects.filter(pk=pack.pk)
             same.update(answered=pack.requests - left)
             if not left:
-                # Somebody may have discarded it while its replies were read.
+                # Somebody may have discarded it while its replies were being read.
                 same.filter(state=Pack.State.WAITING).update(
                     state=Pack.State.READ,
                     ended_at=clock.now(),
@@ -315,7 +315,7 @@ class _Reading:
         self._settle()
 
     def _note_parameters(self) -> None:
-        """Leave out in the next pack what the server refused in this one."""
+        """Leave out parameters in the next pack that the server refused in this one."""
         known, found = parameters_of(self.run), self._adjustments.current
         if found.sha256 != known.sha256:
             self.run.parameters = self.run.parameters | {LEARNT: dict(found.values)}
@@ -339,7 +339,7 @@ class _Reading:
 def _changed_since(reply: RawReply) -> Fault:
     return reply.fault(
         "another prompt",
-        "the item, or the wording of its prompt, has changed since the pack was written.",
-        "Write a new pack. The replies to the old one cannot be used.",
+        "the item or its prompt has changed since the pack was written.",
+        "Write a new pack. Replies to the old one cannot be used.",
         value=reply.custom_id,
     )

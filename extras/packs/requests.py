@@ -1,4 +1,4 @@
-"""Requests of a run as lines of a file, and the lines that come back as rows of the ledger."""
+"""Requests of a run as lines of a file, and returned lines as rows of the ledger."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ def store_rows(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
 
 
 def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters) -> int:
-    """The number of questions that fit into a file; at least one, however long it is."""
+    """How many questions fit into a file; at least one, however long."""
     room = MAX_BYTES
     for number, question in enumerate(questions):
         room -= _length(question, parameters)
@@ -58,7 +58,7 @@ def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters
 
 
 def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
-    """The number of requests that fit into the budgets at their highest possible cost."""
+    """How many requests fit into the budgets at their maximum cost."""
     nano = inf if room.nano is None else room.nano
     tokens = inf if room.tokens is None else room.tokens
     for number, opening in enumerate(openings):
@@ -84,7 +84,7 @@ def _line(question: JudgeQuestion, parameters: Parameters) -> bytes:
 
 
 def _length(question: JudgeQuestion, parameters: Parameters) -> int:
-    """The bytes of a line; those of pictures and sounds, in base64, are not read for it."""
+    """The length of a line in bytes, without reading its pictures and sounds."""
     messages = tuple(_without_bytes(message) for message in question.messages)
     line = _line(replace(question, messages=messages), parameters)
     media = (each for message in question.asking for each in message.media)
@@ -96,7 +96,7 @@ def _without_bytes(message: Message) -> Message:
 
 
 def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]:
-    """The parameters of the last attempt of each question; equal for nearly all."""
+    """The parameters of the last attempt of each question, nearly always equal."""
     last = {question.id: question.attempts for question in questions}
     attempts = Attempt.objects.filter(judgment__in=last).exclude(sent_with=None)
     rows = attempts.values_list("judgment", "number", "sent_with__sha256")
@@ -107,9 +107,9 @@ def sent_parameters(questions: Iterable[JudgeQuestion]) -> dict[int, Parameters]
 
 
 def open_questions(run: JudgeRun, lease: str) -> list[JudgeQuestion]:
-    """The open questions with a lease; the last attempt of each question is the one in its file.
+    """The open questions with a lease, whose last attempts are in its file.
 
-    Excludes questions that were read before a crash and are to be asked again: they are counted.
+    Excludes questions that were read before a crash and must be asked again: they are counted.
     """
     judgments = Judgment.objects.filter(
         lease=lease,
@@ -123,15 +123,15 @@ def custom_id(question: JudgeQuestion) -> str:
     return f"{question.id}-{question.attempts}"
 
 
-# Whether asking again may help after an error about a request with these parameters.
+# Whether asking again may help after an error of a request with these parameters.
 Learn = Callable[[str, Parameters], bool]
 
 
 class AnswerReader:
     """Turns lines of a batch into rows of the ledger, and stores them as they come.
 
-    `sent_at` is None if nobody knows it. `learn` is told of every refused request; by default the
-    judge's backend is.
+    `sent_at` is None if unknown. `learn` gets every refused request; by default the judge's backend
+    does.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class AnswerReader:
         learn: Learn | None = None,
     ) -> None:
         self._judge = run.judge
-        self._learn = learn or self._tell_backend
+        self._learn = learn or self._notify_backend
         self._sent_with = sent_with
         self._rows = rows
         self._milliseconds: int | None = None
@@ -174,7 +174,7 @@ class AnswerReader:
             replies += 1
             self._has_replies = True
             read = read_answer(question, reply, is_last=is_last_reply(reply, replies))
-            # Questions of several steps are not asked by batch.
+            # Questions with several steps are not asked by batch.
             answer = None if isinstance(read, JudgeQuestion) else read
             end = AttemptEnd(
                 "replied",
@@ -193,7 +193,7 @@ class AnswerReader:
             "lost" if is_billed else "expired",
             self._milliseconds,
             maybe_billed=is_billed,
-            error="The batch ended without a word about this request.",
+            error="The batch ended without a result for this request.",
         )
         self._close(question, end, question.replies, None)
 
@@ -205,7 +205,7 @@ class AnswerReader:
             self._no_access = str(fault)
             return None
         if isinstance(fault, Misconfigured):
-            # As long as others are answered, it concerns the question, whatever it says.
+            # As long as others are answered, the fault is the question's, whatever it says.
             if self._has_replies:
                 return JudgeAnswer("error", error=str(fault))
             self._misconfigured = self._misconfigured or str(fault)
@@ -218,7 +218,7 @@ class AnswerReader:
             return JudgeAnswer("error", error=f"{MAX_OWN_FAULTS} requests failed: {fault}")
         return None
 
-    def _tell_backend(self, error: str, sent: Parameters) -> bool:
+    def _notify_backend(self, error: str, sent: Parameters) -> bool:
         backend = runtime.backend_of(self._judge)
         return isinstance(backend, LearningBackend) and backend.learn(error, sent)
 
@@ -237,7 +237,7 @@ class AnswerReader:
 
     @property
     def stop_with(self) -> str:
-        """Why the run must stop; empty if it can go on."""
+        """Why the run must stop; empty if it can continue."""
         return self._no_access or ("" if self._has_replies else self._misconfigured)
 
     @property

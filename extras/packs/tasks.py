@@ -1,4 +1,4 @@
-"""Tasks of packs and batches for the workers; each can safely run any number of times."""
+"""Worker tasks for packs and batches; each is safe to repeat."""
 
 from celery import shared_task
 
@@ -22,12 +22,12 @@ def advance_batches(run_id: int) -> None:
 
 
 def queue_batches(run_id: int) -> None:
-    """Have a worker take the next step of a run that asks by batch."""
+    """Let a worker take the next step of a run that asks by batch."""
     queue(advance_batches, run_id, queue=JUDGING_QUEUE)
 
 
 @shared_task
 def tidy() -> None:
-    """Restart jobs that a killed worker left behind, and delete packs that nobody downloads."""
+    """Restart jobs of killed workers, and delete packs that nobody downloads."""
     tidy_jobs(PackJob, work_on_pack, folder_of=jobs.folder_of)
     remove_drafts("packs")

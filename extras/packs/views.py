@@ -1,4 +1,4 @@
-"""Packs of a run: have one written, download it, upload the replies to it."""
+"""Packs of a run: request one, download it, upload replies to it."""
 
 import base64
 from typing import Any, cast
@@ -39,10 +39,10 @@ class RepliesForm(forms.Form):
 @login_required
 @require_POST
 def ask_for_pack(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """Have a worker write the open questions of a run as a pack."""
+    """Let a worker write the open questions of a run as a pack."""
     _, run = _study_and_run(request, slug, run_id)
     if not may_pack(run):
-        messages.info(request, "No pack was written: the state of the run has changed meanwhile.")
+        messages.info(request, "No pack was written, because the state of the run has changed.")
         return redirect("judging:run", slug, run_id)
     job = jobs.request_pack(run, task=work_on_pack, user=cast(User, request.user))
     if job.state == PackJob.State.QUEUED:
@@ -56,7 +56,7 @@ def discard_pack(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
     """Stop waiting for the replies to packs of a run."""
     _, run = _study_and_run(request, slug, run_id)
     if not discard_packs(run_id=run.pk, user=cast(User, request.user)):
-        messages.info(request, "Nothing changed: the state of the run has changed meanwhile.")
+        messages.info(request, "Nothing was done, because the state of the run has changed.")
     return redirect("judging:run", slug, run_id)
 
 
@@ -109,7 +109,7 @@ def pack_job(request: HttpRequest, slug: str, run_id: str, job_id: str) -> HttpR
 @login_required
 @require_GET
 def pack_status(request: HttpRequest, slug: str, run_id: str, job_id: str) -> JsonResponse:
-    """Show the progress that the page fetches while a worker writes or reads a pack."""
+    """The progress that the page fetches while a worker writes or reads a pack."""
     _, run = _study_and_run(request, slug, run_id)
     return job_status(_job(run, job_id))
 
@@ -117,7 +117,7 @@ def pack_status(request: HttpRequest, slug: str, run_id: str, job_id: str) -> Js
 @login_required
 @require_GET
 def download_pack(request: HttpRequest, slug: str, run_id: str, job_id: str) -> FileResponse:
-    """Send a pack as a zip file. It holds texts of the study, so it is for editors."""
+    """Send a pack as a zip file; for editors, because it contains texts of the study."""
     _, run = _study_and_run(request, slug, run_id)
     job = _job(run, job_id)
     if not _has_file(job):

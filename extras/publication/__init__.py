@@ -1,1 +1,1 @@
-"""Giving a study away: its bundle or its sealed plan, as a private copy at a public archive."""
+"""Publishing a study's bundle or sealed plan, as a private copy at a public archive."""

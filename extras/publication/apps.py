@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class PublicationConfig(AppConfig):
-    """A command; nothing of it is in the core's lists."""
+    """Only a command; it adds nothing to the core's lists."""
 
     name = "extras.publication"

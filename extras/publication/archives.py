@@ -1,4 +1,4 @@
-"""The archives: a private data set at the hub, a private project at OSF, a draft at Zenodo.
+"""The archives: a private data set on the hub, a private project on OSF, a draft on Zenodo.
 
 Making it public, registering or publishing it is left to its owner.
 """
@@ -25,8 +25,8 @@ _LFS = {
     "Accept": "application/vnd.git-lfs+json",
     "Content-Type": "application/vnd.git-lfs+json",
 }
-_AT_ONCE = 200  # files in one question
-_SAMPLE = 512  # bytes of a file by which the hub sees whether it is text
+_AT_ONCE = 200  # files per request
+_SAMPLE = 512  # bytes of a file by which the hub detects text
 
 
 def put_dataset(
@@ -37,9 +37,9 @@ def put_dataset(
     message: str,
     on_file: Callable[[Leaving, bool], None],
 ) -> str:
-    """Bring the private data set `repo` to hold the files, and return its address.
+    """Put the files into the private data set `repo`, and return its address.
 
-    All files appear with one commit. What the hub has already is not sent again.
+    All files appear in one commit. Files that the hub has are not sent again.
     """
     _open_dataset(server, repo)
     there = _listed_at_hub(server, repo)
@@ -61,13 +61,13 @@ def _open_dataset(server: ArchiveConnection, repo: str) -> None:
         return
     if not server.ask("GET", f"/api/datasets/{quote(repo)}").json()["private"]:
         raise PublicationRefused(
-            f"The data set {repo} is public, so files would be public at once. Make it private "
-            "on its page, or choose another name with --repo."
+            f"The data set {repo} is public, so the files would be public immediately. Make it "
+            "private on its page, or choose another name with --repo."
         )
 
 
 def _listed_at_hub(server: ArchiveConnection, repo: str) -> dict[str, str]:
-    """The files of the data set with the hash by which the hub knows each."""
+    """The files of the data set, each with the hash that the hub uses."""
     found: dict[str, str] = {}
     address: str | None = f"/api/datasets/{quote(repo)}/tree/main?recursive=true"
     while address:
@@ -105,7 +105,7 @@ def _encoded(file: Leaving, length: int) -> str:
 
 
 def _upload_to_hub(server: ArchiveConnection, repo: str, files: Sequence[Leaving]) -> None:
-    """Send large files to where the hub wants them; those that it has are left out by it."""
+    """Send large files to the addresses that the hub gives; it skips those that it has."""
     by_hash = {file.sha256: file for file in files}
     for some in _batches(list(by_hash)):
         body = {
@@ -128,7 +128,7 @@ def _upload_to_hub(server: ArchiveConnection, repo: str, files: Sequence[Leaving
 
 
 def _send(server: ArchiveConnection, file: Leaving, upload: Any) -> None:
-    """Send one file, or its parts; the addresses are signed, so they get no token."""
+    """Send a file or its parts; the addresses are signed, so they get no token."""
     headers = dict(upload.get("header", {}))
     size = int(headers.pop("chunk_size", 0))
     if not size:
@@ -187,10 +187,10 @@ def put_project(
     remember: Callable[[str], None],
     on_file: Callable[[Leaving, bool], None],
 ) -> str:
-    """Bring a private project to hold the files, and return its address.
+    """Put the files into a private project, and return its address.
 
-    `known` is a project that an earlier try began; `remember` gets the id of a new one before any
-    file is sent, so that the next try finds it.
+    `known` is the project of an earlier try; `remember` gets the id of a new one before any file is
+    sent, so that the next try finds it.
     """
     project = _open_project(server, known)
     if project is None:
@@ -208,7 +208,7 @@ def put_project(
 
 
 def _open_project(server: ArchiveConnection, known: str) -> Any:
-    """The project of an earlier try, unless it was deleted or made public since."""
+    """The project of an earlier try, unless it has been deleted or made public."""
     if not known:
         return None
     found = server.ask("GET", f"/v2/nodes/{quote(known)}/", expected=(200, 404, 410))
@@ -250,14 +250,14 @@ def _sha256(file: Any) -> str:
 
 
 def _upload_to_osf(server: ArchiveConnection, storage: Any, old: Any, file: Leaving) -> None:
-    """A new file, or a new version of one that is there with other content."""
+    """Upload a new file, or a new version of one with other content."""
     place = storage if old is None else old
     params = {"kind": "file"} | ({"name": file.name} if old is None else {})
     with file.path.open("rb") as content:
         stored = server.ask("PUT", place["links"]["upload"], data=content, params=params).json()
     if _sha256(stored["data"]) != file.sha256:
         raise PublicationFailed(
-            f"{file.name} arrived with another checksum. Run the same command again."
+            f"{file.name} arrived with a wrong checksum. Run the same command again."
         )
 
 
@@ -275,10 +275,10 @@ def put_draft(
     remember: Callable[[str], None],
     on_file: Callable[[Leaving, bool], None],
 ) -> str:
-    """Bring a draft to hold the files, and return its address.
+    """Put the files into a draft, and return its address.
 
-    `known` is a draft that an earlier try began; `remember` gets the id of a new one before any
-    file is sent, so that the next try finds it.
+    `known` is the draft of an earlier try; `remember` gets the id of a new one before any file is
+    sent, so that the next try finds it.
     """
     draft = _open_draft(server, known)
     if draft is None:
@@ -295,7 +295,7 @@ def put_draft(
 
 
 def _open_draft(server: ArchiveConnection, known: str) -> Any:
-    """The draft of an earlier try, unless it was deleted or published since."""
+    """The draft of an earlier try, unless it has been deleted or published."""
     if not known:
         return None
     found = server.ask("GET", f"{_DRAFTS}/{quote(known)}", expected=(200, 404, 410))
@@ -314,14 +314,14 @@ def _upload_to_zenodo(server: ArchiveConnection, bucket: str, file: Leaving) -> 
         ).json()
     if stored["checksum"].removeprefix("md5:") != file.md5:
         raise PublicationFailed(
-            f"{file.name} arrived with another checksum. Run the same command again."
+            f"{file.name} arrived with a wrong checksum. Run the same command again."
         )
 
 
 def metadata_of(
     *, title: str, description: str, authors: Sequence[str], licence: str, keywords: Sequence[str]
 ) -> dict[str, Any]:
-    """What Zenodo asks for; a line of the plain text `description` becomes a paragraph."""
+    """Metadata for Zenodo; each line of the plain text `description` becomes a paragraph."""
     from django.utils.html import escape
 
     found: dict[str, Any] = {

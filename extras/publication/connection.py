@@ -1,4 +1,4 @@
-"""Requests to an archive, whose token goes to its own hosts only, and the files that leave."""
+"""Requests to an archive, which send the token only to its own hosts, and the files to send."""
 
 import hashlib
 import json
@@ -20,15 +20,15 @@ _TOLD = 300  # characters of an answer in an error
 
 
 class PublicationRefused(ExportError):
-    """The rules of the study, or a missing choice, forbid that its data leave."""
+    """The rules of the study, or a missing choice, forbid sending its data."""
 
 
 class PublicationFailed(ExportError):
-    """An archive did not take the files; the same command continues where it stopped."""
+    """An archive did not accept the files; the same command continues where it stopped."""
 
 
 class ArchiveConnection:
-    """A server with a token. `domain` covers the other hosts that the server sends us to."""
+    """A server with a token. `domain` covers other hosts to which the server sends us."""
 
     def __init__(self, base: str, token: str, *, domain: str = "") -> None:
         import requests
@@ -39,15 +39,15 @@ class ArchiveConnection:
         where = urlsplit(self.base)
         if where.scheme != "https" and where.hostname not in _LOCAL:
             raise PublicationRefused(
-                f"{base} is not an https address, so your token would be readable on the way. "
-                "Use an address that begins with https://."
+                f"{base} is not an https address, so others could read your token. Use an address "
+                "that begins with https://."
             )
         self._host, self._domain = where.hostname or "", domain
         self._token = token
         self._session = requests.Session()
         # Without this, a password from .netrc would replace the token.
         self._session.auth = lambda request: request
-        # Only requests that may be repeated are: a draft is never created twice.
+        # Only safe requests are repeated: a draft is never created twice.
         retry = Retry(
             total=_TRIES,
             backoff_factor=1,
@@ -69,7 +69,7 @@ class ArchiveConnection:
         headers: dict[str, str] | None = None,
         with_token: bool = True,
     ) -> Any:
-        """The answer to a request. Raises `PublicationFailed`, also for other statuses."""
+        """The answer to a request. Raises `PublicationFailed`, also for an unexpected status."""
         import requests
 
         url = address if "://" in address else self.base + address
@@ -104,7 +104,7 @@ class ArchiveConnection:
         return found
 
     def _check_host(self, url: str) -> None:
-        """A server that names a foreign address does not get the token sent there."""
+        """Keep the token from foreign addresses that a server names."""
         where = urlsplit(url)
         host = where.hostname or ""
         is_ours = host == self._host or (self._domain and host.endswith(f".{self._domain}"))
@@ -128,23 +128,23 @@ def _remedy(status: int) -> str:
     return ""
 
 
-# What archives show next to the zip file, so that readers need not unpack it.
+# Files that archives show next to the zip file, so that readers need not unpack it.
 _SHOWN = ("README.md", "LICENSE", "CITATION.cff", "croissant.json", "CHECKSUMS.sha256")
-# Without times of their own, the same files make the same zip file.
+# A fixed time, so that the same files make the same zip file.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 2**20
 
 
 @dataclass(frozen=True)
 class Leaving:
-    """A file to give away: its name at the archive, its place here, size and checksums."""
+    """A file to send: its name at the archive, its place here, size and checksums."""
 
     name: str
     path: Path
     size: int
     sha256: str
     md5: str
-    # How git names the content, which the hub lists for small files.
+    # Git's name of the content, which the hub lists for small files.
     git_sha1: str
 
 
@@ -171,7 +171,7 @@ def files_of(folder: Path) -> tuple[Leaving, ...]:
 
 
 def packed(folder: Path, name: str) -> tuple[Leaving, ...]:
-    """The folder as one zip file next to it, and what readers look at before they unpack it."""
+    """The folder as a zip file next to it, and the files that readers see before unpacking."""
     archive = folder.with_name(f"{name}.zip")
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
         for path in sorted(folder.rglob("*")):
@@ -187,7 +187,7 @@ def packed(folder: Path, name: str) -> tuple[Leaving, ...]:
 
 @contextmanager
 def part_of(file: Leaving, start: int, length: int) -> Iterator[bytes]:
-    """Some bytes of a file."""
+    """A range of bytes of a file."""
     with file.path.open("rb") as opened:
         opened.seek(start)
         yield opened.read(length)

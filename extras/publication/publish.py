@@ -1,4 +1,4 @@
-"""What may leave and what it consists of, a bundle or a sealed plan, and its way."""
+"""Publishing a bundle or a sealed plan: whether it may be sent, its files, and sending them."""
 
 import os
 import tempfile
@@ -35,7 +35,7 @@ Frozen on {frozen_at} (UTC), with {answers:,} answers and {judgments:,} judgment
 Seal (SHA-256): `{seal}`
 
 `plan.json` holds the plan: threshold, margin, seed, resamples, planned analyses and runs,
-exclusions and hypotheses. The seal is a hash of its content. Anyone can compute it again:
+exclusions and hypotheses. The seal is a hash of its content. Anyone can check it:
 
 ```python
 import hashlib
@@ -50,13 +50,13 @@ digest = hashlib.sha256(f"plan:{{len(text)}}:{{text}}\\n".encode()).hexdigest()
 print("unchanged" if digest == found["seal"] else "not the plan that was frozen")
 ```
 
-The time in the plan is that of the installation that froze it. The archive that holds this file
-states independently when it received it.
+The time in the plan is that of the installation that froze it. The archive of this file states
+independently when it received it.
 """
 
 
 def write_plan(study: Study, folder: Path) -> None:
-    """Write the frozen plan of the study and how to check it. Raises `AnalysisError`."""
+    """Write the frozen plan of the study, and how to check it. Raises `AnalysisError`."""
     plan = read_plan(study)
     if plan is None:
         raise ExportError(
@@ -97,10 +97,10 @@ _KEYWORDS = ("LLM-as-a-judge", "annotation", "personalization", "thirdperson")
 
 @dataclass(frozen=True)
 class Wish:
-    """What to give away, where, and what its owner states about it.
+    """What to publish where, and the owner's statements about it.
 
-    `without_texts` accepts that the items' texts stay here because their source forbids passing
-    them on. `consent_covers_sharing` states that the participants agreed to published answers.
+    `without_texts`: the items' texts stay here, because their source forbids passing them on.
+    `consent_covers_sharing`: the participants agreed to publishing answers.
     """
 
     study: Study
@@ -118,12 +118,12 @@ class Wish:
 
 
 def obstacles(wish: Wish) -> list[str]:
-    """Everything that forbids the wish, each with what to do about it."""
+    """Everything that forbids the wish, and what to do about it."""
     return [*_obstacles_here(wish), *_obstacles_there(wish)]
 
 
 def _obstacles_here(wish: Wish) -> Iterator[str]:
-    """What the study's licences, its participants and the people themselves forbid."""
+    """Obstacles from the study's licences and its participants' consent."""
     study = wish.study
     if wish.what == "plan":
         return
@@ -131,8 +131,8 @@ def _obstacles_here(wish: Wish) -> Iterator[str]:
         yield "The licence of the answers is not stated. Choose it with --licence."
     if not may_redistribute(study) and not wish.without_texts:
         yield (
-            "The source of the items forbids passing their texts on. With --without-texts the "
-            "items leave as ids and hashes, without texts and without replies of models."
+            "The source of the items forbids passing their texts on. Add --without-texts to send "
+            "items as ids and hashes, without texts and model replies."
         )
     if collection_of(study, k=K).has_participants and not wish.consent_covers_sharing:
         yield (
@@ -143,14 +143,17 @@ def _obstacles_here(wish: Wish) -> Iterator[str]:
 
 
 def _obstacles_there(wish: Wish) -> Iterator[str]:
-    """What is missing for this archive."""
+    """Choices that this archive needs."""
     if wish.to == "hub" and wish.what == "plan":
         yield "A plan needs an archive that states when it arrived. Use --to zenodo or --to osf."
     elif wish.to == "hub" and wish.repo.count("/") != 1:
         yield "The hub needs a name for the data set: --repo OWNER/NAME."
     if not _token(wish.to):
         name = TOKENS[wish.to]
-        yield f"The environment variable {name} is not set. It holds your token for {wish.address}."
+        yield (
+            f"The environment variable {name} is not set. It contains your token for "
+            f"{wish.address}."
+        )
 
 
 def _token(to: str) -> str:
@@ -159,7 +162,7 @@ def _token(to: str) -> str:
 
 @contextmanager
 def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
-    """The files that would leave, in a temporary folder. Raises `AnalysisError` or `OSError`."""
+    """The files to send, in a temporary folder. Raises `AnalysisError` or `OSError`."""
     with tempfile.TemporaryDirectory(prefix="thirdperson-") as temporary:
         name = f"{wish.study.slug}-{'data' if wish.what == 'bundle' else 'plan'}"
         folder = Path(temporary) / name
@@ -181,8 +184,8 @@ def publish(
 ) -> str:
     """Send the files to a private draft and return its address. The study's log records it.
 
-    A second call continues what an earlier one began. Raises `PublicationRefused` before anything
-    is sent, and `PublicationFailed` later.
+    A second call continues an earlier one. Raises `PublicationRefused` before anything is sent, and
+    `PublicationFailed` later.
     """
     if found := obstacles(wish):
         raise PublicationRefused(" ".join(found))
@@ -260,7 +263,7 @@ def _remember(wish: Wish, draft: str) -> None:
 
 
 def _begun(wish: Wish) -> str:
-    """The draft that an earlier try began at this archive; empty if there is none."""
+    """The draft of an earlier try at this archive; empty if there is none."""
     rows = StudyLog.objects.filter(study=wish.study, event=_BEGUN)
     details = rows.order_by("-pk").values_list("detail", flat=True)
     place = _place(wish)

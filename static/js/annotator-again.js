@@ -1,4 +1,5 @@
-// The page about a database that is away keeps what was sent, and sends it when the site is back.
+// The page about an unavailable database keeps the sent form, and sends it again when the site is
+// back.
 const PAUSE_MS = 5_000;
 const form = document.querySelector("[data-again]");
 

@@ -1,7 +1,7 @@
-// The notice that the time is nearly over appears by itself on a page that stays open, and more
-// time is asked for without leaving it.
+// On a page that stays open, the notice that time is nearly over appears by itself, and people can
+// ask for more time without leaving the page.
 
-// Moments in the clock time of this device, with its zone; without this file they are in UTC.
+// Times in this device's time zone; without this file they are in UTC.
 function showClock(time) {
   const moment = new Date(time.dateTime);
   const today = moment.toDateString() === new Date().toDateString();
@@ -44,7 +44,7 @@ place.querySelector("[data-extend]")?.addEventListener("submit", async (event) =
     if (seconds > 0) document.getElementById("main").focus({ preventScroll: true });
     wait(seconds);
   } catch {
-    HTMLFormElement.prototype.submit.call(form); // The server says why, on a page of its own.
+    HTMLFormElement.prototype.submit.call(form); // The server says why on a separate page.
   }
 });
 

@@ -1,8 +1,8 @@
-// The last page: a button that copies the code, the way back to the platform, and nothing left
-// behind on this device.
+// The last page: a button that copies the code, the way back to the platform; clears what is stored
+// on this device.
 import { all, remove, sendWaiting } from "./annotator-sending.js";
 
-// Moments in the clock time of this device, with its zone; without this file they are in UTC.
+// Times in this device's time zone; without this file they are in UTC.
 document.querySelectorAll("[data-clock]").forEach((time) => {
   const moment = new Date(time.dateTime);
   const today = moment.toDateString() === new Date().toDateString();
@@ -25,7 +25,7 @@ if (button && navigator.clipboard) {
   });
 }
 
-// An answer that still waits for the network is late, and kept all the same.
+// An answer that still waits for the network is late, but is kept.
 const { study } = document.querySelector("[data-study]").dataset;
 await sendWaiting(study);
 for (const [key, draft] of all(study)) {

@@ -1,4 +1,4 @@
-// A button for the browser's own print command.
+// A button for the browser's print command.
 
 const button = document.querySelector("[data-print]");
 button.hidden = false;

@@ -1,4 +1,4 @@
-// What this device keeps of items that were not yet stored by the server, by their key.
+// Drafts on this device of items that the server has not stored yet, by key.
 
 const PREFIX = "thirdperson:draft:";
 
@@ -6,7 +6,7 @@ export function read(key) {
   try {
     return JSON.parse(localStorage.getItem(PREFIX + key));
   } catch {
-    return null; // A browser that keeps nothing, or something that is not ours.
+    return null; // The browser stores nothing, or the entry is not ours.
   }
 }
 
@@ -22,7 +22,7 @@ export function remove(key) {
   try {
     localStorage.removeItem(PREFIX + key);
   } catch {
-    // Nothing was kept where storage is forbidden.
+    // Nothing was stored if storage is forbidden.
   }
 }
 
@@ -50,14 +50,14 @@ function watch(key, changed, { signal }) {
   );
 }
 
-// The next item takes the place of the one that was answered, without another request.
+// The next item replaces the answered one without another request.
 
 const TYPE = "text/vnd.thirdperson.item+html";
 
-/** The header of a request that wants the next item in its response. */
+/** The header that asks for the next item in the response. */
 const wantsItem = { Accept: TYPE };
 
-/** The next item in a response: {address, page}; null where the browser has to go somewhere. */
+/** The next item in a response: {address, page}; null if the browser must go to another page. */
 function readItem(response, text) {
   const address = response.headers.get("Content-Location");
   if (!response.ok || !address) return null;
@@ -65,7 +65,7 @@ function readItem(response, text) {
   return page.querySelector("[data-item-form]") ? { address, page } : null;
 }
 
-/** Show an item in place of the current one, under its own address. */
+/** Show an item in place of the current one, at its own address. */
 export function showItem({ address, page }) {
   // After the first answer to an item with advice, the same item comes again.
   if (location.pathname !== address) history.pushState(null, "", address);
@@ -79,7 +79,7 @@ export function showItem({ address, page }) {
   startReading();
 }
 
-/** What a browser does with a new page: it says its name, and reading starts at its beginning. */
+/** As a browser does with a new page: announce its title, and start reading at its beginning. */
 function startReading() {
   const heading = document.querySelector("#main h1, #main h2");
   heading.tabIndex = -1;
@@ -96,13 +96,13 @@ function say(text) {
     place.setAttribute("role", "status");
     document.body.append(place);
   }
-  // A screen reader hears what changes in a place that it knows already.
+  // Screen readers announce changes only in an element that they already know.
   setTimeout(() => {
     place.textContent = text;
   }, 100);
 }
 
-/** Back and Forward between items load the item of that address, as between any two pages. */
+/** Let Back and Forward load the item of that address, as between any two pages. */
 export function followHistory(form, { signal }) {
   const own = new URL(form.action).pathname;
   addEventListener(
@@ -114,14 +114,14 @@ export function followHistory(form, { signal }) {
   );
 }
 
-// An answer goes out in the background, so that neither a missing network nor a silent server can
-// lose it: it waits on this device, the page says so, and it is sent again until it arrives, also
-// by a later visit. Where the script cannot send, the plain form does.
+// Answers are sent in the background, so that no network or server fault can lose them: an answer
+// waits on this device, the page says so, and it is sent until it arrives, even by a later visit.
+// If the script cannot send, the plain form does.
 
 const PATIENCE_MS = 15_000;
 const PAUSES_MS = [2_000, 5_000, 10_000, 30_000];
 
-/** Ask the server once: "stored" or the next item, "refused" (it has something to say), or "away".
+/** Send once: "stored" or the next item, "refused" (the server shows why), or "away".
     Only the network may fail here: what else goes wrong is thrown, and cannot pass for it. */
 async function ask(action, body, headers = {}) {
   if (!navigator.onLine) return "away";
@@ -148,7 +148,7 @@ async function ask(action, body, headers = {}) {
   return readItem(response, text) ?? (response.status >= 500 ? "away" : "refused");
 }
 
-/** Whether the server answers this page at all, asked in another way than answers are sent. */
+/** Whether this page can reach the server at all, by another kind of request than answers. */
 function reaches(address) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -159,7 +159,7 @@ function reaches(address) {
   });
 }
 
-/** Send what waits from earlier visits to other items; what is refused stays as a draft. */
+/** Send answers that wait from earlier visits to other items; refused ones stay as drafts. */
 export async function sendWaiting(study, { except } = {}) {
   for (const [key, { waiting }] of all(study)) {
     if (!waiting || key === except) continue;
@@ -170,7 +170,7 @@ export async function sendWaiting(study, { except } = {}) {
   }
 }
 
-/** Mount after whatever else listens to the form's submission. `show` shows the next item. */
+/** Mount after everything else that listens to the form's submission. `show` shows the next item. */
 export function sendUntilStored(form, { isWaiting, show, signal }) {
   const note = document.querySelector("[data-offline]");
   let sending = false;
@@ -199,7 +199,7 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
     } else {
       form.dispatchEvent(new Event("away"));
       note.textContent = navigator.onLine ? note.dataset.away : note.dataset.text;
-      // It failed twice, and the server is there: then it is the script that cannot send.
+      // It failed twice although the server is reachable, so the script cannot send.
       const isHere = tries > 0 && navigator.onLine && (await reaches(form.action));
       if (isHere && note.textContent) return sendPlainly();
       sending = false;
@@ -209,12 +209,12 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
     }
   }
 
-  /** As without a script: the browser shows what the server says. What comes twice is stored once. */
+  /** Send as without a script: the browser shows the response. A repeated answer is stored once. */
   function sendPlainly() {
     form.dispatchEvent(new Event("plain"));
     // The button called “submit” hides the form's own method.
     if (form.isConnected) HTMLFormElement.prototype.submit.call(form);
-    else location.assign(form.dataset.next); // The next item could not be shown in its place.
+    else location.assign(form.dataset.next); // The next item could not be shown in place.
   }
 
   function hold() {
@@ -227,7 +227,7 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
     tries = 0;
     send();
   });
-  // Whoever changes a waiting answer sends it themselves.
+  // After a change, the annotator sends the waiting answer again.
   form.addEventListener("input", hold);
   form.addEventListener("change", hold);
   addEventListener(
@@ -249,32 +249,32 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
   sendWaiting(form.dataset.draft.split(":")[0], { except: form.dataset.draft });
 }
 
-// What is chosen and not yet sent is kept twice: on this device, so that a crash or a missing
-// network loses nothing, and on the server, so that it stands on the next device too.
+// Unsent input is kept twice: on this device, so that a crash or lost network loses nothing, and on
+// the server, so that other devices show it too.
 
-const REST_MS = 500; // One request when the hand rests, not one for every key.
+const REST_MS = 500; // One request after a pause, not one for every key.
 const KEPT = /^(choice|certainty|place_[a-e]|media_missing)$/;
 
-/** Restore and keep the draft of this item; returns {isWaiting}: an answer that was to be sent. */
+/** Restore and keep the draft of this item; returns {isWaiting}: an answer waits to be sent. */
 export function keepDraft(form, { show, activeTime, signal }) {
   const key = form.dataset.draft;
-  if (!key) return { isWaiting: false }; // A preview keeps nothing, and practice this device alone.
+  if (!key) return { isWaiting: false }; // A preview stores nothing, practice only here.
   const fields = form.elements;
   const FIELDS = [...new Set([...fields].map(({ name }) => name))].filter((name) =>
     KEPT.test(name),
   );
-  const unsent = new Set(); // The fields that the server has not heard of.
+  const unsent = new Set(); // The fields that the server does not have yet.
   let stamp = form.dataset.stamp;
   let timer;
   let isAsking = false;
-  let isOver = false; // The answer itself is on its way.
+  let isOver = false; // The answer itself is being sent.
 
   function entered(name) {
     const field = fields[name];
     return field?.type === "checkbox" && !field.checked ? "" : (field?.value ?? "");
   }
 
-  /** Take over what stands elsewhere, but for what was changed here. */
+  /** Take over entries from elsewhere, except those that were changed here. */
   function adopt(draft) {
     for (const name of FIELDS) {
       if (!unsent.has(name)) enter(name, draft[name] ?? "");
@@ -284,7 +284,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
 
   function enter(name, value) {
     const field = fields[name];
-    // An empty value selects no radio, and leaves the one that is selected.
+    // An empty value selects no radio, and deselects none.
     if (value === "" && field instanceof RadioNodeList)
       field.forEach((radio) => {
         radio.checked = false;
@@ -316,14 +316,14 @@ export function keepDraft(form, { show, activeTime, signal }) {
     if (outcome !== "kept") for (const name of sent) unsent.add(name);
     keep();
     if (outcome.stamp) {
-      // Another tab was faster: what it changed is taken over, what was changed here stands.
+      // Another tab was faster: take over its changes, but keep those made here.
       stamp = outcome.stamp;
       adopt(outcome);
     }
     if (outcome.stamp || (outcome === "kept" && unsent.size)) save();
   }
 
-  /** "kept", "away", or what stands on the server where another tab was faster. */
+  /** "kept", "away", or the server's entries if another tab was faster. */
   async function send() {
     const body = new URLSearchParams({
       csrfmiddlewaretoken: entered("csrfmiddlewaretoken"),
@@ -351,7 +351,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
 
   function changed(event) {
     if (!FIELDS.includes(event.target.name)) return;
-    isOver = false; // An answer that waits for the network was changed: it waits no longer.
+    isOver = false; // An answer that waits for the network was changed, so it no longer waits.
     unsent.add(event.target.name);
     keep();
     clearTimeout(timer);
@@ -364,7 +364,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
   const kept = read(key);
   const isOurs = kept && !kept.sent;
   activeTime.add(Math.max(Number(form.dataset.spent ?? 0), kept?.active ?? 0));
-  // The server's word wins where it has one: entries that it refused.
+  // The server's entries win where there are some: those that it refused.
   if (isOurs && form.dataset.refused === "false") {
     for (const name of kept.waiting ? FIELDS : (kept.unsent ?? [])) {
       if (fields[name]) enter(name, kept[name] ?? "");
@@ -400,7 +400,7 @@ export function keepDraft(form, { show, activeTime, signal }) {
     fields.active_ms.value = activeTime.read();
     keep({ unsent: FIELDS });
   });
-  // It waits as it would be sent, so that any later page of the study can send it.
+  // Stored as it would be sent, so that any later page of the study can send it.
   form.addEventListener("away", () => {
     const body = new URLSearchParams(new FormData(form)).toString();
     keep({ unsent: FIELDS, waiting: { action: form.action, body } });

@@ -1,14 +1,15 @@
-// The item page works without this file. Here: slider, places of a set, drafts, shortcuts, active
-// time, sheets, what waits for the network, and the next item without another request.
+// The item page works without this file. It adds the slider, places of a set, drafts, shortcuts,
+// active time, sheets, answers that wait for the network, and the next item without another
+// request.
 import { followHistory, keepDraft, sendUntilStored, showItem } from "./annotator-sending.js";
 
-// Time spent on an item: not while the page is hidden, not after a minute without a sign of life.
+// Time spent on an item: not while the page is hidden, nor after a minute without activity.
 
 const IDLE_MS = 60_000;
-// A recording that plays is being listened to.
+// A playing recording counts as activity.
 const SIGNS = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "timeupdate"];
 
-/** Returns {read, add}: milliseconds so far, and a way to add those of an earlier visit. */
+/** Returns {read, add}: the milliseconds so far, and adding those of an earlier visit. */
 function measureActiveTime({ signal }) {
   let total = 0;
   let since = performance.now();
@@ -38,7 +39,7 @@ function measureActiveTime({ signal }) {
   };
 }
 
-// A slider beside the number box; the two stay in step and neither has a starting value.
+// A slider next to the number box; both stay in step, and neither has a starting value.
 
 const STEPS = {
   ArrowRight: 1,
@@ -49,7 +50,7 @@ const STEPS = {
   PageDown: -10,
 };
 
-/** What somebody typed, as a whole number from 1 to 100, or null. */
+/** Typed text as a whole number from 1 to 100, or null. */
 function readCertainty(text) {
   const match = /^\s*(\d{1,3})\s*%?\s*$/.exec(text);
   const value = match ? Number(match[1]) : 0;
@@ -81,7 +82,7 @@ function makeRange(place) {
   return range;
 }
 
-/** A part of the text that the style sheet leaves out where there is no room. */
+/** A part of the text that the style sheet hides if there is no room. */
 function part(name, text) {
   const span = document.createElement("span");
   span.className = name;
@@ -99,8 +100,8 @@ function mountRange(range, box, { set, show }) {
     event.preventDefault();
   });
 
-  // A thumb that starts on the slider and then scrolls the page must leave it as it was: the
-  // browser cancels the pointer when it takes the gesture over.
+  // A thumb that starts on the slider and then scrolls the page must not change it: the browser
+  // cancels the pointer when it takes over the gesture.
   let before = null;
   let scrolling = false;
   range.addEventListener("pointerdown", () => {
@@ -116,13 +117,13 @@ function mountRange(range, box, { set, show }) {
   range.addEventListener("input", () => {
     if (!scrolling) set(Number(range.value));
   });
-  // A click exactly where the hidden thumb waits changes nothing and fires no input event.
+  // A click exactly on the hidden thumb changes nothing and fires no input event.
   range.addEventListener("click", () => {
     if (!scrolling) set(Number(range.value));
   });
 }
 
-/** Mount the slider, where the study has one, and name the level of the number that is typed.
+/** Mount the slider, if the study has one, and show the level of the typed number.
     Returns {show}, or null where the study asks for no certainty. */
 function mountCertainty(form) {
   const box = form.elements.certainty;
@@ -153,7 +154,7 @@ function mountCertainty(form) {
         part("band-meaning", `: ${found.definition}`),
       );
     }
-    // Screen readers hear the level once the hand rests, not at every step.
+    // Screen readers announce the level after a pause, not at every step.
     clearTimeout(speaking);
     speaking = setTimeout(() => {
       spoken.textContent = found ? `${value}, ${found.name}` : "";
@@ -182,9 +183,9 @@ function mountCertainty(form) {
   return { show: () => show(readCertainty(box.value)) };
 }
 
-// Places of the responses of a set: each place once, the order so far, and keys for it.
+// Places of the responses of a set: each place once, the order so far, and shortcuts.
 
-/** Returns {show, isComplete, press}, or null where the page shows two responses to choose from. */
+/** Returns {show, isComplete, press}, or null if the page shows two responses to choose from. */
 function mountPlaces(form) {
   const groups = [...form.querySelectorAll("[data-places]")];
   if (!groups.length) return null;
@@ -239,7 +240,7 @@ function mountPlaces(form) {
     });
   }
 
-  /** A letter gives its response the next free place, or takes it back; a digit is a place. */
+  /** A letter gives its response the next free place or clears it; a digit is a place. */
   function press(key, target) {
     const named = groups.find((group) => group.dataset.places === key);
     if (named && chosen(named)) {
@@ -263,7 +264,7 @@ function mountPlaces(form) {
 
 // Sheets over the page: the profile and the help.
 
-/** Open a sheet at its beginning: by itself a browser goes to its first button, which is the last
+/** Open a sheet at its beginning: a browser would focus its first button, which is the last
     thing on it. Browsers that know no dialogs show it as any other part of the page. */
 function openSheet(name) {
   const sheet = document.getElementById(`${name}-dialog`);
@@ -275,7 +276,7 @@ function openSheet(name) {
 
 function mountSheets() {
   const profile = document.querySelector("[data-profile]");
-  // People who answer for themselves see none.
+  // People who answer for themselves see no profile.
   if (profile) document.querySelector("[data-profile-copy]").append(profile.cloneNode(true));
   for (const link of document.querySelectorAll("[data-opens]")) {
     link.addEventListener("click", (event) => {
@@ -292,7 +293,7 @@ function mountSheets() {
   }
 }
 
-// Pictures and recordings that did not load: nobody answers without them unknowingly.
+// Pictures and recordings that did not load: nobody should answer without them unknowingly.
 
 const isMissing = (medium) =>
   medium.matches("img") ? !(medium.complete && medium.naturalWidth) : medium.error !== null;
@@ -300,7 +301,7 @@ const isMissing = (medium) =>
 /** Mount before what else listens to the form's submission. Returns {letPass}, for an answer that
     was given at an earlier visit and still has to be sent. */
 function mountMedia(form) {
-  // Of a page that a script has read, these would be second boxes of the same name.
+  // On a page that a script has replaced, these would be duplicate boxes of the same name.
   for (const part of form.querySelectorAll("noscript")) part.remove();
   const notice = form.querySelector("[data-media-missing]");
   if (!notice) return { letPass() {} };
@@ -320,7 +321,7 @@ function mountMedia(form) {
   function load(medium) {
     if (!isMissing(medium)) return;
     if (!medium.matches("img")) return medium.load();
-    medium.loading = "eager"; // Also where nobody has scrolled to yet.
+    medium.loading = "eager"; // Also media that nobody has scrolled to yet.
     if (medium.complete) medium.src = medium.getAttribute("src");
   }
 
@@ -350,7 +351,7 @@ function mountMedia(form) {
     status.textContent = status.dataset.choose;
     notice.focus();
   });
-  // What failed before this script was there.
+  // Media that failed before this script was loaded.
   if (media.some((medium) => isMissing(medium) && (medium.complete || medium.error))) show();
   return {
     letPass() {
@@ -359,7 +360,7 @@ function mountMedia(form) {
   };
 }
 
-// One-letter shortcuts: never inside a text field, and anybody can switch them off.
+// One-letter shortcuts: never inside a text field, and everybody can switch them off.
 
 const SWITCH = "thirdperson:shortcuts";
 const RADIOS = { a: "choice-a", 1: "choice-a", b: "choice-b", 2: "choice-b", t: "choice-tie" };
@@ -380,7 +381,7 @@ function mountSwitch() {
       try {
         localStorage.setItem(SWITCH, box.checked ? "on" : "off");
       } catch {
-        box.checked = true; // It cannot be kept, so it does not pretend to.
+        box.checked = true; // The choice cannot be stored, so undo it.
       }
     });
   }
@@ -412,18 +413,19 @@ function mountShortcuts(form, { places, signal }) {
 
       const key = event.key.toLowerCase();
       const radio = document.getElementById(RADIOS[key] ?? "");
-      // After the choice a number is a certainty: a 2 of “25” must not choose the other response.
+      // After the choice, a number is a certainty: the 2 of “25” must not choose the other
+      // response.
       if (isDigit(key) && takesCertainty(form, places)) {
         form.elements.certainty.focus();
         return; // The browser types it there.
       }
       if (radio) choose(radio);
       else if (places?.press(key, event.target)) {
-        /* a place was given or taken back */
+        /* a place was given or cleared */
       } else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();
       else if (key === "?") openSheet("help");
-      // Inside a radio Enter would do this anyway; after a click on the page, or at its heading
-      // where reading starts, it should too.
+      // On a radio button, Enter does this anyway; it should also work after a click on the page,
+      // or at its heading, where reading starts.
       else if (key === "enter" && event.target.matches("body, main, h1, h2"))
         form.elements.submit.click();
       else return;
@@ -434,7 +436,7 @@ function mountShortcuts(form, { places, signal }) {
 }
 
 function submitOnce(form) {
-  // In a preview a double press sends one request; an answer's own way out knows by itself.
+  // In a preview, a double press sends one request; sending an answer handles this itself.
   let sent = false;
   form.addEventListener("submit", (event) => {
     if (sent) event.preventDefault();
@@ -449,7 +451,7 @@ function mountBar(form, { signal }) {
   const bar = document.querySelector("[data-answer-bar]");
   const quick = bar.querySelector("[data-quick]");
 
-  // Focus never lies under the bar: the browser scrolls this much further.
+  // Focus is never under the bar: the browser scrolls this much further.
   function measure() {
     const height = bar.offsetHeight || quick.offsetHeight;
     document.documentElement.style.setProperty("--bar", `${height}px`);
@@ -459,7 +461,7 @@ function mountBar(form, { signal }) {
   sizes.observe(quick);
   signal.addEventListener("abort", () => sizes.disconnect());
 
-  // Scrolling up to read again folds it, on phones; scrolling down or answering opens it.
+  // On phones, scrolling up to read again folds it; scrolling down or answering opens it.
   let last = scrollY;
   addEventListener(
     "scroll",
@@ -474,7 +476,7 @@ function mountBar(form, { signal }) {
   bar.addEventListener("focusin", () => bar.classList.remove("is-folded"));
 }
 
-/** Name by classes what is chosen, for browsers whose style sheets cannot ask (without `:has`). */
+/** Mark what is chosen by classes, for browsers without `:has` in style sheets. */
 function mountMarks(form) {
   const marked = [...form.querySelectorAll(".card, .place, .level")];
   const columns = form.querySelector(".columns");
@@ -500,8 +502,8 @@ function mountMarks(form) {
 }
 
 function nameThisPage(form) {
-  // “task/” shows the item whose turn it is: give the entry in the browser's history the item's
-  // own address, so that Back leads to this item and its answer.
+  // “task/” shows the current item: give its entry in the browser's history the item's own address,
+  // so that Back leads to this item and its answer.
   const own = new URL(form.action);
   if (own.pathname !== location.pathname) history.replaceState(null, "", own);
 }
@@ -510,7 +512,7 @@ function nameThisPage(form) {
 function mount() {
   const form = document.querySelector("[data-item-form]");
   if (!form) return;
-  // Ends what listens beyond the item's own elements when the next item takes its place.
+  // Removes listeners outside the item's elements when the next item replaces it.
   const left = new AbortController();
   const { signal } = left;
   const activeTime = measureActiveTime({ signal });

@@ -21,7 +21,7 @@ function mountSwitch() {
     try {
       localStorage.setItem(SWITCH, switchBox.checked ? "on" : "off");
     } catch {
-      switchBox.checked = true; // It cannot be kept, so it does not pretend to.
+      switchBox.checked = true; // The choice cannot be stored, so undo it.
     }
   });
 }
@@ -78,7 +78,7 @@ function draw(rectangle, from, to) {
 function choose(from, to) {
   const fields = document.getElementById("filters").elements;
   ["people", "judge"].forEach((name, n) => {
-    // Whole steps of five, as the marks show them.
+    // Whole steps of five, like the marks.
     const low = Math.min(19, Math.floor(Math.min(from[n], to[n]) / STEP));
     const high = Math.max(low + 1, Math.ceil(Math.max(from[n], to[n]) / STEP));
     fields[`${name}_from`].value = low * STEP + 1;

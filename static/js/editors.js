@@ -1,5 +1,5 @@
-// Editors that show at once what is typed: the grid of quota groups, the texts for participants,
-// and the columns of a file. Without this script a button of each page does the same.
+// Live editors for the grid of quota groups, the texts for participants, and the columns of a file.
+// Without this script, a button on each page does the same.
 import "./researcher.js";
 
 const PAUSE_MS = 300;
@@ -15,7 +15,7 @@ if (texts) {
 }
 if (mapping) followMapping(mapping);
 
-// Quota groups: the sums of rows, columns and all.
+// Quota groups: the sums of rows, of columns and of all.
 
 function addUp(form) {
   const shown = (number) => number.toLocaleString("en");
@@ -76,7 +76,7 @@ function followText(form, place) {
       const html = await response.text();
       if (mine === asked) place.innerHTML = html;
     } catch {
-      // Without a network the last preview stays.
+      // Without a network, the last preview stays.
     }
   }
 
@@ -86,7 +86,7 @@ function followText(form, place) {
   });
 }
 
-// Columns: what the first rows become, and which values they hold.
+// Columns: what the first rows become, and their values.
 
 function followMapping(form) {
   const told = form.querySelector("[data-told]");
@@ -115,7 +115,7 @@ function followMapping(form) {
     }
   }
 
-  // Values keep the focus that somebody has on one of them.
+  // Keep the focus on a value.
   function replace(page) {
     const focused = document.activeElement?.id;
     for (const name of ["answers", "result"]) part(form, name).replaceWith(part(page, name));

@@ -1,9 +1,9 @@
-// Draws the figures of a report and hands out their files.
+// Draws the figures of a report and offers their files.
 import { button, bytesOf, facts, save } from "./report-page.js";
 import { csvOf, fileName, tableButtons } from "./report-tables.js";
 import { zip } from "./report-zip.js";
 
-// On paper a plot is drawn as wide as this, and its style sheet zooms it to fit.
+// On paper, a plot is drawn this wide, and the style sheet zooms it to fit.
 const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
 export const plots = JSON.parse(document.getElementById("plots").textContent);
@@ -16,13 +16,13 @@ function widthOf(place, printing) {
 
 export function draw(place) {
   const { data, layout } = plots[place.id];
-  // What is folded has no width yet; it is fitted once it is opened.
+  // A folded figure has no width yet; it is fitted once opened.
   const width = widthOf(place, false) || document.getElementById("main").clientWidth;
   const size = { width, height: Number(place.dataset.height) };
   return Plotly.newPlot(place, data, { ...layout, ...size }, { displayModeBar: false });
 }
 
-// One after the other, from the top: between two of them the page can be scrolled and used.
+// One after the other, from the top, so that the page can be scrolled and used in between.
 export async function drawAll() {
   for (const place of places) {
     await new Promise((next) => {
@@ -60,7 +60,7 @@ async function picture(place, format) {
   return bytesOf(body);
 }
 
-// Another way to look at a figure, for as long as its box is ticked.
+// Another view of a figure, while its box is ticked.
 export function addVariant(box) {
   box.addEventListener("change", () => {
     for (const place of box.closest("figure").querySelectorAll(".plot")) {

@@ -19,7 +19,7 @@ const NOBODY = { choice: null, certainty: null, right: null };
 // The first side's choice and certainty; those of each judge follow.
 const FIRST_SIDE = 5;
 
-// What people and the judge of that number said about an item, and whether they were right.
+// The answers of people and of a judge to an item, and whether they were right.
 function sidesOf(row, judge) {
   const side = (number) => {
     if (row.element) {
@@ -45,7 +45,7 @@ function thresholdNow() {
   return Number(input ? input.value : facts.threshold);
 }
 
-// The filter that a reader has set; null while it lets every row pass.
+// The filter that a reader has set; null if it lets every row pass.
 function filterOf(form, items) {
   const [words, kind, group] = ["words", "case", "group"].map((name) => form.elements[name].value);
   const wanted = words.trim().toLowerCase();
@@ -110,7 +110,7 @@ function addSorting(items, show) {
   });
 }
 
-// In the app an item has a page of its own, two levels up.
+// In the app, an item has its own page, two levels up.
 function linkItem(element) {
   const [cell] = element.cells;
   if (cell.firstElementChild) return;
@@ -119,7 +119,7 @@ function linkItem(element) {
   link.textContent = cell.textContent;
   cell.replaceChildren(link);
 }
-// What a press on a cell of a heat map does, for the keyboard: from the tables of the same groups.
+// The keyboard alternative to pressing a cell of a heat map: buttons in the tables of the groups.
 function addGroupButtons() {
   for (const table of document.querySelectorAll('table[data-name^="group_"]')) {
     const number = Number(table.dataset.name.slice("group_".length)) - 1;

@@ -1,4 +1,4 @@
-// What the parts of a report's page share.
+// Functions that the parts of a report's page share.
 
 export const facts = JSON.parse(document.getElementById("facts").textContent);
 
@@ -29,12 +29,12 @@ export function lineBelow(text) {
   return line;
 }
 
-// One decimal as in the page: of two that are equally near, the even one. Only a quarter can be.
+// One decimal, rounding half to even as in the page. Only quarters can be halfway.
 export function oneDecimal(value) {
   return value % 1 === 0.25 ? `${Math.floor(value)}.2` : value.toFixed(1);
 }
 
-// Opens what is folded around an element, and says whether anything was closed.
+// Unfolds everything around an element; returns whether anything was folded.
 export function unfoldAround(element) {
   let wasClosed = false;
   for (let at = element?.closest("details"); at; at = at.parentElement.closest("details")) {

@@ -1,12 +1,12 @@
 // The rows of long tables. The page shows the first ones; more are packed into it, and in the app
-// the server has the others of the table of items. They are read when a reader asks for them.
+// the server has the rest of the table of items. They are read when a reader asks for them.
 
 import { button, bytesOf, facts, headings, lineBelow, oneDecimal } from "./report-page.js";
 
 export const ROWS_AT_ONCE = 100;
 export const longTables = new Map();
 
-// In the app a report lies below its study; a file on a disk has no such place.
+// In the app, a report's address is below its study; a file on a disk has no such address.
 export function isInApp() {
   return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(
     window.location.pathname,
@@ -56,7 +56,7 @@ class LongTable {
     if (!page.more) this.sources.shift();
   }
 
-  // Read until there are `n` rows, or no more can be had here.
+  // Read until there are `n` rows, or no more are available.
   async load(n = this.total) {
     while (this.rows.length < n && this.sources.length) {
       this.reading ??= this.sources[0]().finally(() => {
@@ -120,7 +120,7 @@ class LongTable {
     return cell;
   }
 
-  // A packed cell is a text, a number, null, or an array of how it reads and what a CSV file holds.
+  // A packed cell is a text, a number, null, or an array of its shown text and its CSV value.
   partsOf(packed, column) {
     if (Array.isArray(packed))
       return { text: packed[0], raw: packed[1], small: packed[2], below: packed[3] };

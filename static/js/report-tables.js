@@ -1,22 +1,22 @@
-// The tables of a report as files: CSV of raw values, LaTeX and Markdown as they read on the page.
-// What a row or a cell says is read from the page itself, so a file holds what is shown.
+// The tables of a report as files: CSV of raw values, LaTeX and Markdown as on the page. Rows and
+// cells are read from the page, so a file has what is shown.
 
 import { button, facts, headings, save } from "./report-page.js";
 import { longTables } from "./report-rows.js";
 
-// The rows that a file of the table holds; of a long table they are made one after the other.
+// The rows of a table's file; those of a long table are created one after the other.
 function shownRows(table) {
   return longTables.get(table)?.elements() ?? table.tBodies[0].rows;
 }
 
-// What studies/exporters/tables.py takes for the beginning of a formula, and for the end of a line.
+// The beginnings of formulas and the line ends of studies/exporters/tables.py.
 const UNSEEN =
   "\\s\\x00-\\x20\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff";
 const FORMULA = new RegExp(`^'*(?:[\\t\\r\\n]|[${UNSEEN}]*[=+\\-@＝＋－＠﹦﹢﹣﹫])`);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these end a line for some programs
 const QUOTED = /[",\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]/;
 
-// A cell as a CSV file holds it: quoted where it must be, and never a formula.
+// A CSV cell: quoted if necessary, and never a formula.
 function csvCell(value) {
   const text = String(value);
   const safe = typeof value === "string" && FORMULA.test(text) ? `'${text}` : text;
@@ -38,7 +38,7 @@ export function csvOf(table) {
   return lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
 }
 
-// The figure of a cell and, in a share, how many it counts.
+// The figure of a cell, and for a share its count.
 function partsOf(cell) {
   const [below] = cell.querySelectorAll(".below");
   return {
@@ -54,7 +54,7 @@ function notesOf(table) {
   return note ? [...stamp, note] : stamp;
 }
 
-// A sign that LaTeX has no font for is written as its code point.
+// A character that LaTeX has no font for is written as its code point.
 function texSign(sign) {
   const code = sign.codePointAt(0);
   if (code >= 0xc0 && code < 0x17f) return sign;
@@ -121,7 +121,7 @@ const FORMATS = {
   Markdown: { ending: "md", type: "text/markdown", write: markdownOf },
 };
 
-// Explored files say so in their names, too.
+// The names of explored files say so, too.
 export function fileName(table) {
   const [threshold, kind] = (table.dataset.threshold ?? "").split(", ");
   return kind === "explored" ? `${table.dataset.name}-explored-${threshold}` : table.dataset.name;

@@ -1,5 +1,5 @@
-// A threshold that a reader tries: tables, marks and files follow together, and all of them say
-// that it is explored. Every number was computed beforehand and is only looked up here.
+// A threshold that a reader tries: tables, marks and files follow it and say that it is explored.
+// Every number was computed in advance and is only looked up here.
 
 import { places, plots } from "./report-figures.js";
 import { facts, lineBelow, oneDecimal } from "./report-page.js";
@@ -74,7 +74,7 @@ const MARKS = {
   },
 };
 
-// Words within the drawing, so that a saved picture says them, too.
+// Text inside the drawing, so that a saved picture includes it.
 function say(place, text) {
   const note = {
     text,

@@ -1,4 +1,4 @@
-// A ZIP archive of files that are stored as they are: PNG is packed already, and SVG is small.
+// A ZIP archive without compression: PNG is already compressed, and SVG is small.
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   let value = n;
@@ -26,7 +26,7 @@ function fields(...pairs) {
 }
 
 const UTF8_NAMES = 0x0800;
-const FIRST_OF_1980 = 0x21; // ZIP's earliest date: the archive has no clock of its own
+const FIRST_OF_1980 = 0x21; // ZIP's earliest date, so that archives do not depend on the time
 
 export function zip(files) {
   const parts = [];

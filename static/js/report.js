@@ -1,4 +1,4 @@
-// Starts the page of a report: gives it its buttons, draws it, and prepares it for paper.
+// Starts the page of a report: adds buttons, draws figures, and prepares it for paper.
 import {
   addFigureTools,
   addVariant,
@@ -17,7 +17,7 @@ import { addThreshold } from "./report-threshold.js";
 let isWhole = false;
 let isPrinting = false;
 
-// A link into what is folded unfolds it, and so does a link to a chapter that is.
+// A link to or into a folded part unfolds it.
 function unfold() {
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const chapter = place?.querySelector(":scope > details.chapter:not([open])");
@@ -44,7 +44,7 @@ for (const element of document.querySelectorAll("button[data-print]")) {
 for (const table of document.querySelectorAll("table[data-rows]")) addLongTable(table);
 for (const section of document.querySelectorAll(".items")) addItemFilters(section);
 window.addEventListener("hashchange", unfold);
-// The second click on a link changes no address.
+// A second click on a link does not change the address.
 document.addEventListener("click", (event) => {
   if (event.target.closest?.("a[href^='#']")?.hash === location.hash) unfold();
 });
@@ -60,7 +60,7 @@ drawAll().then(() => {
   document.body.setAttribute("data-drawn", "yes");
 });
 
-// A figure within something that was closed has had no width until now.
+// A figure inside a closed part had no width until now.
 document.addEventListener(
   "toggle",
   (event) => {
@@ -74,8 +74,8 @@ window.addEventListener("resize", () => {
   waiting = setTimeout(() => fit(isPrinting), 150);
 });
 
-// Paper has a width of its own. It has what is open, the main tables, and everything on request,
-// except what only helps on a screen.
+// Paper has its own width. It gets open parts, the main tables, and everything on request, except
+// what only helps on a screen.
 const MAIN = "details[data-print]";
 const REST = "details:not(.on-screen, #items, #table-raters details, figure details)";
 let opened = [];

@@ -1,17 +1,17 @@
-// What every page of researchers may have: panels that stay fresh, a job that is followed, texts
-// to copy, and a place where reading starts. Without this script each is a plain link or a reload.
+// Parts of researchers' pages: panels that refresh, a job's progress, texts to copy, and a place
+// where reading starts. Without this script each is a plain link or a reload.
 
 const FAST = 3_000;
 const VISIBLE = 5_000;
 const HIDDEN = 60_000;
-// A server that takes long for an answer gets at least this many times as long until the next.
+// After a slow response, wait at least this many times as long before the next request.
 const REST = 10;
 const IN_USE = 30_000;
 const FOLLOWED = 2_000;
 
-// Panels: slots that other addresses fill. They are fetched again every 3 s while the page is in
-// use, every 5 s while it is visible, every minute while it is hidden, and less often where the
-// server is slow. A slot may have its panel from the beginning (data-ready).
+// Panels: slots that other addresses fill. They are fetched every 3 s while the page is in use,
+// every 5 s while it is visible, every minute while it is hidden, and less often if the server is
+// slow. A slot may contain its panel from the start (data-ready).
 
 const slots = [...document.querySelectorAll("[data-src]")];
 const bar = document.querySelector("[data-refresh]");
@@ -29,7 +29,7 @@ function isBusy(slot) {
   return slot.contains(focus) && focus.matches("input, select, textarea");
 }
 
-// What is open, focused or scrolled stays so.
+// Open, focused and scrolled elements stay so.
 function show(slot, html) {
   const open = [...slot.querySelectorAll("details")].map((details) => details.open);
   const scrolled = [...slot.querySelectorAll(".scroll")].map((region) => region.scrollLeft);
@@ -53,7 +53,7 @@ async function load(slot) {
     throw new Error("You are signed out. Reload this page to sign in.");
   }
   if (!response.ok) throw new Error(`Could not load “${slot.dataset.name}”.`);
-  // A token is new in every answer; the rest decides whether anything changed.
+  // CSRF tokens are new in every response; only the rest shows whether anything changed.
   const html = await response.text();
   const bare = html.replace(/name="csrfmiddlewaretoken" value="[^"]*"/g, "");
   if (slot.bare === bare || isBusy(slot)) return;
@@ -115,7 +115,7 @@ function keepFresh() {
   setInterval(tick, 1_000);
 }
 
-// Pages without the bar do not change while they are open: their panels are loaded once.
+// Pages without the refresh bar do not change while open: their panels are loaded once.
 async function loadOnce(slot) {
   try {
     await load(slot);
@@ -124,13 +124,13 @@ async function loadOnce(slot) {
   }
 }
 
-// A slot with something open is fetched again until that is over. What is read there stays.
+// A slot with something in progress is fetched again until that ends. Text being read stays.
 function followOpen(slot) {
   const count = () => slot.querySelectorAll("[data-open]").length;
   const before = count();
   if (!before) return;
   setTimeout(async () => {
-    // A server that is being restarted or out of reach is asked again.
+    // A server that is restarting or unreachable is asked again.
     if (!slot.querySelector("details[open]")) await load(slot).catch(() => {});
     if (count() < before)
       document.getElementById(slot.dataset.news).textContent = slot.dataset.over;
@@ -141,7 +141,7 @@ function followOpen(slot) {
 if (slots.length && bar) keepFresh();
 else for (const slot of slots) (slot.dataset.over ? followOpen : loadOnce)(slot);
 
-// A job's page is loaded again when the job is over.
+// A job's page is reloaded when the job has ended.
 function followJob(box) {
   setTimeout(async () => {
     try {
@@ -154,7 +154,7 @@ function followJob(box) {
         if (said.textContent !== message) said.textContent = message;
       }
     } catch (error) {
-      // The server is being restarted or the network is gone: try again later.
+      // The server is restarting or the network is down: try again later.
       if (!(error instanceof TypeError)) throw error;
     }
     followJob(box);

@@ -13,7 +13,7 @@ from studies.models import Item, MediaFile, Study
 from studies.statements.bulk import by_letters
 
 _CHUNK = 1_000
-# An option set is long and rare, so it has no column of its own.
+# An option set is long and rare, so it does not get a column.
 _WITH_COLUMNS = KEYS - {"option_set"}
 
 
@@ -32,7 +32,7 @@ def item_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def shape_of(study: Study) -> Callable[[Item], dict[str, Any]]:
-    """How an item of the study may be passed on."""
+    """The exported shape of an item: with its texts, or with hashes only."""
     return raw_item if may_redistribute(study) else _withheld
 
 

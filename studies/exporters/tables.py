@@ -1,10 +1,10 @@
 """The writers of every CSV and XLSX file of the product, with one rule against formulas.
 
-A spreadsheet computes a cell that begins like a formula, and it reads an unquoted line break as
-the end of a row, so that typed text could begin its own row. Therefore a cell that begins like a
-formula gets a quote in front, and a cell with any kind of line break is quoted. PostgreSQL gives
-the same cells in a tenth of the time; a test compares both. XlsxWriter is imported when a workbook
-is opened, which only workers and commands do.
+A spreadsheet computes a cell that begins like a formula, and reads an unquoted line break as the
+end of a row, so typed text could start a row. A cell that begins like a formula therefore gets a
+quote in front, and a cell with any line break is quoted. PostgreSQL gives the same cells in a tenth
+of the time; a test compares both. XlsxWriter is imported when a workbook is opened, which only
+workers and commands do.
 """
 
 import csv
@@ -29,7 +29,7 @@ _RARE_BREAK = re.compile("[" + BREAKS.replace("\n", "") + "]")
 UNSEEN = (
     "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 )
-# The four signs that begin a formula: plain, full-width and small.
+# The four characters that begin a formula: plain, full-width and small.
 SIGNS = "=+@＝＋－＠﹦﹢﹣﹫-"
 # Quotes in front are included, so that `as_typed` removes exactly what was added.
 _FORMULA = re.compile(f"'*(?:[\t\r\n]|[{UNSEEN}]*[{SIGNS}])")
@@ -83,8 +83,8 @@ class CsvWriter:
 
     def __init__(self, file: TextFile, *, line_end: str = "\n") -> None:
         self._file, self._line_end = file, line_end
-        # The module quotes a cell that contains a character of the line terminator: all breaks
-        # are in it, and `write` puts the real end in its place.
+        # The csv module quotes a cell that contains a character of the line terminator. So the
+        # terminator has every kind of break, and `write` replaces it by the real one.
         self._writer = csv.writer(self, lineterminator=BREAKS)
 
     def row(self, values: Iterable[Any]) -> None:
@@ -98,7 +98,7 @@ class CsvWriter:
     def columns(self, columns: Iterable[Iterable[Any]]) -> None:
         """Write many rows, given as columns of cells as `csv_cell` makes them."""
         rows = list(zip(*columns, strict=True))
-        # The module compares each character with each break, so it is slow with many of them.
+        # The csv module compares each character with each break, which is slow.
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(rows)
         lines = text.getvalue()
@@ -142,7 +142,7 @@ def quote_of(text: str) -> str:
 
 
 def doubled(text: str) -> str:
-    """A text as it is within quotes; without any, nothing in it is doubled."""
+    """A text as it is inside quotes: its own quotes are doubled."""
     return f"""replace({text}, '"', '""')"""
 
 
@@ -171,7 +171,7 @@ _OPTIONS = {
 
 
 class TooLarge(StudyError):
-    """A table that XLSX cannot hold; the message says what is too large, where, and what to do."""
+    """A table that does not fit into XLSX; the message says what is too large, and what to do."""
 
 
 class Sheet:
@@ -180,8 +180,8 @@ class Sheet:
     def __init__(self, sheet: Any, bold: Any, heading: Sequence[str]) -> None:
         if len(heading) > MOST_COLUMNS:
             raise TooLarge(
-                f"The table has {len(heading):,} columns, and a sheet of XLSX holds "
-                f"{MOST_COLUMNS:,}. {_INSTEAD}"
+                f"The table has {len(heading):,} columns; an XLSX sheet holds {MOST_COLUMNS:,}. "
+                f"{_INSTEAD}"
             )
         self._sheet, self._heading = sheet, list(heading)
         self._next = 1
@@ -194,8 +194,8 @@ class Sheet:
         for row in rows:
             if self._next == MOST_ROWS:
                 raise TooLarge(
-                    f"The table has more than {MOST_ROWS - 1:,} rows, which is all that a sheet of "
-                    f"XLSX holds. {_INSTEAD}"
+                    f"The table has more than {MOST_ROWS - 1:,} rows, the most that an XLSX sheet "
+                    f"holds. {_INSTEAD}"
                 )
             for place, value in enumerate(row):
                 self._cell(place, value)
@@ -218,8 +218,7 @@ class Sheet:
             where = f"row {row}" if row else "the heading"
             raise TooLarge(
                 f"A cell in the column “{self._heading[place][:60]}” ({where}) has "
-                f"{len(text):,} characters, and a cell of XLSX holds {MOST_CHARACTERS:,}. "
-                f"{_INSTEAD}"
+                f"{len(text):,} characters; an XLSX cell holds {MOST_CHARACTERS:,}. {_INSTEAD}"
             )
 
 
@@ -236,7 +235,7 @@ class Book:
         return Sheet(self._workbook.add_worksheet(self._unused(name)), self._bold, heading)
 
     def _unused(self, name: str) -> str:
-        """The name as spreadsheets accept it: short, without some signs, and not used before."""
+        """A name that spreadsheets accept: short, unused, and without forbidden characters."""
         plain = name.translate(_NOT_IN_NAMES) or "sheet"
         chosen, number = plain[:_SHEET_NAME], 1
         while chosen.lower() in self._names:

@@ -23,7 +23,7 @@ _MEMORY_BYTES = 4 * 1024**2
 
 @contextmanager
 def _in_words(what: str = "The bucket cannot be used") -> Iterator[None]:
-    """Whatever the server of the bucket refuses, or does not answer, is a `StorageUnreachable`."""
+    """Raise `StorageUnreachable` when the bucket's server refuses a request or does not answer."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:

@@ -1,11 +1,11 @@
-"""What this program needs of a storage in addition to Django's interface.
+"""What this program needs from a storage in addition to Django's interface.
 
 Names are `kind/owner/path`: the kind of files, the public id of the row that they belong to, and
 the path of one file, for example `reports/4f…/tables/items.csv`. A file has its name only when it
 is complete.
 
-A folder has an id in a file of its own, so that two folders with one path on two machines are told
-apart, and one folder that they share is not. The database has the id of the first process.
+A folder keeps an id in a file, which tells a folder that two machines share from two folders with
+the same path. The database stores the id that the first process saw.
 """
 
 import contextlib
@@ -60,14 +60,14 @@ class FilesStorage(Storage, ABC):
 
     @abstractmethod
     def location_id(self) -> tuple[str, str]:
-        """What tells this storage from others, and how people call it."""
+        """An id of this storage, and a name for people."""
 
     @abstractmethod
     def exchanged(self, folder: Path, kinds: Iterable[str]) -> AbstractContextManager[None]:
-        """Exchange all files of these kinds for those of a draft folder of VAR_DIR.
+        """Replace all files of these kinds by those of a draft folder of VAR_DIR.
 
-        It is entered in the transaction of the rows and left after its end. If that failed, the
-        files are those from before.
+        Enter it inside the transaction of the rows and leave it afterwards. If the transaction
+        fails, the old files stay.
         """
 
     def files(self, folder: str) -> list[str]:
@@ -162,7 +162,7 @@ _ID_FILE = "files_id"
 
 
 def folder_id(folder: Path) -> str:
-    """The id of a folder of files, made once; it moves with the folder."""
+    """The id of a folder of files, created once; it moves with the folder."""
     path = folder / _ID_FILE
     with contextlib.suppress(FileNotFoundError):
         return path.read_text("ascii")
@@ -171,7 +171,7 @@ def folder_id(folder: Path) -> str:
     try:
         os.link(draft, path)
     except FileExistsError:
-        pass  # another process was faster, and its id counts
+        pass  # another process was faster: its id counts
     except OSError:  # a file system without such links
         os.rename(draft, path)
     draft.unlink(missing_ok=True)
@@ -179,7 +179,7 @@ def folder_id(folder: Path) -> str:
 
 
 def note_location() -> str:
-    """Note where this process keeps files, unless another did; returns what is wrong, or nothing.
+    """Store where this process keeps files, unless another did; return what is wrong, if anything.
 
     Raises `DatabaseError` if the database does not answer or lacks migrations.
     """
@@ -188,7 +188,7 @@ def note_location() -> str:
 
 
 def wrong_location() -> str:
-    """A sentence if this installation keeps its files elsewhere than this process would."""
+    """An error sentence if this process would keep files elsewhere than the installation does."""
     own = _own()
     noted = FilesLocation.objects.first()
     if noted is None or noted.location == own["location"]:
@@ -266,7 +266,7 @@ class Stored:
 
     @contextmanager
     def replacing(self) -> Iterator[Path]:
-        """A private folder of this machine whose files become those of this one at the end.
+        """A private folder of this machine, whose files replace those of this one at the end.
 
         If the block raises, nothing changes.
         """
@@ -276,7 +276,7 @@ class Stored:
 
     @contextmanager
     def local(self) -> Iterator[Path]:
-        """The files as a folder of this machine, for readers that need one; it is not written to.
+        """The files as a read-only folder of this machine, for readers that need one.
 
         The storage in a folder gives the folder itself, the others a copy.
         """

@@ -1,7 +1,7 @@
 """Editing and deleting single items and personas, as long as nothing depends on any item.
 
-Every change holds the study's lock, which an annotator who gets items, a run that is created and
-the first answer wait for.
+Every change holds the study's lock. Assigning items, creating a run and storing the first answer
+wait for it.
 """
 
 import itertools
@@ -31,7 +31,7 @@ RESPONSES = {
     for n in (1, 2)
     for name, key in (("response", "text"), ("prompt", "prompt"))
 }
-# What all pairs of a set of options have in common, or show of it.
+# What all pairs of a set of options share, or show of it.
 _OF_SET = ("question", "context", "context_title", *RESPONSES)
 _IN_A_SET = (
     "This item is one pair of a set of options, and the other pairs have the same texts. Change "
@@ -59,7 +59,9 @@ def edit_item(
     study = _unused(study_id)
     item = _item(study, key)
     if item.content_hash != seen:
-        raise StaleVersion("Somebody else changed this item. Look at it, then edit it again.")
+        raise StaleVersion(
+            "Somebody else changed this item. Check their change, then edit it again."
+        )
     before = values_of(item)
     if item.option_set and any(values.get(name, before[name]) != before[name] for name in _OF_SET):
         raise StudyError(_IN_A_SET)
@@ -80,12 +82,14 @@ def edit_persona(
     seen: str,
     user: User | None = None,
 ) -> Persona:
-    """Change what is known of a persona, at all its items. Raises as `edit_item` does."""
+    """Change what is known of a persona, for all its items. Raises as `edit_item` does."""
     study = _unused(study_id)
     persona = Persona.objects.get(study=study, key=key)
     old = record_of(persona)
     if old.fingerprint != seen:
-        raise StaleVersion("Somebody else changed this persona. Look at it, then edit it again.")
+        raise StaleVersion(
+            "Somebody else changed this persona. Check their change, then edit it again."
+        )
     row = ImportRow(1)
     new = read_persona(
         row, {"id": key, "features": features, "text": text, "history": persona.history}
@@ -116,15 +120,15 @@ def use_item_as(
 ) -> Item:
     """Make an item a practice item, an attention check, or an ordinary item again.
 
-    A check needs the `correct` response and the `instruction` that says so, which is added to the
-    question if it is not there; an ordinary item loses it. Raises as `edit_item` does.
+    A check needs the `correct` response and an `instruction` that names it, which is added to the
+    question if it is missing; an ordinary item loses it. Raises as `edit_item` does.
     """
     study = _unused(study_id)
     item = _item(study, key)
     before, raw = item.split, raw_item(item)
     if split == Item.Split.PRACTICE and not item.first_person:
         raise StudyError(
-            f"“{key}” has no own answer of the persona, which a practice item shows as feedback. "
+            f"A practice item shows the persona’s own answer as feedback, but “{key}” has none. "
             "Choose another item."
         )
     is_check = split == Item.Split.ATTENTION_CHECK
@@ -147,7 +151,7 @@ def add_checks(
     """Add attention checks about personas of the study's items, and return their ids.
 
     A check has a `question`, the `instruction` that is added to it, and the `right` and the `wrong`
-    response. No item is used up. Raises as `edit_item` does.
+    response. The items stay as they are. Raises as `edit_item` does.
     """
     study = _unused(study_id)
     patterns = list(Item.objects.filter(study=study).select_related("persona").order_by("key")[:50])

@@ -1,7 +1,7 @@
 """Imports of uploaded files: small ones during the request, large ones by a worker.
 
-The items are stored in one transaction, so a worker that is killed leaves nothing half imported. A
-file whose columns have to be mapped first waits until an editor has done so.
+The items are stored in one transaction, so a killed worker leaves nothing half imported. A file
+whose columns must be mapped first waits for an editor.
 """
 
 import dataclasses
@@ -43,13 +43,13 @@ _followers: list[Callable[[Study], object]] = []
 
 
 def register(follower: Callable[[Study], object]) -> None:
-    """Add what another app does with a study that got items; a second call changes nothing."""
+    """Add what another app does after an import; a second call changes nothing."""
     if follower not in _followers:
         _followers.append(follower)
 
 
 def _follow(result: ImportResult) -> None:
-    """Tell other apps of new items, after they are stored."""
+    """Notify other apps of new items once they are stored."""
     if result.created and not result.dry_run:
         for follower in _followers:
             follower(result.study)
@@ -82,7 +82,7 @@ def is_quick(uploads: Sequence[UploadedFile], reading: UploadReading) -> bool:
 
 
 def are_quick(files: Sequence[Stored]) -> bool:
-    """Whether a page can read files of any columns that are kept for it."""
+    """Whether a page can read kept files with any columns itself."""
     total = 0
     for file in files:
         with file.open() as stream:
@@ -101,7 +101,7 @@ def import_now(
 ) -> tuple[ImportResult, ImportReport]:
     """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
     with TemporaryDirectory() as folder:
-        paths = lay_out(uploads, Path(folder))
+        paths = write_uploads(uploads, Path(folder))
         return import_paths(
             paths, slug=slug, reading=reading, dry_run=dry_run, replace=replace, user=user
         )
@@ -123,8 +123,8 @@ def import_paths(
     return result, report_on(files)
 
 
-def lay_out(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
-    """Write uploaded files under their own names to a folder, in the order of the upload."""
+def write_uploads(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
+    """Write uploaded files under their own names to a folder, in upload order."""
     paths = []
     for upload in uploads:
         path = folder / _short(Path(str(upload.name)).name)
@@ -157,7 +157,7 @@ def keep_for_import(
 
     def store_uploads(folder: Stored) -> list[str]:
         with folder.replacing() as draft:
-            return [path.name for path in lay_out(uploads, draft)]
+            return [path.name for path in write_uploads(uploads, draft)]
 
     return _keep(store_uploads, study_id, reading, dry_run, replace, user)
 
@@ -173,7 +173,7 @@ def keep_copy_for_import(
     user: User | None = None,
     upload: str = "",
 ) -> ImportJob:
-    """Keep the stored files of a folder for a worker too; the caller queues the import.
+    """Copy the stored files of a folder for a worker; the caller queues the import.
 
     `upload` is the public id of the upload whose columns were mapped.
     """
@@ -209,7 +209,7 @@ def _give_up_stalled(study_id: int) -> None:
         if lost.is_stalled:
             ImportJob.objects.filter(pk=lost.pk, state=lost.state).update(
                 state=ImportJob.State.FAILED,
-                message="No worker imported the file, and it was sent again.",
+                message="No worker imported the file, and it was uploaded again.",
                 finished_at=clock.now(),
             )
             folder_of(lost).delete()
@@ -268,7 +268,7 @@ def warnings_shown(result: ImportResult) -> list[str]:
     return shown
 
 
-# Values of the own answer that are read without a mapping, under its usual names.
+# Values of the own answer that are read without a mapping in a column with a usual name.
 _READ = {"", "1", "2", "r1", "r2", "tie"}
 
 
@@ -290,7 +290,7 @@ def needs_mapping(file: File) -> bool:
 
 
 def _hides_own_answers(head: Head) -> bool:
-    """Whether a file in the item format has an own answer that it does not name as the format."""
+    """Whether a file in the item format has its own answers in a column with another name."""
     if "first_person" in head.columns:
         return False
     column = guess(head).column_of("own_answer")
@@ -305,7 +305,7 @@ _KEPT = timedelta(days=1)
 
 
 class Kept(NamedTuple):
-    """An upload with the head of its first file; `since` is when its mapping was last used."""
+    """An upload with the head of its first file; `since` is the last use of its mapping."""
 
     upload: Upload
     head: Head
@@ -325,7 +325,7 @@ def head_of(upload: UploadedFile) -> File:
 
 
 def _beginning(name: str, stream: IO[bytes]) -> File:
-    """The beginning of a file; all of a Parquet file or a packed one, whose end describes it."""
+    """The beginning of a file; the whole of a Parquet or packed file, which its end describes."""
     data = beginning_of(stream)
     if is_parquet(data) or data.startswith((ZIPPED, GZIPPED)):
         data += stream.read()
@@ -340,7 +340,7 @@ def keep_upload(
     replace: int | None = None,
     user: User | None = None,
 ) -> Upload:
-    """Keep files with the same columns, with the mapping of the last such file, or with guesses.
+    """Keep files with the same columns, with the mapping of the last such file or a guessed one.
 
     Raises `OtherColumns`.
     """
@@ -362,7 +362,7 @@ def keep_upload(
         requested_by=user,
     )
     with folder_of_upload(upload).replacing() as draft:
-        upload.files = [path.name for path in lay_out(uploads, draft)]
+        upload.files = [path.name for path in write_uploads(uploads, draft)]
     upload.save()
     return upload
 
@@ -388,7 +388,7 @@ def folder_of_upload(upload: Upload) -> Stored:
 
 
 def content_of(study: Study) -> StudyContent:
-    """The files of a study that wait for their mapping, for deleting the whole study."""
+    """The files of a study that wait for their mapping, which a deleted study takes along."""
     return StudyContent(
         folders=[folder_of_upload(upload) for upload in Upload.objects.filter(study=study)]
     )
@@ -400,7 +400,7 @@ def mapping_of(upload: Upload) -> ColumnMapping:
 
 
 def note_mapping(upload: Upload, mapping: ColumnMapping, *, is_imported: bool = False) -> None:
-    """Store a mapping; once a file is imported by it, the next file with the columns gets it."""
+    """Store a mapping; after an import by it, the next file with these columns gets it."""
     upload.mapping = mapping.as_json()
     if is_imported:
         upload.imported_at = clock.now()

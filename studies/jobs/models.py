@@ -8,12 +8,12 @@ from django.db.models import Q
 
 from studies.statements import clock
 
-# A worker sends a heartbeat every second; a worker without one for this long has died. Every
-# worker looks for such jobs (config/celery.py), so that one takes them up within a minute.
+# A worker sends a heartbeat every second; without one for this long it has died. Every worker looks
+# for such jobs (config/celery.py) and restarts them within a minute.
 STALLED_AFTER = timedelta(seconds=40)
-# The message of a job that waits for this long may be lost: it is sent again, so often.
+# The message of a job that waits this long may be lost: it is sent again at this interval.
 MESSAGE_AFTER = timedelta(seconds=40)
-# A job that waits for this long is stalled: no worker runs, or all are busy.
+# A job that waits this long is stalled: no worker is running, or all are busy.
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."
 STALLED = (
@@ -79,7 +79,7 @@ class Job(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it is still waiting or running."""
         return self.state in self.OPEN
 
     @property
@@ -90,7 +90,7 @@ class Job(models.Model):
 
     @property
     def may_have_lost_its_message(self) -> bool:
-        """Whether its message is sent again; one too many does nothing."""
+        """Whether to send its message again; an extra message does nothing."""
         return self.state == self.State.QUEUED and clock.is_long_ago(
             self.heartbeat_at, MESSAGE_AFTER
         )

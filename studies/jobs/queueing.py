@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """What queueing raises: of a broker's server, of its folder, and of the library between."""
+    """What queueing may raise: errors of a broker's server, of its folder, and of the library."""
     found: tuple[type[Exception], ...] = (KombuError, OSError)
     if "redis" in sys.modules:  # otherwise the broker is a folder
         from redis import RedisError
@@ -21,9 +21,9 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def queue(task: Task, *arguments: Any, **route: Any) -> None:
-    """Queue a task. While the broker is away, full or has no room on its disk nothing is queued.
+    """Queue a task. Nothing is queued while the broker is down or full.
 
-    The schedule, or a user who sees on the page that the work waits, then starts it.
+    The schedule starts it later, or a user who sees on the page that it waits.
     """
     try:
         task.apply_async(arguments, **route)

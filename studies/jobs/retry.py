@@ -1,4 +1,4 @@
-"""A job after its request: shown on a page, queued again when its worker died, deleted at last."""
+"""A job after its request: shown on a page, queued again if its worker died, deleted in the end."""
 
 import logging
 import math
@@ -38,7 +38,7 @@ MAX_ATTEMPTS = 3
 
 
 def same_job(jobs: Iterable[J], task: Any) -> J | None:
-    """The first of `jobs` that has not ended, so that pressing a button twice asks once.
+    """The first open one of `jobs`, so that pressing a button twice creates one job.
 
     A stalled one is queued again.
     """
@@ -55,8 +55,8 @@ def same_job(jobs: Iterable[J], task: Any) -> J | None:
 def queue_again(job: J) -> bool:
     """Put a stalled job back into the queue; the caller sends its message.
 
-    Returns False if another process was faster, or if the job has ended its workers too often: it
-    has then failed.
+    Returns False if another process was faster, or if too many workers died from the job: it has
+    then failed.
     """
     is_given_up = job.attempts >= MAX_ATTEMPTS
     state = Job.State.FAILED if is_given_up else Job.State.QUEUED
@@ -69,7 +69,7 @@ def queue_again(job: J) -> bool:
     elif job.attempts:
         message = f"The worker was stopped. {WAITING}"
     now = clock.now()
-    # The heartbeat that was read is part of the condition, so that a living worker keeps its job.
+    # The condition includes the heartbeat that was read, so that a living worker keeps its job.
     changed = type(job)._default_manager.filter(
         pk=job.pk, state=job.state, heartbeat_at=job.heartbeat_at
     )
@@ -83,9 +83,9 @@ def queue_again(job: J) -> bool:
 
 
 def is_due(job: Job, *, after: timedelta) -> bool:
-    """Whether a job whose result is kept up to date is to be done again, now that it is looked at.
+    """Whether to repeat a job whose result is kept up to date, now that somebody looks at it.
 
-    It is if it never ended, if it stalled, or if it ended longer ago than `after`.
+    Yes if it never ended, stalled, or ended longer ago than `after`.
     """
     if job.is_open:
         return job.is_stalled
@@ -143,7 +143,7 @@ def tidy_jobs(
 def _is_time(job: Job) -> bool:
     """Whether this process may send the message of a waiting job again.
 
-    The job's heartbeat stays as it is, because it says since when the job waits.
+    The job's heartbeat does not change: it says since when the job waits.
     """
     key, now = (type(job), job.pk), time.monotonic()
     if now - _sent.get(key, -math.inf) < MESSAGE_AFTER.total_seconds():
@@ -162,7 +162,7 @@ def _send(task: Any, job: Job) -> None:
 
 def _expire(jobs: type[J], folder_of: Callable[[J], Deletable]) -> None:
     for job in jobs._default_manager.filter(state=Job.State.DONE, expires_at__lte=clock.now()):
-        # The row first, so that a reader finds no half-deleted file.
+        # The row changes first, so that nobody finds half-deleted files.
         jobs._default_manager.filter(pk=job.pk, state=Job.State.DONE).update(
             state=Job.State.GONE, message="Expired."
         )

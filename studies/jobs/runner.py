@@ -23,7 +23,7 @@ class JobProblem(Exception):
 
 
 class JobStopped(Exception):
-    """The job was deleted, or another worker has it, while this one was working on it."""
+    """The job was deleted or taken by another worker while this one was working on it."""
 
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class JobProgress:
         self._percent, self._sentence = 0, "Started."
         self._is_current = True
         self._lock = threading.Lock()
-        # In a transaction of the caller, a thread would wait for its end without a visible sign.
+        # In a transaction of the caller, a thread would silently wait for its end.
         self.has_thread = not connection.in_atomic_block
 
     def __call__(self, percent: int, sentence: str) -> None:
@@ -68,9 +68,9 @@ class JobProgress:
 
 
 class Steps:
-    """Counts the steps of a job; they are the first `share` percent of its work.
+    """Counts the steps of a job, which are the first `share` percent of its work.
 
-    It has the names of tqdm, so that the same loop can show its progress in a terminal.
+    Its methods are those of tqdm, so that the same loop can show progress in a terminal.
     """
 
     def __init__(
@@ -98,9 +98,9 @@ def carry_out(
 ) -> J:
     """Do `work` for a queued job, and store the fields that it returns.
 
-    A job that is not queued stays unchanged, so of two workers with the same message one works.
-    The message of an `expected` error is stored with the job. Any other error is stored as what
-    failed in words, and raised.
+    A job that is not queued does not change, so only one of two workers with the same message
+    works. The message of an `expected` error is stored with the job. Any other error is described
+    in words there, and raised.
     """
     started = jobs._default_manager.filter(pk=job_id, state=Job.State.QUEUED).update(
         state=Job.State.RUNNING,
@@ -112,7 +112,7 @@ def carry_out(
     job = jobs._default_manager.get(pk=job_id)
     if not started:
         return job
-    # The number of the attempt prevents a worker that was given up from ending a newer attempt.
+    # The attempt number prevents a worker that was given up from ending a newer attempt.
     rows = jobs._default_manager.filter(pk=job_id, state=Job.State.RUNNING, attempts=job.attempts)
     try:
         with _heartbeat(rows) as progress:
@@ -137,9 +137,9 @@ def carry_out(
 
 def _in_words(error: Exception) -> str:
     if isinstance(error, DatabaseError | InterfaceError):
-        return "the database did not answer, or refused a statement"
+        return "the database did not answer or refused a statement"
     if isinstance(error, MemoryError):
-        return "the memory was not enough"
+        return "there was not enough memory"
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return f"a file or a connection failed: {error.strerror}{where}"
@@ -153,9 +153,9 @@ def _end(rows: QuerySet[J], state: Job.State, fields: Mapping[str, Any]) -> None
 
 @contextmanager
 def _heartbeat(rows: QuerySet[J]) -> Iterator[JobProgress]:
-    """Store the progress every second, however long one step of the work takes.
+    """Store the progress every second, however long a step takes.
 
-    This uses a thread with its own connection, because on SQLite a connection that is reading rows
+    A thread with its own connection does this, because on SQLite a connection that is reading rows
     cannot write once another one has written.
     """
     progress = JobProgress(rows)

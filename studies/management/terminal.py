@@ -1,4 +1,4 @@
-"""What commands share: the study that is named, options of files, progress, invalid settings."""
+"""What commands share: finding a study, options for files, progress, invalid settings."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any, TextIO
@@ -50,7 +50,7 @@ def explain(error: ValidationError) -> str:
 
 
 def progress_bar(stream: TextIO, *, total: int, label: str = "") -> Any:
-    """A bar of tqdm on `stream`, which is cleared when the work ends or fails.
+    """A tqdm bar on `stream`, cleared when the work ends or fails.
 
     Use it with `with`; `update(n)` counts. It does nothing if `stream` is not a terminal.
     """

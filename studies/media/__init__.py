@@ -1,1 +1,1 @@
-"""Pictures and sounds of items: what may come in, where the files are, and who may open one."""
+"""Pictures and sounds of items: what is accepted, where files are stored, who may open them."""

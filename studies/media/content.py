@@ -1,8 +1,8 @@
-"""Pictures and sounds by their content, whatever their names say, and without what is not seen.
+"""Pictures and sounds, recognised by content, not by name, and cleaned of hidden data.
 
-Places, cameras, authors and prompts of image generators are left out without changing a pixel, so
-that nobody who opens a picture learns more than what it shows. What is left out depends on the
-bytes alone, and leaving it out again changes nothing.
+Places, cameras, authors and prompts of image generators are removed without changing a pixel, so
+that nobody learns more from a file than it shows. The result depends only on the bytes; cleaning it
+again changes nothing.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from typing import Any
 
 
 class BadMedia(Exception):
-    """What is wrong with a file, as a sentence that its name begins, and what to do."""
+    """What is wrong with a file, as the end of a sentence after its name, and what to do."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         self.message, self.remedy = message, remedy
@@ -71,7 +71,7 @@ _SHOWN_IN_WEBP = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP"}
 _NOTES_IN_WEBP = 0x08 | 0x04
 _EXIF = b"Exif\0\0"
 _ORIENTATION = 0x0112
-# A marker inside the coded part of a JPEG; what is no marker there is written with 00 or D0 to D7.
+# A marker inside the coded part of a JPEG: FF, but not before 00 or D0 to D7.
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 _SOS, _EOI, _COMMENT = 0xDA, 0xD9, 0xFE
 _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
@@ -127,9 +127,9 @@ def _is_shown_in_jpeg(marker: int, content: bytes) -> bool:
 
 
 def _jpeg_segments(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Each segment with its marker; that of a scan with the coded part that follows it.
+    """Each segment with its marker; a scan includes the coded part after it.
 
-    What follows the end of the picture, such as a film or a second picture, is left out.
+    Anything after the end of the picture, such as a film or a second picture, is left out.
     """
     place = 2
     while True:
@@ -174,7 +174,7 @@ def clean_webp(data: bytes) -> bytes:
 
 
 def size_of(data: bytes, kind: str) -> tuple[int, int]:
-    """Width and height of a picture, all of which is read. Raises `BadMedia` if it is damaged."""
+    """Width and height of a picture, read to its end. Raises `BadMedia` if it is damaged."""
     from PIL import Image  # Here, because only imports with pictures need it.
 
     try:
@@ -186,7 +186,7 @@ def size_of(data: bytes, kind: str) -> tuple[int, int]:
 
 
 def _check_size(width: int, height: int) -> None:
-    """Before anything is unpacked, because a small file can hold a huge picture."""
+    """Check the size before anything is unpacked: a small file can hold a huge picture."""
     if width < 1 or height < 1:
         raise _cut()
     if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
@@ -198,7 +198,7 @@ def _check_size(width: int, height: int) -> None:
 
 
 def _check_upright(exif: bytes) -> None:
-    """Refuse a picture that is stored lying; people would see it turned, and models would not."""
+    """Refuse a picture that is stored rotated: people see it upright, some models do not."""
     if not exif:
         return
     from PIL import Image
@@ -207,11 +207,11 @@ def _check_upright(exif: bytes) -> None:
     try:
         found.load(_EXIF + exif)
         turned = found.get(_ORIENTATION, 1)
-    except Exception:  # noqa: BLE001 - notes that nobody can read say nothing, and are left out
+    except Exception:  # noqa: BLE001 - unreadable notes are left out
         return
     if turned not in (0, 1):
         raise BadMedia(
-            f"is stored turned (EXIF orientation {turned}), which not every model sees.",
+            f"is stored rotated (EXIF orientation {turned}), which some models ignore.",
             "Save it upright, for example with exiftran -ai FILE.",
         )
 
@@ -221,13 +221,13 @@ def _cut() -> BadMedia:
 
 
 def _moves() -> BadMedia:
-    return BadMedia("is animated.", "Save the one picture that is to be shown.")
+    return BadMedia("is animated.", "Save a single picture.")
 
 
 MOST_SECONDS = 600
 WAVE = b"WAVE"
 _HEARD_IN_WAV = {b"fmt ", b"fact", b"data"}
-# Where QuickTime and 3GPP keep the place of a recording, which is outside the tags.
+# Where QuickTime and 3GPP keep the place of a recording, outside the tags.
 _PLACES = (b"\xa9xyz", b"loci")
 
 
@@ -322,7 +322,7 @@ _CLEANERS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True)
 class MediaContent:
-    """A file as it is kept: without notes about places, people and programs."""
+    """A file as it is stored: without notes about places, people and programs."""
 
     type: str
     data: bytes
@@ -336,7 +336,7 @@ class MediaContent:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What an item keeps of it."""
+        """The facts that an item stores about it."""
         own = {"sha256": self.sha256, "type": self.type, "size": len(self.data)}
         if self.seconds is not None:
             return own | {"seconds": self.seconds}
@@ -344,7 +344,7 @@ class MediaContent:
 
 
 def read_content(data: bytes) -> MediaContent:
-    """A file that may be shown and sent, checked. Raises `BadMedia`."""
+    """Check a file and return what may be shown and sent. Raises `BadMedia`."""
     kind = _type_of(data)
     group = kind.partition("/")[0]
     if len(data) > MOST_BYTES[group]:
@@ -388,5 +388,5 @@ def _what_else(data: bytes) -> str:
     if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return "is SVG, HTML or XML, which can hold programs."
     if data[4:8] == b"ftyp":
-        return "is a film, or a sound in the container of a film."
-    return "is no picture or sound that is taken here."
+        return "is a film, or a sound in a film's container."
+    return "is not a picture or sound in an accepted format."

@@ -15,22 +15,22 @@ from studies.media.content import LARGEST, TYPES, BadMedia, MediaContent, read_c
 
 MOST_FILES = 10_000
 MOST_BYTES = 2 * 1024**3
-# Reads a file, as far as it is not too large.
+# Reads a file, up to one byte more than allowed.
 ByteReader = Callable[[], bytes]
 
 
 class Media(Protocol):
-    """Where the names of pictures and sounds lead."""
+    """Finds pictures and sounds by name."""
 
     def facts(self, name: str) -> Mapping[str, Any]:
-        """What an item keeps of the file. Raises `BadMedia` if it is missing or not taken."""
+        """The facts that an item stores about a file. Raises `BadMedia` if missing or refused."""
 
 
 PACK_THEM = "Pack the items and their files into one zip, and import that."
 
 
 class NoMedia:
-    """A file of items that came alone."""
+    """A file of items without media files."""
 
     def facts(self, name: str) -> Mapping[str, Any]:
         raise BadMedia("did not come with the items.", PACK_THEM)
@@ -39,8 +39,8 @@ class NoMedia:
 class Delivered:
     """Files of a folder or zip. Each is read and checked when a row first names it.
 
-    What is taken is kept in a temporary folder until the items are stored. `has_files`: there is
-    something besides the items and their description.
+    Accepted files are kept in a temporary folder until the items are stored. `has_files`: there are
+    files besides the items and their description.
     """
 
     def __init__(self, find: Callable[[str], ByteReader | None], *, has_files: bool) -> None:
@@ -51,7 +51,7 @@ class Delivered:
         self.kept: dict[str, Mapping[str, Any]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What was taken, for another process, which takes the folder over."""
+        """Hand the accepted files and their folder over to another process."""
         self._remove.detach()
         return {"has_files": self.has_files, "folder": self._folder, "kept": self.kept}
 
@@ -73,7 +73,7 @@ class Delivered:
         return found
 
     def contents(self) -> Iterator[tuple[Mapping[str, Any], bytes]]:
-        """What was taken: the facts of each file and its bytes, each once."""
+        """The facts and bytes of each accepted file, once."""
         for sha256, facts in self.kept.items():
             yield facts, (self._folder / sha256).read_bytes()
 
@@ -90,7 +90,8 @@ class Delivered:
         total = sum(facts["size"] for facts in self.kept.values()) + len(content.data)
         if len(self.kept) == MOST_FILES or total > MOST_BYTES:
             raise BadMedia(
-                f"is too much: an import takes {MOST_FILES:,} files and {MOST_BYTES // 2**30} GB.",
+                f"is too much: the limit of an import is {MOST_FILES:,} files and "
+                f"{MOST_BYTES // 2**30} GB.",
                 "Split the items and import the parts.",
             )
         (self._folder / content.sha256).write_bytes(content.data)
@@ -111,7 +112,7 @@ def in_folder(folder: Path) -> Delivered:
 
 def _reader_in(folder: Path, name: str) -> ByteReader | None:
     try:
-        # Some systems write an accent as a letter of its own.
+        # Some systems write an accent as a separate character.
         for form in dict.fromkeys((name, unicodedata.normalize("NFD", name))):
             if (path := _inside(folder, form)).is_file():
                 return lambda: _start_of(path)

@@ -56,9 +56,9 @@ def open_file(file: MediaFile) -> IO[bytes]:
 
 
 def store(study: Study, contents: Iterable[tuple[Mapping[str, Any], bytes]]) -> int:
-    """Keep files that the study lacks, and return how many; within the transaction of its items.
+    """Store files that the study lacks and return how many, in the transaction of its items.
 
-    A file is in the storage before a row names it. A lost one is written again.
+    A file is stored before a row names it. A lost file is written again.
     """
     there = {file.sha256: file for file in MediaFile.objects.filter(study=study)}
     new = 0
@@ -75,7 +75,7 @@ def store(study: Study, contents: Iterable[tuple[Mapping[str, Any], bytes]]) -> 
 
 
 def copy(study: Study, to: Study) -> None:
-    """Give another study the same files. They never change, so both may share the space."""
+    """Give another study the same files, which may share space because they never change."""
     for file in MediaFile.objects.filter(study=study).order_by("pk"):
         own = MediaFile(study=to, **file.facts)
         folder_of(file).copy_to(folder_of(own))
@@ -83,7 +83,7 @@ def copy(study: Study, to: Study) -> None:
 
 
 def forget_unused(study: Study) -> None:
-    """Delete the files that no item shows any more, once the transaction is stored."""
+    """Delete files that no item shows, once the transaction is committed."""
     files = list(MediaFile.objects.filter(study=study))
     if not files:
         return
@@ -95,7 +95,7 @@ def forget_unused(study: Study) -> None:
 
 
 def delete_after_commit(files: Iterable[MediaFile]) -> None:
-    """Delete the bytes of these files, once the transaction that deletes their rows is stored."""
+    """Delete the bytes of these files once the transaction that deletes their rows is committed."""
     folders = [folder_of(file) for file in files]
 
     def delete() -> None:
@@ -127,7 +127,7 @@ TEMPLATE = "includes/media.html"
 
 @dataclass(frozen=True)
 class ShownMedia:
-    """One picture or sound; `words` describe it, or `reason` says why nothing does."""
+    """A picture or sound; `words` describe it, or `reason` says why there is no description."""
 
     url: str
     is_picture: bool
@@ -140,7 +140,7 @@ class ShownMedia:
 def media_html(
     media: Iterable[Mapping[str, Any]], url_of: Callable[[str], str], *, lang: str = ""
 ) -> SafeString:
-    """The pictures and sounds of a response or of a question; `url_of` takes a checksum.
+    """HTML of the pictures and sounds of a response or question; `url_of` takes a checksum.
 
     `lang` is the language of their descriptions, if it is not that of the page.
     """

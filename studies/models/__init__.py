@@ -1,4 +1,4 @@
-"""Studies, the personas that they are about, and their items."""
+"""Studies, their personas and their items."""
 
 from studies.models.installation import (
     Backup,

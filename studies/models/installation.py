@@ -1,4 +1,4 @@
-"""Rows of the installation: where files are, backups, signs of life of processes, and sign-ins."""
+"""Rows about the installation: where files are, backups, heartbeats of processes, sign-ins."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from studies.statements import clock
 class FilesLocation(models.Model):
     """The one place where every process of the installation keeps files; at most one row.
 
-    The first process that starts notes its own, and one that has another is refused.
+    The first process stores its own; a process with another one does not start.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
@@ -26,7 +26,7 @@ class FilesLocation(models.Model):
 
 
 class Backup(models.Model):
-    """One file that `backup` wrote, or that was restored. Where copies of it are is not known."""
+    """A file that `backup` wrote, or that was restored. Copies of it are unknown."""
 
     file = models.TextField(help_text="Where it was written.")
     sha256 = models.CharField(max_length=64, unique=True)
@@ -46,7 +46,7 @@ class Backup(models.Model):
 
 
 class Heartbeat(models.Model):
-    """When a process of each role was last heard of, and which."""
+    """The last heartbeat of a process of each role, and which process it was."""
 
     class Role(models.TextChoices):
         WORKER = "worker", "worker"
@@ -78,7 +78,7 @@ class SignIn(models.Model):
         SUCCEEDED = "succeeded", "succeeded"
         RESET = "reset", "asked for a reset link"
 
-    # Somebody may type a password into the wrong field, so only a keyed hash is stored.
+    # Only a keyed hash is stored, because people type passwords into the wrong field.
     account = models.CharField(max_length=64, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -106,11 +106,11 @@ class SignIn(models.Model):
 
 
 class SecondStep(models.Model):
-    """What a user who switched it on needs besides a password.
+    """What users who switched it on need besides their password.
 
-    `secret` is encrypted; of the recovery codes, which have 40 random bits, slow hashes with a salt
-    are stored, around the SHA-256 that was stored at first. A code from the app counts
-    once: `last_period` is the half minute of the newest one.
+    `secret` is encrypted. Recovery codes have 40 random bits and are stored as slow salted hashes
+    of their SHA-256. A code from the app works once: `last_period` is the half minute of the last
+    one.
     """
 
     user = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""The personas that a study is about, its items with pictures and sounds, and imports of them."""
+"""A study's personas, its items with pictures and sounds, and imports of them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -82,7 +82,7 @@ class Item(models.Model):
         EXAMPLE = "example", "example"
 
     class FirstPerson(models.TextChoices):
-        """The source of the persona's own answer; empty if it is unknown."""
+        """The source of the persona's own answer; empty if unknown."""
 
         R1 = "r1", "response 1"
         R2 = "r2", "response 2"
@@ -135,7 +135,7 @@ class Item(models.Model):
     seats_needed = models.PositiveSmallIntegerField(default=0, editable=False)
     seats_taken = models.PositiveSmallIntegerField(default=0, editable=False)
     answered = models.PositiveSmallIntegerField(default=0, editable=False)
-    # With which it was drawn for annotators; null unless items were drawn by a judge's certainty.
+    # The probability with which it was drawn for annotators by a judge's certainty; null otherwise.
     draw_probability = models.FloatField(null=True, blank=True, editable=False)
     shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
     created_at = clock.MomentField(auto_now_add=True)
@@ -145,7 +145,7 @@ class Item(models.Model):
 
     class Meta:
         ordering = ["key"]
-        # Related objects and the admin must also find checks and practice items.
+        # Related objects and the admin need checks and practice items too.
         base_manager_name = "everything"
         default_manager_name = "objects"
         constraints = [
@@ -178,7 +178,7 @@ class Item(models.Model):
             ),
         ]
         indexes = [
-            # Of a large study people often get a sample: the other items are not in the index.
+            # People often get a sample of a large study: the other items are not in the index.
             models.Index(
                 fields=["study", "split", "seats_taken", "shuffle_key"],
                 condition=Q(seats_needed__gt=0),
@@ -192,7 +192,7 @@ class Item(models.Model):
 
     @property
     def lang(self) -> str:
-        """The language of its texts as pages name it: its own, otherwise that of the study."""
+        """The language of its texts, for the lang attribute: its own, otherwise the study's."""
         return (self.language or self.study.language).replace("_", "-")
 
     @property
@@ -202,12 +202,12 @@ class Item(models.Model):
 
     @property
     def option_count(self) -> int:
-        """How many responses the set has that it was paired from; 2 without one."""
+        """How many responses the set that it was paired from has; 2 without a set."""
         return 2 + len(self.option_set.get("others", ()))
 
     @property
     def options(self) -> list[dict[str, Any]]:
-        """The responses of the set that it was paired from, in their order; its own two without."""
+        """The responses of the set that it was paired from, in order; its own two without a set."""
         if not self.option_set:
             return [self.r1, self.r2]
         place = self.option_set["place"]
@@ -226,7 +226,7 @@ class Item(models.Model):
         return [*self.media, *(each for one in self.options for each in one.get("media", ()))]
 
     def choice_of(self, ranking: Sequence[int]) -> str:
-        """Which of its two responses comes first in a ranking of its set, by number."""
+        """Which of its two responses ranks higher in a ranking of its set, by number."""
         place = self.option_set["place"]
         return str(min(Side.values, key=lambda side: ranking.index(place[side])))
 
@@ -237,7 +237,7 @@ class Item(models.Model):
 
 
 class MediaFile(models.Model):
-    """A picture or sound of a study's items, stored as media/<public_id>/…; once by its content.
+    """A picture or sound of a study's items, stored once as media/<public_id>/….
 
     Items name it by its checksum. It never changes.
     """
@@ -264,7 +264,7 @@ class MediaFile(models.Model):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What an item keeps of it."""
+        """The facts that an item stores about it."""
         own = {"sha256": self.sha256, "type": self.type, "size": self.size}
         if self.seconds is not None:
             return own | {"seconds": self.seconds}
@@ -272,13 +272,13 @@ class MediaFile(models.Model):
 
 
 ROWS_READ = 99  # percent
-# Storing the items is one transaction of minutes. Meanwhile SQLite lets no other connection write,
-# so there is no heartbeat either.
+# Storing the items takes one transaction of minutes, in which SQLite lets no other connection
+# write, not even a heartbeat.
 STORING_SILENCE = timedelta(minutes=15)
 
 
 class ImportJob(Job):
-    """Large files of items that a worker imports; the storage keeps them until then."""
+    """Large files of items, stored until a worker has imported them."""
 
     failure = "The file could not be imported"
     unharmed = "Nothing was stored."
@@ -305,7 +305,7 @@ class ImportJob(Job):
 
 
 class Upload(models.Model):
-    """Files whose columns an editor maps to the fields of an item, in the storage until then.
+    """Files whose columns an editor maps to the fields of an item, stored until then.
 
     Afterwards the row keeps the mapping for the next file with the same columns.
     """

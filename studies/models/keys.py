@@ -8,7 +8,7 @@ _LETTERS = string.ascii_letters + string.digits
 
 
 def random_id(length: int) -> str:
-    """Letters and digits only: a command line would read an id with a leading dash as an option."""
+    """Letters and digits only: commands would read an id with a leading dash as an option."""
     return "".join(secrets.choice(_LETTERS) for _ in range(length))
 
 

@@ -1,4 +1,4 @@
-"""Studies, their log, who works on them, and when their data is deleted."""
+"""Studies, their log, their members, and when their data is deleted."""
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -44,7 +44,7 @@ class Study(models.Model):
         LEVELS = "levels", "five levels, then a number"
 
     class TieMeaning(models.TextChoices):
-        """What annotators say with the third answer, which is stored as a tie in any case."""
+        """The meaning of the third answer, which is stored as a tie in any case."""
 
         DIFFERENCE = "difference", "no clear difference"
         EITHER = "either", "either could be right"
@@ -215,7 +215,7 @@ class Study(models.Model):
 
     @property
     def shows_whole_sets(self) -> bool:
-        """Whether annotators put all responses of a set in order on one screen."""
+        """Whether annotators rank all responses of a set on one screen."""
         return self.set_display == self.SetDisplay.WHOLE
 
     @cached_property
@@ -243,7 +243,9 @@ class Study(models.Model):
         except ValidationError as error:
             raise ValidationError({"criteria": error.messages}) from error
         if not isinstance(self.source, dict):
-            raise ValidationError({"source": "The source must be an object of texts by name."})
+            raise ValidationError(
+                {"source": "The source must be an object whose values are texts."}
+            )
         self._clean_perspective()
         repeated = self.source.get("retest_agreement")
         if repeated is not None and not (
@@ -266,8 +268,8 @@ class Study(models.Model):
         if self.asks_own_answers and self.task not in (Task.PREFERENCE, Task.SURVEY_ANSWER):
             raise ValidationError(
                 {
-                    "perspective": "Annotators can answer for themselves what they prefer or what "
-                    "they would answer. Choose one of these two tasks."
+                    "perspective": "Annotators who answer for themselves can say what they prefer "
+                    "or what they would answer. Choose one of these two tasks."
                 }
             )
         if self.retest_share and not self.asks_own_answers:
@@ -362,7 +364,7 @@ class TeamInvitation(models.Model):
 
 
 class AccessToken(models.Model):
-    """Lets a program do what its user may do, as far as its scopes go. Only a hash is stored."""
+    """Lets a program act for its user within its scopes. Only a hash is stored."""
 
     class Scope(models.TextChoices):
         READ = "read", "read"
@@ -395,7 +397,7 @@ class AccessToken(models.Model):
 
 
 class Retention(models.Model):
-    """What an owner decided; a study without a row keeps everything."""
+    """What an owner decided about deletion; a study without a row keeps everything."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="retention")
     identities_days = models.PositiveSmallIntegerField(
@@ -423,9 +425,9 @@ class Retention(models.Model):
 
 
 class RemovedPerson(models.Model):
-    """Personas of one person left a study with all that was answered about them.
+    """A record that a person's personas, and all answers about them, were removed from a study.
 
-    Nothing says who it was. Reports that were built before use the answers, so they are superseded.
+    It does not say who it was. Earlier reports use the removed answers and are superseded.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="removed_people")

@@ -49,7 +49,7 @@ _ORDER = (
     "group"
 ).split()
 _EMPTY_FEATURES = 3
-# Fields of no language: a choice and names of this installation.
+# Fields without a language: a choice, and names of this installation.
 _NAMES = ("first_person", "topic", "group", "seen")
 
 
@@ -75,7 +75,7 @@ class ItemForm(forms.Form):
         return {name: normalise(self.cleaned_data[name]) for name in EDITABLE}
 
     def refuse(self, refused: Refused) -> None:
-        """Show each fault at the field that it is about."""
+        """Show each fault at its field."""
         for fault in refused.faults:
             self.add_error(_field_of(f"{fault.field} {fault.message}"), _sentence(fault.message))
 
@@ -156,7 +156,7 @@ class DeleteAllForm(forms.Form):
 
 
 def _in_language(form: forms.Form, lang: str) -> None:
-    """Name the language of the texts in a form, which is that of an item."""
+    """Set the lang attribute of a form's texts, which is that of the item."""
     for name, field in form.fields.items():
         if name not in _NAMES:
             field.widget.attrs |= {"lang": lang, "dir": "auto"}
@@ -174,7 +174,7 @@ def key_of(label: str, number: int, others: list[dict[str, str]]) -> str:
 
 
 def _field_of(words: str) -> str | None:
-    """The field that a fault is about, from its own words."""
+    """The field that a fault is about, found in its message."""
     for side in ("1", "2"):
         if f"r{side}" in words:
             return f"prompt_{side}" if "prompt" in words else f"response_{side}"
@@ -189,7 +189,7 @@ def _sentence(message: str) -> str:
 @require_http_methods(["GET", "POST"])
 @login_required
 def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Change the texts of an item that nobody has answered."""
+    """Edit the texts of an item that nobody has answered."""
     study, item = _item(request, slug, key)
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)
@@ -219,7 +219,7 @@ def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def delete(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Ask once more, then delete the item."""
+    """Ask for confirmation, then delete the item."""
     study, item = _item(request, slug, key)
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)

@@ -56,7 +56,7 @@ class FilesInput(forms.FileInput):
 
 
 class FilesField(forms.FileField):
-    """One or more files; each is checked like a single one."""
+    """One or more files, each checked like a single one."""
 
     widget = FilesInput
 
@@ -108,7 +108,7 @@ class ImportForm(forms.Form):
         there: tuple[int, int] | None = None,
         **kwargs: Any,
     ) -> None:
-        """`there`: the items and personas that can be replaced."""
+        """`there`: the numbers of items and personas that can be replaced."""
         super().__init__(*args, **kwargs)
         self.dataset = dataset
         if dataset is not None:
@@ -118,8 +118,8 @@ class ImportForm(forms.Form):
             self.fields["replace"] = forms.BooleanField(
                 label=f"Replace the {items:,} items and {personas:,} personas of this study",
                 required=False,
-                help_text="We remove them and import these items instead. Nobody has answered "
-                "any of them yet.",
+                help_text="Removes them and imports these items instead. Nobody has answered any "
+                "of them yet.",
             )
             self.fields["seen"] = forms.IntegerField(
                 widget=forms.HiddenInput, initial=items, required=False, min_value=0
@@ -304,7 +304,7 @@ def import_page(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _asks_for_columns(request: HttpRequest, uploads: Sequence[UploadedFile]) -> bool:
-    """Whether the columns are mapped first: the user asks for it, or the file needs it."""
+    """Whether to map the columns first: the user asks for it, or the file needs it."""
     heads = [head_of(upload) for upload in uploads]
     if any(head.head().startswith(ZIPPED) for head in heads):
         return False
@@ -312,7 +312,7 @@ def _asks_for_columns(request: HttpRequest, uploads: Sequence[UploadedFile]) -> 
 
 
 def announce(request: HttpRequest, result: ImportResult) -> None:
-    """Say what was imported, and warn of what is missing."""
+    """Say what was imported and what is missing."""
     messages.success(request, str(result))
     if result.created:
         messages.info(request, "A worker audits the items. The findings are under Items, Audit.")
@@ -346,7 +346,7 @@ def import_job(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @require_GET
 @login_required
 def import_status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """Show the progress that the page fetches while a worker imports."""
+    """The progress that the page fetches while a worker imports."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     return job_status(get_object_or_404(ImportJob, study=study, public_id=public_id))
 

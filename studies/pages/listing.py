@@ -1,4 +1,4 @@
-"""The list of studies and the figures of one, from the data of this app."""
+"""The list of studies and the figures of a study, from the data of this app."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from studies.pages.workbench import once
 from studies.selectors import SeatGroup, seat_groups, studies_for
 from studies.statements.kept_figures import kept
 
-# A filter of the list, next to the states: it hides archived studies otherwise.
+# A filter of the list besides the states; the list otherwise hides archived studies.
 ARCHIVED = "archived"
 SORTS = {
     "title": "title",
@@ -118,9 +118,9 @@ def _count_study(study: Study) -> StudyFigures:
 
 
 def recent_seat_groups(study: Study) -> list[SeatGroup]:
-    """`seat_groups` for pages: those of a large study may be some seconds old.
+    """`seat_groups` for pages; for a large study they may be some seconds old.
 
-    Every figure of a page that counts all items comes from them, so that it reads the items once.
+    All figures of a page that count all items use them, so the items are read once.
     """
     return once(
         study,

@@ -65,7 +65,7 @@ _LONGEST_VALUE = 80
 
 @dataclass(frozen=True)
 class ColumnRow:
-    """One column on the page. `number` names its controls, whatever characters its name has."""
+    """A column on the page. `number` names its controls: its name may have any characters."""
 
     number: int
     column: str
@@ -80,7 +80,7 @@ class ColumnRow:
 
 @dataclass(frozen=True)
 class HeadItems:
-    """What the first rows become: items, and the faults that an import would refuse them for."""
+    """What the first rows become: items, and faults for which an import would refuse them."""
 
     items: Sequence[ItemRecord]
     faults: Sequence[Fault]
@@ -133,7 +133,7 @@ class MappingForm:
 
     @property
     def asked_values(self) -> list[ValueCount]:
-        """The values whose meaning the page asks; texts of responses need no question."""
+        """The values whose meaning the page asks for; texts of responses need no question."""
         found = {
             one.value: one
             for one in reversed(self.values)
@@ -146,13 +146,13 @@ class MappingForm:
 
     @property
     def equal_texts(self) -> int:
-        """The number of the first rows whose own answer is a response's text or model."""
+        """How many of the first rows give the text or model of a response as own answer."""
         asked = {(one.value, one.answer) for one in self.asked_values}
         return sum(o.count for o in self.values if o.answer and (o.value, o.answer) not in asked)
 
     @property
     def unread(self) -> int:
-        """The number of the first rows whose own answer cannot be read."""
+        """How many of the first rows have an own answer that cannot be read."""
         return sum(one.count for one in self.values if one.answer is None)
 
     @property
@@ -173,7 +173,7 @@ class MappingForm:
 
 
 def sent_mapping(head: Head, stored: ColumnMapping, data: Mapping[str, str]) -> ColumnMapping:
-    """The mapping that a page sent. What was not on it is not imported."""
+    """The mapping that a page sent. Columns that were not on it are not imported."""
     fields, labels = {}, {}
     for number, column in enumerate(head.columns):
         field = data.get(f"field-{number}", NOT_IMPORTED)
@@ -227,7 +227,7 @@ def columns(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     study, upload = _upload(request, slug, public_id)
     kept = read_kept(upload)
     if kept is None:
-        messages.warning(request, "We no longer have this file. Choose it again.")
+        messages.warning(request, "This file has been deleted. Choose it again.")
         return redirect("studies:import", slug)
     if request.method == "GET":
         return _page(request, study, kept)

@@ -1,4 +1,4 @@
-"""The overview of a study: its guided set-up, its monitor afterwards, and its opening."""
+"""The overview of a study: guided set-up, then a monitor; and its opening."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Setup:
 
     @property
     def needed(self) -> list[SetupTask]:
-        """Without those that are optional."""
+        """The tasks that are not optional."""
         return [task for task in self.tasks if not task.is_optional]
 
     @property
@@ -68,7 +68,7 @@ class Setup:
 
 
 def setup(study: Study) -> Setup:
-    """One task for each key; of several with the same key the one that needs most."""
+    """One task for each key; of several, the one that needs most work."""
     found = setup_tasks.of(study)
     tasks = []
     for key in TASKS:
@@ -79,7 +79,7 @@ def setup(study: Study) -> Setup:
 
 
 def study_tasks(study: Study) -> Iterator[SetupTask]:
-    """The tasks about what is judged, and how annotators and judges are asked."""
+    """The tasks about the items, and how annotators and judges are asked."""
     figures = study_figures(study)
     settings = reverse("studies:settings", args=[study.slug])
     yield _items(study, figures.items)
@@ -123,11 +123,11 @@ def _items(study: Study, number: int) -> SetupTask:
 
 
 def _texts(study: Study, settings: str) -> SetupTask:
-    """Instructions have a default; the consent text needs facts that only researchers know."""
+    """Instructions have a default, but the consent text needs facts that only researchers know."""
     title = "Instructions, consent, debrief"
     facts = {
         "contact": ("a contact address", study.contact),
-        "researchers": ("who asks", study.researchers or study.consent),
+        "researchers": ("who runs the study", study.researchers or study.consent),
         "storage": ("where answers are kept", study.storage or study.consent),
         "ethics": ("the ethics approval", study.ethics or study.consent),
     }
@@ -159,7 +159,7 @@ _MOST_NEEDS = 3
 
 @dataclass(frozen=True)
 class CardGroup:
-    """A card of the page, made of the parts that apps gave it."""
+    """A card of the page, made of parts that apps contribute."""
 
     key: str
     title: str
@@ -168,7 +168,7 @@ class CardGroup:
 
 @dataclass(frozen=True)
 class Monitor:
-    """What the page shows. The first needs are shown at once, `more` on request."""
+    """The content of the page. The first needs are visible, `more` on request."""
 
     main: list[CardGroup]
     side: list[CardGroup]
@@ -181,7 +181,7 @@ class Monitor:
 
 
 def monitor(study: Study, *, may_edit: bool) -> Monitor:
-    """The cards in their order, and what waits for the researcher, urgent things first."""
+    """The cards in order, and what needs the researcher, urgent things first."""
     waiting = [need for need in needs.of(study) if may_edit or not need.for_editors]
     waiting.sort(key=lambda need: not need.is_urgent)
     parts = cards.of(study)
@@ -200,7 +200,7 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
     """A draft shows what to set up; a study that was opened shows its monitor."""
     study = get_study(request.user, slug)
     figures = study_figures(study)
-    once(study, "items", lambda: figures.items)  # the navigation need not count them again
+    once(study, "items", lambda: figures.items)  # saves the navigation a second count
     context: dict[str, Any] = {
         "study": study,
         "figures": figures,
@@ -229,7 +229,7 @@ def monitor_panel(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def next_step(request: HttpRequest, slug: str) -> HttpResponse:
-    """Lead to the first task of the set-up that is not done."""
+    """Redirect to the first set-up task that is not done."""
     study = get_study(request.user, slug)
     task = setup(study).next if study.state == Study.State.DRAFT else None
     return redirect(task.address if task else reverse("studies:detail", args=[slug]))
@@ -346,7 +346,11 @@ def components(request: HttpRequest) -> HttpResponse:
                     "#tasks",
                 ),
                 SetupTask(
-                    "texts", "Consent", TaskState.ATTENTION, "Not stated yet: who asks", "#tasks"
+                    "texts",
+                    "Consent",
+                    TaskState.ATTENTION,
+                    "Not stated yet: who runs the study",
+                    "#tasks",
                 ),
                 SetupTask(
                     "judges", "Judges", TaskState.NOT_STARTED, "No judge asked yet", "#tasks"

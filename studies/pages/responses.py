@@ -12,8 +12,8 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from studies.exporters.tables import CsvWriter
 from studies.statements.kept_figures import LARGE, kept
 
-REFUSED = 422  # the status of a page that shows a form again, with what is wrong in it
-LARGEST_ID = 2**63 - 1  # the largest that a database can hold
+REFUSED = 422  # the status of a page that shows a form again with its errors
+LARGEST_ID = 2**63 - 1  # the largest number that a database can store
 _MOST_DIGITS = len(str(LARGEST_ID))
 
 
@@ -27,9 +27,9 @@ def whole_number(text: str, *, most: int = LARGEST_ID) -> int | None:
 
 
 class LongList(Paginator):
-    """A paginator that finds the ids of a page of a large list from the nearer end, then its rows.
+    """A paginator for large lists: finds the ids of a page from the nearer end, then its rows.
 
-    `name` and `key` say which list it is: a large one is not counted for every page.
+    `name` and `key` identify the list: a large list is not counted for every page.
     """
 
     object_list: QuerySet[Any]
@@ -64,7 +64,7 @@ def csv_response(name: str, header: Iterable[str], rows: Iterable[Iterable[Any]]
 
 
 def framed_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Let only this site show the page in a frame; every other page refuses frames."""
+    """Let only this site show the page in a frame; all other pages refuse frames."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

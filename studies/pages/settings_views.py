@@ -1,4 +1,4 @@
-"""A new study, the settings of one, and whether providers of models may be sent its items."""
+"""Creating a study, its settings, and whether model providers may receive its items."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,17 +96,17 @@ _HINTS = {
     "responses that people find possible.",
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
     "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
-    "own answers others may see as examples, which the page that asks for consent says.",
+    "answers others may see as examples. The consent page tells annotators.",
     "set_display": "Only for items that were imported with three to five responses. On one screen, "
     "annotators put all of them in order, and each set counts as one item for them. You cannot "
     "change this once annotators have items.",
-    "retest_share": "Only if annotators answer for themselves: how many of their items they answer "
-    "a second time. 0 for no second visit.",
+    "retest_share": "Only if annotators answer for themselves: the share of their items that they "
+    "answer a second time. 0 for no second visit.",
     "retest_days": "From 1 to 365, after an annotator has finished.",
-    "criteria": "What responses are judged by: a line each, for example “Clarity: easy to follow”. "
+    "criteria": "Criteria for responses, one per line, for example “Clarity: easy to follow”. "
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
-    "human_sample": "Drawn at random within topics, or by a judge’s certainty under Items, “For "
-    "annotators”. Leave empty for all items. Judges can answer all items in any case.",
+    "human_sample": "Drawn at random within topics, or by a judge’s certainty (Items, “For "
+    "annotators”). Leave empty for all items. Judges can always answer all items.",
     "minutes": "Sets the hourly pay, the time limit and the number of attention checks.",
     "currency": "Three letters, for example USD.",
     "certainty_threshold": "From 1 to 100. The report compares answers above and below it.",
@@ -127,7 +127,7 @@ _LATE = " This study has answers: changes are logged, and every report mentions 
 
 
 class CriteriaField(forms.CharField):
-    """Criteria of a study, a line each."""
+    """Criteria of a study, one per line."""
 
     widget = forms.Textarea(attrs={"rows": 4, "cols": 72})
 
@@ -152,7 +152,7 @@ class SettingsGroup:
 
 
 class SettingsForm(forms.ModelForm):
-    """The settings of a study; those that answers depend on are fixed with the first answer."""
+    """The settings of a study; the first answer fixes those that answers depend on."""
 
     pay = forms.DecimalField(
         label="Pay per annotator",
@@ -194,7 +194,7 @@ class SettingsForm(forms.ModelForm):
             self.fields[name].help_text += _LATE
 
     def lock(self) -> None:
-        """Show every setting without letting it be changed."""
+        """Make every setting read-only."""
         for field in self.fields.values():
             field.disabled = True
 
@@ -208,12 +208,12 @@ class SettingsForm(forms.ModelForm):
 
     @property
     def own_groups(self) -> list[SettingsGroup]:
-        """What only the researcher knows of a new study."""
+        """What only the researcher knows about a new study."""
         return [group for group in self._settings_groups() if group.title in _OWN]
 
     @property
     def preset_groups(self) -> list[SettingsGroup]:
-        """What a preset has set already; a group with an error is open."""
+        """What a preset has set; a group with an error is open."""
         return [group for group in self._settings_groups() if group.title not in _OWN]
 
     def _settings_groups(self) -> list[SettingsGroup]:
@@ -239,7 +239,7 @@ class SettingsForm(forms.ModelForm):
         return data
 
     def validate_unique(self) -> None:
-        """Leave taken names to the service, which has its own message."""
+        """Leave the check for taken names to the service, which has its own message."""
 
     def values(self) -> dict[str, Any]:
         """The submitted settings, under the names of the study's fields."""
@@ -253,7 +253,7 @@ class SettingsForm(forms.ModelForm):
 
 
 def _languages(current: str) -> list[tuple[str, str]]:
-    """The languages that the annotators' pages have, and the study's own if it has another."""
+    """The languages of the annotators' pages, and the study's own if it is another."""
     known = [*TRANSLATED]
     return known if current in dict(known) else [*known, (current, current)]
 
@@ -264,7 +264,7 @@ MAY_CREATE = "studies.add_study"
 @require_http_methods(["GET", "POST"])
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
-    """Create a study as a draft of this user, from a `?preset=` if one is named."""
+    """Create a draft study of this user, from the `?preset=` if one is given."""
     user = cast(User, request.user)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
@@ -279,7 +279,7 @@ def new(request: HttpRequest) -> HttpResponse:
         except ValidationError as error:
             form.add_error("slug" if "slug" in error.message_dict else None, _plain(error))
         else:
-            messages.success(request, "Study created as a draft. Next, import its items.")
+            messages.success(request, "Study created as a draft. Next, import items.")
             return redirect("studies:detail", study.slug)
     context = {"form": form, "presets": PRESETS, "chosen": request.GET.get("preset", "")}
     return _page(request, "studies/new.html", form, context)
@@ -288,7 +288,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def settings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Edit a study; settings that answers depend on are fixed with the first answer.
+    """Edit a study; the first answer fixes settings that answers depend on.
 
     Viewers see the settings and cannot change them.
     """
@@ -312,7 +312,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     if not may_edit:
         form.lock()
     if expected := expected_time(study):
-        form.fields["minutes"].help_text += f" {expected.words}; other pages come on top."
+        form.fields["minutes"].help_text += f" {expected.words}, plus the time for other pages."
     context = {"study": study, "form": form, "may_edit": may_edit}
     return _page(request, "studies/settings.html", form, context)
 
@@ -371,7 +371,7 @@ class SharingForm(forms.Form):
 @require_GET
 @login_required
 def providers(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show which providers may receive the profiles, and decide it with a reason."""
+    """Show which providers may receive the profiles, and the form to decide it."""
     study = get_study(request.user, slug)
     chosen = {"": FOLLOW, permission.CONFIRMED: CONFIRM, permission.FORBIDDEN: FORBID}
     decision = chosen[study.sharing.get("providers", "")]

@@ -1,4 +1,4 @@
-"""The user who is signed in: for how long, and on pages that have no sessions otherwise."""
+"""The signed-in user: how long a session lasts, and who it is on pages without sessions."""
 
 import datetime as dt
 from typing import Any
@@ -13,14 +13,14 @@ from studies.services.accounts.credentials import ADDRESS, BEGUN, BROWSER, SEEN,
 from studies.statements import clock
 
 _session = SessionMiddleware(lambda request: HttpResponse())
-# A page view is noted no more often than this, so that reading does not mean writing.
+# A page view is stored at most this often, so that not every read writes.
 _NOTED_EVERY = dt.timedelta(minutes=10)
-# So long after the password was typed, what needs it does not ask for it again.
+# For this long after signing in, pages do not ask for the password again.
 _FRESH = dt.timedelta(minutes=15)
 
 
 def begin_session(request: HttpRequest, **sent: Any) -> None:
-    """Note in a new session when and where it began; Django sends it `user_logged_in`."""
+    """Note in a new session when and where it began; a receiver of `user_logged_in`."""
     now = int(clock.now().timestamp())
     request.session[BEGUN] = request.session[SEEN] = now
     request.session[BROWSER] = request.headers.get("User-Agent", "")[:200]
@@ -28,7 +28,7 @@ def begin_session(request: HttpRequest, **sent: Any) -> None:
 
 
 def user_of_session(request: HttpRequest) -> User | AnonymousUser:
-    """The user of the request's session, which ends here if it was idle or open for too long."""
+    """The user of the request's session, which ends if it was idle or open for too long."""
     user = get_user(request)
     if not user.is_authenticated:
         return AnonymousUser()

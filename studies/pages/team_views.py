@@ -1,4 +1,4 @@
-"""Pages about who works on a study, what they changed, and the study as a whole."""
+"""Pages about a study's team, its activity log, and the study as a whole."""
 
 import datetime as dt
 import json
@@ -58,7 +58,7 @@ class InvitationForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    """A member, and the role that they get where one is set."""
+    """A member, and the new role if one is set."""
 
     user = forms.IntegerField()
     role = forms.ChoiceField(choices=Membership.Role.choices, required=False)
@@ -83,19 +83,20 @@ class RetentionForm(forms.Form):
         required=False,
         min_value=1,
         max_value=3650,
-        help_text="Empty keeps them. Answers stay, under pseudonyms. Pay first.",
+        help_text="Leave empty to keep them. Answers stay, under pseudonyms. Pay participants "
+        "first.",
     )
     delete_on = forms.DateField(
         label="Delete the study with everything in it on",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text="Empty keeps it. It is deleted on that day if it is closed.",
+        help_text="Leave empty to keep it. It is deleted on that day if it is closed.",
     )
 
     def clean_delete_on(self) -> dt.date | None:
         on: dt.date | None = self.cleaned_data["delete_on"]
         if on is not None and on <= clock.now().date():
-            raise forms.ValidationError("This day is not in the future. Choose a later one.")
+            raise forms.ValidationError("This day is not in the future. Choose a later day.")
         return on
 
 
@@ -127,7 +128,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 def _team_page(
     request: HttpRequest, study: Study, form: InvitationForm, *, link: str = ""
 ) -> HttpResponse:
-    """The team; `link` is that of a new invitation, which is shown this once."""
+    """The team; `link` is that of a new invitation, shown only once."""
     may_change = role_of(request.user, study) == Membership.Role.OWNER
     found = study.memberships.select_related("user").order_by("created_at", "pk")
     owner = Membership.Role.OWNER
@@ -149,7 +150,7 @@ def _team_page(
 @require_POST
 @login_required
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make a link that invites one person."""
+    """Create a link that invites one person."""
     study = get_study(request.user, slug, role=Membership.Role.OWNER)
     form = InvitationForm(request.POST)
     if not form.is_valid():
@@ -172,7 +173,7 @@ def withdraw(request: HttpRequest, slug: str) -> HttpResponse:
     if team.withdraw_invitation(study_id=study.pk, public_id=public_id, by=_user(request)):
         messages.success(request, "The invitation was withdrawn. Its link no longer works.")
     else:
-        messages.warning(request, "The invitation was used or withdrawn already.")
+        messages.warning(request, "The invitation has already been used or withdrawn.")
     return redirect("studies:team", slug)
 
 
@@ -237,13 +238,13 @@ def _changed(
         messages.error(request, str(error))
     else:
         messages.success(request, done)
-    # An owner who removed themselves cannot open the team's page any more.
+    # Owners who removed themselves can no longer open the team page.
     is_member = studies_for(_user(request)).filter(pk=study.pk).exists()
     return redirect("studies:team", slug) if is_member else redirect("studies:list")
 
 
 def _kept(request: HttpRequest) -> list[str]:
-    """The keys of what a former owner has given out and what goes on working."""
+    """The keys of grants by a former owner that stay valid."""
     return request.POST.getlist("keep")
 
 
@@ -297,7 +298,7 @@ def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
 
 
 def _day(text: str) -> dt.datetime | None:
-    """The beginning of a day; None for a text that names none."""
+    """The start of a day; None for a text that is not a date."""
     try:
         day = parse_date(text)
     except ValueError:
@@ -333,7 +334,7 @@ def _whole_study_page(
     proposed = {"title": f"Copy of {study.title}"[:200], "slug": f"{study.slug}-copy"[:60]}
     errors = any(form is not None and form.errors for form in (copying, deletion, keeping))
     context = {
-        "seen": seen_dates(study),  # Before the dates are read.
+        "seen": seen_dates(study),  # Read before the dates, so that a change in between is noticed.
         "study": study,
         "copying": copying or CopyForm(initial=proposed | {"with_items": True}),
         "deletion": deletion or DeletionForm(study=study),
@@ -351,7 +352,7 @@ def _whole_study_page(
 @require_POST
 @login_required
 def copy(request: HttpRequest, slug: str) -> HttpResponse:
-    """Copy the study into a draft of this user, who may have to be no more than a viewer."""
+    """Copy the study into a draft of this user; viewers may do so too."""
     study = get_study(request.user, slug)
     user = _signed_in_user(request)
     if not user.has_perm(MAY_CREATE):
@@ -395,7 +396,7 @@ def _retention_of(study: Study) -> dict[str, Any]:
 @require_POST
 @login_required
 def retention(request: HttpRequest, slug: str) -> HttpResponse:
-    """Store on which dates data of the study is deleted."""
+    """Store the dates on which data of the study is deleted."""
     study = get_study(request.user, slug, role=Membership.Role.OWNER)
     form = RetentionForm(request.POST)
     if not form.is_valid():
@@ -410,7 +411,7 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
     except StaleVersion as error:
         form.add_error(None, str(error))
         return _whole_study_page(request, study, keeping=form)
-    messages.success(request, "The dates are stored.")
+    messages.success(request, "Dates saved.")
     return redirect("studies:whole", slug)
 
 

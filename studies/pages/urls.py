@@ -48,7 +48,7 @@ urlpatterns = [
     path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
     path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
     path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
-    # Not below items/, where it could be the address of an item.
+    # Not below items/, where it could be an item's address.
     path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
     path("<slug:slug>/team/", team_views.members, name="team"),
     path("<slug:slug>/team/invite/", team_views.invite, name="team-invite"),

@@ -25,7 +25,7 @@ from studies.selectors import get_study
 
 @dataclass(frozen=True)
 class StudyListRow:
-    """A study, counted by `list_studies`, and what apps say about it."""
+    """A study, counted by `list_studies`, and what apps add about it."""
 
     study: Any
     quota: list[ListCell]
@@ -35,7 +35,7 @@ class StudyListRow:
 
     @property
     def share(self) -> int | None:
-        """The percentage of the answers that are there; None where none are wanted."""
+        """The percentage of answers received; None where none are needed."""
         seats: int = self.study.seats
         return int(100 * self.study.answers / seats) if seats else None
 
@@ -166,10 +166,10 @@ def _list_csv(found: Any) -> HttpResponse:
     return csv_response("studies", header, rows)
 
 
-# A browser may keep it for an hour, nobody in between may, and its content never changes.
+# Browsers may keep it for an hour, proxies may not; its content never changes.
 _KEPT = "private, max-age=3600, immutable"
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-# A file that is opened by itself runs nothing and loads nothing.
+# A file that is opened directly runs nothing and loads nothing.
 _POLICY = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
 
 
@@ -181,7 +181,7 @@ def media(request: HttpRequest, slug: str, sha256: str) -> HttpResponseBase:
 
 
 def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
-    """Send a file of a study, whole or in part; players ask for parts. 404 if it has no such."""
+    """Send a file of a study, whole or in part, because players ask for parts; otherwise 404."""
     file = MediaFile.objects.filter(study=study, sha256=sha256).first()
     if file is None:
         raise Http404
@@ -217,7 +217,7 @@ def send(request: HttpRequest, study: Study, sha256: str) -> HttpResponseBase:
 
 
 def _bounds(wanted: re.Match[str], size: int) -> tuple[int, int]:
-    """The first and the last byte; the first is higher if the file has none of them."""
+    """The first and the last byte; the first is higher if the file has none of the range."""
     start, end = wanted.groups()
     if not start:  # the last bytes
         return (max(0, size - int(end)), size - 1) if end and int(end) else (1, 0)

@@ -1,8 +1,8 @@
-"""What frames every page of a study: the same seven sections, and what each app adds to them.
+"""The frame of every page of a study: seven sections, and what each app adds to them.
 
 An app registers its sources when it is ready. A source is a function of the study that returns what
-the app has to say now. Sources of marks are called for every page of a study, so each makes at most
-two queries.
+the app shows now. Sources of marks run for every page of a study, so each makes at most two
+queries.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ CARDS = ("answers", "quota", "funnel", "coverage", "judges", "money")
 class Mark:
     """What the navigation shows next to a section.
 
-    `count` says how many things the section has. `alert` says in two or three words what waits for
+    `count` is the number of things in the section. `alert` says in two or three words what needs
     the researcher there: “3 to approve”.
     """
 
@@ -54,9 +54,8 @@ class TaskState(TextChoices):
 class SetupTask:
     """One line of the list that sets a study up; `key` is one of `TASKS`.
 
-    `summary` is one line: what is set, or what to do. `address` is the page where it is done.
-    Several apps may give a task the same key: the list then shows the one that needs most. A study
-    is set up without the tasks that are optional.
+    `summary` is one line: what is set, or what to do. `address` is the page for it. If several apps
+    register a task with the same key, the list shows the one that needs most work.
     """
 
     key: str
@@ -69,7 +68,7 @@ class SetupTask:
 
 @dataclass(frozen=True)
 class Need:
-    """Something that waits for the researcher: a sentence, and the button that leads to it."""
+    """Something that needs the researcher: a sentence, and a button that leads there."""
 
     sentence: str
     address: str
@@ -104,7 +103,7 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry]):
-    """Sources of one kind of entry, in the order in which apps registered them."""
+    """Sources of one kind of entry, in registration order."""
 
     def __init__(self) -> None:
         self._sources: list[Callable[[Study], Iterable[Entry]]] = []
@@ -129,9 +128,9 @@ section_pages: Registry[SectionPage] = Registry()
 
 @dataclass(frozen=True)
 class ListCell:
-    """What the list of studies shows in one column; an alert says what waits there, in few words.
+    """What the list of studies shows in one column; an alert names what needs attention.
 
-    `when` is for the column “updated”, which shows the latest moment that any app names.
+    `when` is for the column “updated”, which shows the latest moment of any app.
     """
 
     text: str = ""
@@ -166,7 +165,7 @@ Found = TypeVar("Found")
 
 
 def once(study: Study, name: str, find: Callable[[], Found]) -> Found:
-    """What `find` returns, found once for this object of a study: sources of a page share it."""
+    """What `find` returns, called once for this study object: sources of a page share it."""
     known: dict[str, Found] = study.__dict__.setdefault("_found_once", {})
     if name not in known:
         known[name] = find()
@@ -294,7 +293,7 @@ def _items(study: Study) -> int:
 
 
 def register_own_pages() -> None:
-    """What this app adds to its own pages."""
+    """Register what this app adds to its own pages."""
     marks.register(items_mark)
     section_pages.register(item_pages)
     register_pages("items", "studies:items", "studies:item", "studies:import")

@@ -1,7 +1,7 @@
 """The wording of every task, one file per task × setting; page and prompt read the same file.
 
-The files of this folder are English; `de/` has the same files in German, and another language takes
-another folder. A file has a line `question: …`, a line `---`, and the prompt. The prompt ends in an
+The files of this folder are English; `de/` has the same files in German, and each other language
+gets a folder. A file has a line `question: …`, a line `---`, and the prompt. The prompt ends in an
 open `[[`, which a reply can continue (`A]]`) or not (`[[A]]`).
 """
 
@@ -60,10 +60,9 @@ def language_name(language: str) -> str:
 
 
 def language_note(language: str, asked_in: str = "") -> str:
-    """A note on judges that are asked in another language than the annotators; empty otherwise.
+    """A note if judges are asked in another language than annotators; otherwise empty.
 
-    `asked_in` is the language of the prompts; without one, that of a study's judges as long as
-    nobody chooses another.
+    `asked_in` is the language of the prompts, by default that of the study's judges.
     """
     if not asked_in and not is_prompt_language(language):
         return (
@@ -86,7 +85,7 @@ _FILE = "media.toml"
 
 
 class MediaMarks:
-    """Numbers the pictures and sounds of a prompt in the order in which it shows them."""
+    """Numbers the pictures and sounds of a prompt in the order they are shown."""
 
     def __init__(self, language: str, *, shown: int = 0) -> None:
         self._language, self._shown = language, shown
@@ -138,7 +137,7 @@ BANDS = bands_in(PROMPT_LANGUAGE)
 
 
 def band_of(certainty: float) -> Band:
-    """The band of a certainty from 1 to 100; a fraction belongs to the whole number above it."""
+    """The band of a certainty from 1 to 100; a fraction counts as the next whole number."""
     for band in BANDS:
         if band.low - 1 < certainty <= band.high:
             return band
@@ -176,8 +175,8 @@ def build_prompt(
     """The prompt that asks about `item` with response `shown_first` ("r1" or "r2") as side A.
 
     `features` are the persona's keys to show: None shows everything; an empty sequence shows
-    nothing and uses the wording without a profile. It is in the language of the study, or in
-    English if there are no prompts in that.
+    nothing and uses the wording without a profile. The prompt is in the study's language, or in
+    English if that has no prompts.
     """
     language = language_or_english(item.study.language)
     slots = slots_of(item, shown_first=shown_first, features=features, language=language)
@@ -276,7 +275,7 @@ OWN_QUESTIONS: dict[str, str] = {
     Task.PREFERENCE: "Which response do you prefer?",
     Task.SURVEY_ANSWER: "Which answer would you give?",
 }
-# By the names of the bands in bands.txt, whose definitions are about somebody else.
+# By the names of the bands in bands.txt, which defines them for somebody else's answers.
 OWN_DEFINITIONS = {
     "uncertain": "Close to a guess. You could as well have chosen the other one.",
     "moderately_confident": "You lean to your choice, but the other one could easily be yours too.",
@@ -288,13 +287,13 @@ OWN_DEFINITIONS = {
 
 @cache
 def own_bands() -> tuple[Band, ...]:
-    """The bands of certainty about an answer of one's own."""
+    """The bands of certainty about one's own answer."""
     return tuple(replace(band, definition=OWN_DEFINITIONS[band.slug]) for band in BANDS)
 
 
 @cache
 def own_wording(task: str, setting: str) -> Wording:
-    """The question to people who answer for themselves; there is no prompt."""
+    """The question to people who answer for themselves; no model is asked it."""
     question = OWN_QUESTIONS.get(task, OWN_QUESTIONS[Task.PREFERENCE])
     return Wording(question, "", digest([question, setting, OWN_DEFINITIONS]))
 

@@ -1,4 +1,4 @@
-"""The items of a study as annotators get them: hash, samples, draws, expected time, preview."""
+"""A study's items for annotators: hash, samples, draws, expected time, preview."""
 
 import hashlib
 import math
@@ -27,19 +27,19 @@ from studies.prompts import SETTINGS, wording_in
 from studies.services.studies import lock_study, record
 from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, Effort, canonical, digest
 
-# This catalogue is complete, so its originals are the English texts of the annotators' pages.
+# This catalogue is complete, so its msgids are the English texts of the annotators' pages.
 _COMPLETE = "de"
 _HASHED_AT_ONCE = 2_000
 
 
 def study_content_hash(study: Study) -> str:
-    """SHA-256 of items, instructions, consent, language and wording; without numbers and pay.
+    """SHA-256 of items, instructions, consent, language and wording, but not numbers and pay.
 
-    Criteria, the meaning of a tie and the display of sets count only where they are set, so that
-    other studies keep their hashes.
+    Criteria, the meaning of a tie and the display of sets count only if set, so that other studies
+    keep their hashes.
     """
     words = [wording_in(study, study.task, setting).sha256 for setting in SETTINGS]
-    # The hash of one list whose last part is the list of all items, without that list in memory.
+    # The hash of a list whose last part is the list of all items, without holding that in memory.
     before = canonical(
         [
             study.language,
@@ -56,7 +56,7 @@ def study_content_hash(study: Study) -> str:
         ]
     )
     hashed = hashlib.sha256(before.removesuffix("]]").encode())
-    # By code point on every database: the same study has the same hash on each.
+    # Sorted by code point, so that a study has the same hash on every database.
     by_code_point = Collate("key", "C" if connection.vendor == "postgresql" else "BINARY")
     ordered = Item.everything.filter(study=study).order_by(by_code_point)
     items = ordered.values_list("key", "content_hash")
@@ -88,8 +88,8 @@ def sample_by_topic(
 ) -> set[str]:
     """Choose `size` of `items` (key, topic), in proportion to topics, the same for a seed.
 
-    Shares are rounded by largest remainder. Keys in `keep` are chosen first, so that a sample
-    only grows when items are appended; they count towards the share of their topic.
+    Shares are rounded by largest remainder. Keys in `keep` are chosen first and count towards the
+    share of their topic, so a sample only grows when items are added.
     """
     by_topic: dict[str, list[str]] = defaultdict(list)
     for key, topic in items:
@@ -118,9 +118,9 @@ def seat_items(study: Study) -> int:
     """Open seats on the annotators' items and return the number of those items.
 
     The caller holds the study's lock. Sampled items stay sampled once the study is frozen or an
-    annotator has a seat at them; before that the sample is drawn again. Items that were drawn by a
-    judge's certainty stay drawn until the size of the sample changes, or other items come. Where
-    annotators see whole sets, one item of each set stands for it and the others get no seats.
+    annotator has a seat there; before that the sample is drawn again. Items drawn by a judge's
+    certainty stay drawn until the sample size changes or items are added. Where annotators see
+    whole sets, only one item of each set gets seats.
     """
     n = study.annotations_per_item
     own = Item.objects.filter(study=study)
@@ -156,7 +156,7 @@ def seat_items(study: Study) -> int:
 
 
 def _shown_by_another(study: Study) -> set[str]:
-    """The keys of items whose set another item shows: the first by key, or one that has answers."""
+    """The keys of items whose set another item shows: the first by key, or one with answers."""
     found = (
         Item.objects.filter(study=study)
         .exclude(option_set={})
@@ -172,9 +172,9 @@ def _shown_by_another(study: Study) -> set[str]:
 
 
 def _draw_holds(study: Study) -> bool:
-    """Whether the items are those that were drawn from, and their number is the one wanted.
+    """Whether the drawn items still come from the same items, and are as many as wanted.
 
-    Items that come once annotators have begun are not drawn from; they get no annotators.
+    Items added after annotators began were not in the draw and get no annotators.
     """
     own = Item.objects.filter(study=study)
     if study.frozen_at is not None or own.filter(seats_taken__gt=0).exists():
@@ -204,10 +204,10 @@ def store_draw(
     by: Mapping[str, Any],
     user: User | None = None,
 ) -> Study:
-    """Open the `drawn` items to annotators and store the probability of every item, by key.
+    """Give the `drawn` items to annotators and store the probability of every item, by key.
 
-    `by` says which judge it was and with which seed. Raises `FrozenStudy` if annotators already
-    have items, and `StudyError` if annotators see whole sets.
+    `by` names the judge and the seed. Raises `FrozenStudy` if annotators already have items, and
+    `StudyError` if annotators see whole sets.
     """
     study = lock_study(study_id)
     _refuse_begun(study)
@@ -236,7 +236,7 @@ def store_draw(
 
 @transaction.atomic
 def end_draw(*, study_id: int, user: User | None = None) -> Study:
-    """Draw the same number of items again, topic by topic and without a judge.
+    """Draw the same number of items again by topic, without a judge.
 
     Raises `FrozenStudy` if annotators already have items.
     """
@@ -270,7 +270,7 @@ def _parts(keys: list[str]) -> list[list[str]]:
     return [keys[start : start + _KEYS_AT_ONCE] for start in range(0, len(keys), _KEYS_AT_ONCE)]
 
 
-# Of a larger study, the items that are next in the random order in which annotators get them.
+# In a larger study, the items that annotators get next in their random order.
 SAMPLED = 1_000
 _FIELDS = (
     *(
@@ -292,8 +292,8 @@ _FIELDS = (
 class ExpectedTime:
     """The time for the items of one annotator, without consent, instructions and other pages.
 
-    `seconds` is the mean of an item and `longest` what 95 % of the items stay below. `fast_minutes`
-    is the time of somebody who reads faster than most people.
+    `seconds` is the mean per item, `longest` the 95th percentile. `fast_minutes` is the time of
+    somebody who reads faster than most people.
     """
 
     items: int
@@ -316,11 +316,11 @@ class ExpectedTime:
 
     @property
     def whole_minutes(self) -> int:
-        """The expected minutes, rounded up: the shortest duration that gives enough time."""
+        """The expected minutes, rounded up: the shortest sufficient duration."""
         return math.ceil(self.minutes)
 
     def hourly(self, reward: int) -> float:
-        """What a reward is an hour if only the items take time: the most that it can be."""
+        """A reward per hour if only the items take time: an upper bound."""
         return reward * 60 / self.minutes
 
 
@@ -383,7 +383,7 @@ _renderers: list[str] = []
 
 
 def register_preview(renderer: str) -> None:
-    """Name the function that renders such a page, when its app is ready."""
+    """Register the function that renders such a page, when its app is ready."""
     _renderers[:] = [renderer]
 
 

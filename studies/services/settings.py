@@ -59,7 +59,7 @@ PRESETS = {
 }
 
 
-# Content that annotators and models have seen once the first answer is stored.
+# Content that annotators and models have seen by the first answer.
 FROZEN_FIELDS = (
     "task",
     "perspective",
@@ -79,15 +79,15 @@ FROZEN_FIELDS = (
     "ethics",
 )
 
-# How answers are read: may change after the first of them, but is then logged.
+# How answers are read; a change after the first answer is logged.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")
-# The event of the log for such a change: its field, and its values before and after.
-# Logs of existing studies hold this text; do not change it.
+# The log event of such a change, with its field, old and new value. Logs of existing studies
+# contain this text; do not change it.
 READ_OTHERWISE = "read otherwise after the first answer"
 
 
 def fixed_settings(study: Study) -> tuple[str, ...]:
-    """The settings that can no longer change, because annotators have seen what they decide."""
+    """The settings that can no longer change, because annotators have seen their effect."""
     if study.frozen_at is not None:
         return FROZEN_FIELDS
     return ("set_display",) if has_begun(study) else ()
@@ -97,12 +97,12 @@ def fixed_settings(study: Study) -> tuple[str, ...]:
 def save_settings(
     study: Study, *, changed: Collection[str], user: User | None = None, version: int | None = None
 ) -> None:
-    """Store the `changed` fields of an edited study, with what follows from them.
+    """Store the `changed` fields of an edited study, and their consequences.
 
-    Seats follow `annotations_per_item` and `human_sample`. How answers are read can still change
-    after the first of them; the log then has the old value and the new one. Raises `FrozenStudy`
-    if a first answer was stored while a user was editing what it depends on, and `StaleVersion`
-    if `version` is given and another user has saved the study since.
+    Seats follow `annotations_per_item` and `human_sample`. How answers are read can change after
+    the first answer; the log then has the old and the new value. Raises `FrozenStudy` if a first
+    answer was stored while a user was editing what it depends on, and `StaleVersion` if `version`
+    is given and another user has saved the study since.
     """
     locked = lock_study(study.pk)
     if version is not None and version != locked.version:
@@ -142,7 +142,7 @@ def save_settings(
 
 
 def _check_set_display(study: Study) -> None:
-    """Refuse another display of sets once annotators have items, or after a draw by a judge."""
+    """Refuse to change the display of sets once annotators have items, or after a judge's draw."""
     if has_begun(study):
         raise FrozenStudy(
             f"Annotators already have items of “{study.slug}”, so the display of sets cannot "

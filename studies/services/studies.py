@@ -1,7 +1,7 @@
 """Changes to a study, its opening after launch checks, and whether providers may see its items.
 
 Changes of seats or content hold the lock on the Study row. Each app adds its own launch checks. A
-blocking check refuses the opening; advice can be passed with a reason, which the log keeps.
+blocking check prevents opening; advice can be overridden with a reason, which is logged.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from studies.texts.normalisation import digest
 
 
 def lock_study(study_id: int) -> Study:
-    """Lock the row that every change of seats, quotas and content shares; first in lock order.
+    """Lock the row that every change of seats, quotas and content locks first.
 
     Raises an error outside a transaction, where the lock would be released immediately.
     """
@@ -29,14 +29,14 @@ def lock_study(study_id: int) -> Study:
 
 
 def seen_of(*shown: Any) -> str:
-    """A short hash of what a form shows, which the form sends back as `seen`."""
+    """A short hash of what a form shows, sent back as `seen`."""
     return digest([*shown])[:16]
 
 
 def check_seen(study: Study, seen: str | None, now: str, *, what: str) -> None:
-    """Refuse to replace what a user has not seen: `StaleVersion` if it was changed since.
+    """Raise `StaleVersion` if what a user wants to replace has changed since they saw it.
 
-    The study is locked, and `now` is the hash of what is stored; no `seen` if no form was shown.
+    The study must be locked; `now` is the hash of what is stored. Without a form, `seen` is None.
     """
     if seen is not None and seen != now:
         raise StaleVersion(
@@ -59,8 +59,8 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
         raise StudyError(f"“{slug}” is an address of this site. Choose another short name.")
     if slug.startswith("-"):
         raise StudyError(
-            f"“{slug}” begins with a dash, so that a command would read it as an option. Begin "
-            "the short name with a letter or a digit."
+            f"“{slug}” begins with a dash, and commands would read it as an option. Begin the "
+            "short name with a letter or a digit."
         )
     taken = StudyError(f"There is already a study “{slug}”. Choose another short name.")
     if Study.objects.filter(slug=slug).exists():
@@ -79,8 +79,8 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     return study
 
 
-# The allowed next states of each state. A closed study can be opened again; a draft that was
-# opened never becomes a draft again.
+# The allowed next states of each state. A closed study can be opened again; an opened study never
+# becomes a draft again.
 _TRANSITIONS = {
     Study.State.DRAFT: {Study.State.OPEN, Study.State.CLOSED},
     Study.State.OPEN: {Study.State.PAUSED, Study.State.CLOSED},
@@ -91,7 +91,7 @@ _TRANSITIONS = {
 
 @transaction.atomic
 def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
-    """Open, pause or close a study; setting the state it has changes nothing."""
+    """Open, pause or close a study; setting its current state changes nothing."""
     study = lock_study(study_id)
     if study.state == state:
         return study
@@ -108,7 +108,7 @@ def set_state(*, study_id: int, state: str, user: User | None = None) -> Study:
 
 
 class StateNote(NamedTuple):
-    """What a change of state did elsewhere, or why it could not; one or two sentences."""
+    """What a change of state did elsewhere, or why that failed; one or two sentences."""
 
     text: str
     is_problem: bool = False
@@ -118,7 +118,7 @@ _followers: list[Callable[[Study, User | None], StateNote | None]] = []
 
 
 def follow_state(follower: Callable[[Study, User | None], StateNote | None]) -> None:
-    """Add what else a change of state does, when an app is ready, such as stopping recruitment."""
+    """Add a consequence of a change of state, such as stopping recruitment."""
     if follower not in _followers:
         _followers.append(follower)
 
@@ -126,16 +126,16 @@ def follow_state(follower: Callable[[Study, User | None], StateNote | None]) -> 
 def change_state(
     *, study_id: int, state: str, user: User | None = None
 ) -> tuple[Study, list[StateNote]]:
-    """Set the state, then do what follows from it elsewhere; raises as `set_state` does.
+    """Set the state, then do its consequences elsewhere; raises as `set_state` does.
 
-    Setting the state that the study has tries again what follows from it.
+    Setting the current state again repeats the consequences.
     """
     study = set_state(study_id=study_id, state=state, user=user)
     return study, [note for follower in _followers if (note := follower(study, user))]
 
 
 def freeze(study_id: int) -> None:
-    """Fix wording, responses, personas and truth with the first answer; repeats change nothing.
+    """Fix wording, responses, personas and truth at the first answer; repeats change nothing.
 
     The first time, the conditional UPDATE waits for the holder of the study's lock, for example
     an import; later it matches nothing and takes no lock.
@@ -144,7 +144,7 @@ def freeze(study_id: int) -> None:
 
 
 def keep_name(instance: User, **sent: Any) -> None:
-    """Write the name of an account that is about to be deleted into the logs it is in."""
+    """Write the name of an account into the logs it is in, before the account is deleted."""
     rows = list(StudyLog.objects.filter(user=instance))
     for row in rows:
         row.detail = {"by": f"{instance.get_username()} (deleted account)"} | row.detail
@@ -156,7 +156,7 @@ def record(study: Study, event: str, *, user: User | None = None, **detail: Any)
     return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
 
 
-# The event of the log. Logs of existing studies hold this text; do not change it.
+# The log event. Logs of existing studies contain this text; do not change it.
 OPENED_DESPITE = "opened in spite of advice"
 
 
@@ -172,7 +172,7 @@ class LaunchCheck:
 
 @dataclass(frozen=True)
 class LaunchChecks:
-    """The launch checks of a study by what they mean for its opening."""
+    """The launch checks of a study by their effect on opening."""
 
     blocking: list[LaunchCheck]
     advice: list[LaunchCheck]
@@ -189,7 +189,7 @@ def register_launch_checks(source: Callable[[Study], list[LaunchCheck]]) -> None
 
 
 def registered_checks(study: Study) -> list[LaunchCheck]:
-    """The checks that hold whoever recruits; they may ask the servers of judges."""
+    """The checks for every way of recruiting; they may ask the servers of judges."""
     return [check for source in _sources for check in source(study)]
 
 
@@ -205,14 +205,14 @@ def sort_checks(checks: Sequence[LaunchCheck]) -> LaunchChecks:
 def open_draft(*, study: Study, reason: str, user: User) -> Study:
     """Open a draft for answers.
 
-    Raises `OpeningRefused` while a check blocks, or while there is advice and no `reason`. The
-    checks are made before the transaction, because they ask servers.
+    Raises `OpeningRefused` if a check blocks, or if there is advice and no `reason`. The checks run
+    before the transaction, because they ask servers.
     """
     checks = sort_checks(registered_checks(study))
     if checks.blocking:
-        raise OpeningRefused("The study cannot be opened yet. Fix what blocks it first.")
+        raise OpeningRefused("The study cannot be opened yet. Fix the blocking checks first.")
     if checks.advice and not reason:
-        raise OpeningRefused("Say why you open the study in spite of the advice.")
+        raise OpeningRefused("Say why you open the study despite the advice.")
     with transaction.atomic():
         opened = set_state(study_id=study.pk, state=Study.State.OPEN, user=user)
         if checks.advice:
@@ -222,7 +222,7 @@ def open_draft(*, study: Study, reason: str, user: User) -> Study:
 
 
 def opening_note(study: Study) -> StudyLog | None:
-    """The log's entry of an opening in spite of advice, with its reason; None if there is none."""
+    """The log entry of an opening despite advice, with its reason; None if there is none."""
     return study.log.filter(event=OPENED_DESPITE).select_related("user").first()
 
 
@@ -243,18 +243,18 @@ def forbids_providers(study: Study) -> bool:
 
 
 def is_forbidden_by_source(study: Study) -> bool:
-    """Whether the terms of the items' source forbid it, as far as they are recorded."""
+    """Whether the recorded terms of the items' source forbid it."""
     return study.source.get("redistribution") == "forbidden"
 
 
 def terms_of(study: Study) -> dict[str, Any]:
-    """What is recorded of the terms of the items' source."""
+    """The recorded terms of the items' source."""
     return {name: study.source.get(name, "") for name in ("licence", "redistribution")}
 
 
 @transaction.atomic
 def confirm_providers(*, study_id: int, reason: str, by: User | None = None) -> None:
-    """Allow that items are sent to providers. Raises `StudyError` without a reason."""
+    """Allow items to be sent to providers. Raises `StudyError` without a reason."""
     reason = reason.strip()
     if len(reason) < SHORTEST_REASON:
         raise StudyError(_NO_REASON)
@@ -264,13 +264,13 @@ def confirm_providers(*, study_id: int, reason: str, by: User | None = None) -> 
 
 @transaction.atomic
 def forbid_providers(*, study_id: int, by: User | None = None) -> None:
-    """Forbid it from now on, also for runs that are under way."""
+    """Forbid it from now on, also for running runs."""
     _decide(lock_study(study_id), FORBIDDEN, by)
 
 
 @transaction.atomic
 def follow_source(*, study_id: int, by: User | None = None) -> None:
-    """Remove the owner's decision: the terms of the source count."""
+    """Remove the owner's decision: the terms of the source apply."""
     study = lock_study(study_id)
     study.sharing = {}
     study.save(update_fields=["sharing"])

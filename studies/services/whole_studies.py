@@ -32,8 +32,8 @@ from studies.statements import clock
 
 M = TypeVar("M", bound=Model)
 _AT_ONCE = 500
-# A copy begins as a draft, with a seed and pseudonyms of its own, and without decisions that an
-# owner took about its items.
+# A copy begins as a draft with its own seed and pseudonyms, and without an owner's decisions about
+# the items.
 _OWN = {
     "slug",
     "title",
@@ -68,10 +68,10 @@ def copy_study(
     by: User | None = None,
     **changes: Any,
 ) -> Study:
-    """A draft with the settings of a study, without its answers, judgments and reports.
+    """A draft with the settings of a study, but not its answers, judgments and reports.
 
-    `only`: of the items that are judged, those with these keys, with notes to add to each. Without
-    `by` nobody is its member. Raises `StudyError` if the short name is taken.
+    `only`: the keys of the judged items to copy, with notes to add to each. Without `by` the copy
+    has no members. Raises `StudyError` if the short name is taken.
     """
     study = lock_study(study_id)
     settings = {
@@ -97,7 +97,7 @@ def copy_study(
 
 
 def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
-    """Remove the other items from a copy, and personas that no item is about; add the notes."""
+    """Remove other items and unused personas from a copy, and add the notes."""
     items = {item.key: item for item in Item.objects.filter(study=copy)}
     away = [item.pk for key, item in items.items() if key not in only]
     for start in range(0, len(away), _AT_ONCE):
@@ -111,7 +111,7 @@ def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def copy_rows(rows: QuerySet[M], **changes: Any) -> list[M]:
-    """Store copies of rows of one model, with other values for some fields."""
+    """Store copies of rows of one model, with new values for some fields."""
     made = [type(row)(**values_of(row) | changes) for row in rows.order_by("pk")]
     stored: list[M] = rows.model._base_manager.bulk_create(made, batch_size=1000)
     return stored
@@ -127,7 +127,7 @@ def values_of(row: Model) -> dict[str, Any]:
 
 
 def _copy_items(study: Study, copy: Study) -> None:
-    """In one statement, because a study can have a hundred thousand items."""
+    """Copy all items in one statement, because a study can have a hundred thousand."""
     quote = connection.ops.quote_name
     own: dict[str, tuple[str, list[Any]]] = {
         "study_id": ("%s", [copy.pk]),
@@ -153,7 +153,7 @@ def _copy_items(study: Study, copy: Study) -> None:
 
 @transaction.atomic
 def archive(*, study_id: int, by: User | None) -> None:
-    """Hide a study from the list. Raises `StudyError` while people can take part in it."""
+    """Hide a study from the list. Raises `StudyError` while people can take part."""
     study = lock_study(study_id)
     if study.state in (Study.State.OPEN, Study.State.PAUSED):
         raise StudyError("Close the study before you archive it: people can still take part.")
@@ -175,7 +175,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StudyContent:
-    """What one app has of a study: numbers of things, reasons not to delete it, and its files."""
+    """An app's content of a study: numbers of things, reasons not to delete it, and files."""
 
     counts: list[tuple[str, int]] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
@@ -186,13 +186,13 @@ _sources: list[Callable[[Study], StudyContent]] = []
 
 
 def register_content(source: Callable[[Study], StudyContent]) -> None:
-    """Add what another app has of a study; a second call changes nothing."""
+    """Add another app's content of a study; a second call changes nothing."""
     if source not in _sources:
         _sources.append(source)
 
 
 def content_of(study: Study) -> StudyContent:
-    """Everything that would be deleted with a study, and what stands against it."""
+    """Everything that would be deleted with a study, and reasons not to delete it."""
     parts = [_own(study), *(source(study) for source in _sources)]
     return StudyContent(
         [count for part in parts for count in part.counts],
@@ -215,12 +215,12 @@ def _own(study: Study) -> StudyContent:
 
 
 def delete_study(*, study_id: int, by: User | None) -> None:
-    """Delete a study; `by` is nobody if its time is over.
+    """Delete a study; without `by`, because its time is over.
 
-    Raises `StudyError` if something stands against it.
+    Raises `StudyError` if there is a reason not to delete it.
     """
     with transaction.atomic():
-        # Stronger than the usual lock, because it is deleted: nobody adds a row that refers to it.
+        # Stronger than the usual lock, so that nobody adds a row that refers to the study.
         study = Study.objects.select_for_update(no_key=False).get(pk=study_id)
         content = content_of(study)
         if content.obstacles:
@@ -242,8 +242,8 @@ def delete_rows(study: Study) -> None:
 def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
     """Delete the rows of `model` that are `found`, after all rows that refer to them.
 
-    By one statement for each way from a table to them, without loading a row. Rows of one table
-    that refer to each other must be freed of that before.
+    One statement for each path from a table to them, without loading rows. References between rows
+    of one table must be removed first.
     """
     for relation in model._meta.get_fields(include_hidden=True):
         if not isinstance(relation, ManyToOneRel) or relation.related_model in (model, None):
@@ -256,7 +256,7 @@ def delete_with_all_that_refers(model: type[Model], **found: object) -> None:
 
 
 def delete_alone(rows: QuerySet[Any]) -> None:
-    """Delete rows by one statement; Django would first load all that refers to them."""
+    """Delete rows in one statement; Django would first load everything that refers to them."""
     chosen, values = rows.order_by().values("pk").query.sql_with_params()
     meta, quoted = rows.model._meta, connection.ops.quote_name
     assert meta.pk is not None  # noqa: S101  every table has one
@@ -278,7 +278,7 @@ WARNED_DAYS = 14
 
 @dataclass(frozen=True)
 class Deletion:
-    """A deletion that comes by itself."""
+    """A scheduled deletion."""
 
     what: str
     on: dt.date
@@ -304,7 +304,7 @@ def set_retention(
     seen: str | None = None,
     user: User,
 ) -> None:
-    """Store when data is deleted; nothing set keeps everything.
+    """Store when data is deleted; without dates, everything is kept.
 
     Raises `StaleVersion` if the dates are not those whose `seen_dates` a form showed.
     """
@@ -319,7 +319,7 @@ def set_retention(
 
 
 def planned(study: Study) -> list[Deletion]:
-    """The deletions of a study that come by themselves, the next first."""
+    """The scheduled deletions of a study, the next one first."""
     retention = Retention.objects.filter(study=study).first()
     if retention is None:
         return []
@@ -332,7 +332,7 @@ def planned(study: Study) -> list[Deletion]:
 
 
 def identities_due(study: Study, retention: Retention) -> dt.date | None:
-    """The day when the ids of a closed study are deleted; None before it is closed."""
+    """The day on which the ids of a closed study are deleted; None before it is closed."""
     if retention.identities_days is None or study.state != Study.State.CLOSED:
         return None
     closings = StudyLog.objects.filter(study=study, event="state", detail__after="closed")
@@ -342,7 +342,7 @@ def identities_due(study: Study, retention: Retention) -> dt.date | None:
 
 
 def backups_with(study: Study) -> QuerySet[Backup]:
-    """The backups that were made since the study exists: deleting it does not change them."""
+    """The backups made since the study exists: deleting it does not change them."""
     return Backup.objects.filter(taken_at__gte=study.created_at)
 
 
@@ -351,16 +351,17 @@ def backups_sentence(study: Study) -> str:
     found = backups_with(study)
     number = found.count()
     if not number:
-        return "No backup that was made here holds this study."
+        return "No backup made here contains this study."
     newest = found.latest("taken_at")
     files = "1 backup was" if number == 1 else f"{number:,} backups were"
     return (
-        f"{files} made here since this study exists and may still hold its data. The newest is of "
-        f"{newest.taken_at:%Y-%m-%d}. The administrator of this server has their list."
+        f"{files} made here since this study was created and may still contain its data. The "
+        f"newest is of {newest.taken_at:%Y-%m-%d}. The administrator of this server has a list of "
+        "them."
     )
 
 
-# What other apps remove first: of a study, and of these items of it, by id.
+# Called with a study and the ids of its items that are removed.
 _removers: list[Callable[[Study, Collection[int]], None]] = []
 
 
@@ -374,8 +375,8 @@ def register_remover(remover: Callable[[Study, Collection[int]], None]) -> None:
 def remove_personas(key: str) -> int:
     """Remove a person's personas from every study, with items, answers and judgments about them.
 
-    Also copies of a study, and personas that were made of this one. Returns how many studies had
-    one. The log of each says what backups may still hold.
+    Includes copies of a study, and personas made from this one. Returns how many studies had one.
+    The log of each says what backups may still contain.
     """
     slugs = dict(_personas(key).values_list("study", "study__slug").order_by("study").distinct())
     for study_id in slugs:

@@ -1,1 +1,1 @@
-"""Statements to the database for all apps: prepared once, rows in bulk, totals that are kept."""
+"""Database statements for all apps: prepared once, rows in bulk, cached totals."""

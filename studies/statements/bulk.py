@@ -1,11 +1,11 @@
 """Many rows at once, and statements that PostgreSQL plans once.
 
-Model instances take several times as long, because Django prepares each value of each row. Rows go
-by COPY on PostgreSQL and by one prepared INSERT on SQLite.
+Model instances take several times as long, because Django prepares each value of each row.
+PostgreSQL gets rows by COPY, SQLite by one prepared INSERT.
 
-PostgreSQL plans a statement each time it comes, which takes longer than to find a row by its id.
-A statement that is prepared when it is first sent on a connection has its plan kept by the server.
-Nothing is prepared on SQLite, whose driver keeps statements itself.
+PostgreSQL plans a statement each time it is sent, which takes longer than finding a row by its id.
+It keeps the plan of a statement that was prepared on the connection. Nothing is prepared on SQLite,
+whose driver caches statements itself.
 """
 
 import io
@@ -59,7 +59,7 @@ def _converter(field: Any) -> Callable[[Any], Any] | None:
 
 
 def _json(value: Any) -> str | None:
-    """As Django stores it: nothing is NULL, not the null of JSON."""
+    """As Django stores it: None is NULL, not JSON's null."""
     return None if value is None else json.dumps(value)
 
 
@@ -87,7 +87,7 @@ def _copied(value: Any) -> str:
 
 
 class ByLetters(Func):
-    """A text column in the order of its characters' numbers, as Python sorts texts."""
+    """A text column in code point order, as Python sorts texts."""
 
     arity = 1
     template = '%(expressions)s COLLATE "C"'
@@ -105,16 +105,16 @@ _known = threading.local()
 
 
 def execute(cursor: CursorWrapper, sql: str, arguments: Sequence[Any]) -> None:
-    """Send a statement with a place %s for each argument."""
+    """Send a statement with a placeholder %s for each argument."""
     if connection.vendor == "postgresql":
         sql = _call(cursor, sql)
     cursor.execute(sql, arguments)
 
 
 def _call(cursor: CursorWrapper, sql: str) -> str:
-    """A call of the statement, which is prepared if the server does not know it yet.
+    """A call of the statement, preparing it if the server does not know it yet.
 
-    It knows it as long as the connection lasts, even if the transaction is rolled back.
+    The server knows it until the connection ends, even after a rollback.
     """
     if getattr(_known, "connection", None) is not cursor.connection:  # Django may replace it
         _known.connection, _known.calls = cursor.connection, {}
@@ -130,7 +130,7 @@ def _call(cursor: CursorWrapper, sql: str) -> str:
 
 
 class Statements:
-    """Statements that are sent together: on PostgreSQL in one round trip."""
+    """Statements sent together: on PostgreSQL in one round trip."""
 
     def __init__(self, cursor: CursorWrapper) -> None:
         self._cursor = cursor

@@ -1,4 +1,4 @@
-"""The database's clock, by which every lease, heartbeat, limit and due moment is compared.
+"""The database's clock, with which every lease, heartbeat, limit and due time is compared.
 
 The clocks of several machines differ, and one of a machine can jump.
 """
@@ -13,13 +13,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 MOST_APART = dt.timedelta(seconds=10)
-# Until then the moment is counted on from the last one that was read.
+# For this long, the time is counted from the last reading.
 _READ_AGAIN_AFTER = 10.0
 _read: tuple[float, dt.datetime] | None = None
 
 
 def now() -> dt.datetime:
-    """The moment by the database's clock. SQLite has none of its own, but only one machine."""
+    """The time by the database's clock. SQLite has no clock, but runs on one machine."""
     global _read
     if connection.vendor == "sqlite":
         return dt.datetime.fromtimestamp(time.time(), dt.UTC)
@@ -35,7 +35,7 @@ def now() -> dt.datetime:
 
 
 def ask() -> dt.datetime:
-    """Ask below Django's cursor: the moment is no statement of the request that wants it."""
+    """Ask below Django's cursor, so that it does not count as a query of the request."""
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     with connection.wrap_database_errors, connection.connection.cursor() as cursor:
@@ -50,22 +50,23 @@ def ahead() -> dt.timedelta:
 
 
 def wrong_clock() -> str:
-    """A sentence if the clock of this machine differs from the database's, otherwise nothing."""
+    """An error sentence if this machine's clock differs from the database's, otherwise nothing."""
     difference = ahead()
     if abs(difference) <= MOST_APART:
         return ""
     which = "ahead of" if difference > dt.timedelta() else "behind"
     seconds = abs(difference).total_seconds()
     return (
-        f"The clock of this machine is {seconds:,.0f} seconds {which} that of the database. Set "
-        "both by a time server (for example systemd-timesyncd), then start the processes again."
+        f"The clock of this machine is {seconds:,.0f} seconds {which} that of the database. "
+        "Synchronise both with a time server (for example by systemd-timesyncd), then restart the "
+        "processes."
     )
 
 
 def is_long_ago(moment: dt.datetime, limit: dt.timedelta) -> bool:
     """Whether a stored moment is further back than `limit`.
 
-    One in the future was stored while a clock was ahead. Nothing waits for it.
+    One in the future was stored while a clock was ahead, and counts as long ago.
     """
     return not (now() - limit <= moment <= now() + MOST_APART)
 
@@ -77,13 +78,13 @@ def long_ago(field: str, limit: dt.timedelta) -> Q:
 
 
 def has_ended(field: str, longest: dt.timedelta) -> Q:
-    """Whether a term that is at most `longest` is over: one that ends later is no true term."""
+    """Whether a term of at most `longest` is over, or ends later, as a wrong clock stored it."""
     moment = now()
     return Q(**{f"{field}__lte": moment}) | Q(**{f"{field}__gt": moment + longest + MOST_APART})
 
 
 class MomentField(models.DateTimeField):
-    """A moment that begins by the database's clock. For migrations it is Django's own field."""
+    """A time whose default is the database's clock. For migrations it is Django's own field."""
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:
         if add and self.auto_now_add:

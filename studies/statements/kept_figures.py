@@ -1,4 +1,4 @@
-"""Figures that count a whole study; those of a large study are not counted again for every page."""
+"""Figures that count a whole study, cached for large studies."""
 
 import hashlib
 import time
@@ -10,7 +10,7 @@ from django.core.cache import cache
 # Counting this many rows takes a few milliseconds.
 LARGE = 20_000
 SECONDS = 5
-# Counting a study of a million items takes a second: it may take a fiftieth of the time.
+# Counting a million items takes a second. Counting may take a fiftieth of the time.
 TIMES_AS_LONG, MOST_SECONDS = 50, 60
 
 Figures = TypeVar("Figures")
@@ -23,11 +23,10 @@ def kept(
     rows: Callable[[Figures], int],
     seconds: int = SECONDS,
 ) -> Figures:
-    """What `count` returns; some `seconds` old if it counted more than `LARGE` `rows`.
+    """What `count` returns; up to `seconds` old if it counted more than `LARGE` `rows`.
 
-    `name` and `key` say what is counted. Pages that refresh themselves, and several people who look
-    at the same page, then share one count. It is kept for longer if counting took long, up to a
-    minute.
+    `name` and `key` say what is counted. Refreshing pages and several viewers of a page share one
+    count. A slow count is kept longer, up to a minute.
     """
     address = f"kept-{hashlib.sha256(repr((name, key)).encode()).hexdigest()}"
     found: Figures | None = cache.get(address)

@@ -1,1 +1,1 @@
-"""A study as a folder of files: settings, items, texts, and what other apps add to its design."""
+"""A study as a folder of files: settings, items, texts, and what other apps add."""

@@ -1,4 +1,4 @@
-"""The design of a study as files, its differences from another, and giving it to a study."""
+"""The design of a study as files: writing it, comparing it, applying it to a study."""
 
 import difflib
 import hashlib
@@ -63,7 +63,7 @@ def write_study(
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The files of a study at one time; of long files, a hash of each row by its id."""
+    """The files of a study at one time; for long files, a hash of each row by its id."""
 
     texts: dict[str, str] = field(default_factory=dict)
     rows: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ _NAMED = 5
 
 
 def differences(before: Snapshot, after: Snapshot) -> list[str]:
-    """The lines that say what differs, file by file; empty if nothing does."""
+    """The lines that say what differs, by file; empty if nothing does."""
     lines: list[str] = []
     for name in sorted(before.texts.keys() | after.texts.keys()):
         lines += _of_text(name, before.texts.get(name), after.texts.get(name))
@@ -102,7 +102,7 @@ def _of_text(name: str, old: str | None, new: str | None) -> list[str]:
         return [f"{name}: new, {_lines(new or '')}"]
     if new is None:
         return [f"{name}: removed, {_lines(old)}"]
-    # Of two texts that differ only in how their lines end, every line would look the same.
+    # If two texts differ only in line ends, every line looks the same.
     found = list(
         difflib.unified_diff(
             old.split("\n"), new.split("\n"), f"{name} (study)", f"{name} (file)", lineterm="", n=1
@@ -147,12 +147,12 @@ class Applied:
 def apply_study(
     file: Path, *, store: bool, owner: User | None = None, user: User | None = None
 ) -> Applied:
-    """Compare a study with its study.toml, and with `store` make it the same.
+    """Compare a study with its study.toml; with `store`, change the study.
 
-    The differences are those between the study's files before and after the change, which is
-    undone unless it is to be stored. A study that does not exist is created as a draft, owned by
-    `owner`. Raises `StudyError` for what is wrong in the files, or what a study with answers may
-    not have; then nothing is changed.
+    The differences are those between the study's files before and after the change, which is rolled
+    back without `store`. A study that does not exist is created as a draft of `owner`. Raises
+    `StudyError` for errors in the files, and for changes that a study with answers forbids; then
+    nothing changes.
     """
     folder = Folder(file.parent)
     content = read_settings_file(folder, file.name)

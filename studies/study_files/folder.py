@@ -1,4 +1,4 @@
-"""The files of a study that somebody wrote or exported, and the parts of its design."""
+"""The files of a study, written by hand or exported, and the parts of its design."""
 
 import json
 import tomllib
@@ -29,7 +29,7 @@ _KINDS: dict[Any, str] = {
 
 @dataclass(frozen=True)
 class Folder:
-    """The folder of a study.toml. Other files are named relative to it, and lie inside it."""
+    """The folder of a study.toml and of the files that it names, by paths relative to it."""
 
     path: Path
 
@@ -50,14 +50,14 @@ class Folder:
             ) from error
 
     def text(self, name: str) -> str:
-        """The text of a file to the letter, with its line endings. Raises `StudyError`."""
+        """The exact text of a file, with its line endings. Raises `StudyError`."""
         try:
             return self.file(name).read().decode("utf-8")
         except UnicodeDecodeError as error:
             raise StudyError(f"{name} is not UTF-8: {error}. Save it as UTF-8.") from error
 
     def toml(self, name: str, *, known: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The content of a TOML file, with no other keys than those `known`, if given."""
+        """The content of a TOML file, which may have only `known` keys, if given."""
         try:
             content = tomllib.loads(self.text(name))
         except tomllib.TOMLDecodeError as error:
@@ -74,7 +74,7 @@ class Folder:
         except (ValueError, RecursionError) as error:
             raise StudyError(f"{name} is not JSON: {error}.") from error
         if not isinstance(content, dict):
-            raise StudyError(f"{name} must hold one JSON object.")
+            raise StudyError(f"{name} must contain one JSON object.")
         return content
 
 
@@ -105,8 +105,8 @@ def tables_of(content: Mapping[str, Any], key: str, *, where: str) -> list[dict[
     return rows
 
 
-# The content of a file: a text, the lines of a long one, or what opens a file of bytes, whose name
-# says its content.
+# The content of a file: a text, the lines of a long text, or a function that opens a binary file,
+# whose name identifies its content.
 Content = str | Iterator[str] | Callable[[], IO[bytes]]
 
 
@@ -119,7 +119,7 @@ class StudyFilePart(Protocol):
     def write(self, study: Study) -> Mapping[str, Content]:
         """Its files by path, the main file included; empty if the study has no such part.
 
-        A file depends on the design only: not on clocks, ids of rows, or the database.
+        A file depends only on the design, not on clocks, row ids or the database.
         """
         ...
 
@@ -146,11 +146,11 @@ def registered() -> tuple[StudyFilePart, ...]:
 
 def to_toml(content: dict[str, Any]) -> str:
     """A TOML text. Keys stay in their order."""
-    import tomli_w  # Here, because only exports of a study write TOML.
+    import tomli_w  # Imported here, because only exports of a study write TOML.
 
     return tomli_w.dumps(content)
 
 
 def to_json(content: Any) -> str:
-    """A JSON text that does not depend on the order in which a database keeps keys."""
+    """A JSON text that does not depend on the key order of the database."""
     return json.dumps(content, ensure_ascii=False, sort_keys=True, indent=1) + "\n"

@@ -38,7 +38,7 @@ _HEADER = """\
 
 """
 _TEXTS = ("instructions", "consent", "debrief", "ai_policy")
-# Set when the study is created, and never again: sides and samples follow the seed.
+# Set only when the study is created: sides and samples follow the seed.
 _ONCE = ("seed", "is_simulated")
 # The source of the items is a part with a file of its own.
 _ELSEWHERE = ("slug", "state", "created_at", "source", *_TEXTS)
@@ -55,7 +55,7 @@ def read_settings_file(folder: Folder, name: str) -> dict[str, Any]:
     """The content of a study.toml with known keys only. Raises `StudyError`."""
     content = folder.toml(name, known=_KEYS)
     if content.get("format") != FORMAT:
-        raise StudyError(f"{name}: write format = “{FORMAT}” at the top, if it is such a file.")
+        raise StudyError(f"{name}: if this is a study file, write format = “{FORMAT}” at the top.")
     version = value_of(content, "format_version", str, where=name)
     if version.partition(".")[0] != VERSION.partition(".")[0]:
         raise StudyError(f"{name} has format_version “{version}”. This program reads {VERSION}.")
@@ -111,7 +111,7 @@ def create_from(content: Mapping[str, Any], folder: Folder, *, owner: User | Non
 def change_to(
     study: Study, content: Mapping[str, Any], folder: Folder, *, user: User | None
 ) -> Study:
-    """Give a study the settings of a study.toml, and return it. Raises `StudyError`."""
+    """Apply the settings of a study.toml to a study, and return it. Raises `StudyError`."""
     for name, value in (wanted := _values(content, folder)).items():
         if name in _ONCE and value != getattr(study, name):
             raise StudyError(
@@ -154,7 +154,7 @@ def set_feature_sets(study: Study, content: Mapping[str, Any], *, user: User | N
 
 
 def _values(content: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
-    """The settings and texts that a study.toml names; an empty number is no number."""
+    """The settings and texts that a study.toml names; an empty text means no number."""
     values = dict(content.get("settings", {}))
     for name, value in values.items():
         if value == "" and _FIELDS[name].null:
@@ -180,7 +180,7 @@ _SHOWN = 5
 class ItemsFile:
     """items.jsonl, in the format of every import, and the pictures and sounds that it names.
 
-    If texts are withheld, it has ids and hashes.
+    If texts are withheld, it has only ids and hashes.
     """
 
     name, file = "items", "items.jsonl"
@@ -226,7 +226,7 @@ def _lacking(study: Study, file: str, there: dict[str, str]) -> StudyError:
 
 
 def _withheld(items: File) -> dict[str, str] | None:
-    """The hashes of items whose texts may not be passed on, by id; None if the file has texts."""
+    """The hashes of items with withheld texts, by id; None if the file has texts."""
     hashes = {}
     for found in read_json_lines(items):
         row = None if isinstance(found, BadLine) else found[1]
@@ -242,10 +242,11 @@ def _need_same(study: Study, file: str, wanted: dict[str, str], there: dict[str,
     if not other:
         return
     raise StudyError(
-        f"{file} holds ids and hashes, because the source of the items forbids passing texts on. "
-        f"{len(other):,} of {len(wanted):,} items are not in “{study.slug}” with these contents: "
-        f"{', '.join(other[:_SHOWN])}. Import the items from their own files first, as the file of "
-        f"the source describes (import_items {study.slug} FILE… --create), then apply again."
+        f"{file} has only ids and hashes, because the source of the items forbids passing texts "
+        f"on. {len(other):,} of {len(wanted):,} items are not in “{study.slug}” with these "
+        f"contents: {', '.join(other[:_SHOWN])}. Import the items from their own files first, as "
+        f"the file of the source describes (import_items {study.slug} FILE… --create), then apply "
+        "again."
     )
 
 
@@ -268,7 +269,7 @@ class SourceFile:
 
 
 class DrawFile:
-    """draw.json: the probability of each item to be given to people, and those that were drawn."""
+    """draw.json: each item's probability of being drawn for people, and the drawn items."""
 
     name, file = "draw", "draw.json"
 

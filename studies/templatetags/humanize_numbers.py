@@ -19,13 +19,13 @@ def grouped(number: int) -> str:
 
 @register.filter
 def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
-    """The names and values of a mapping, one of which may be “items”, as `.items` would be."""
+    """The names and values of a mapping that may have a key “items”, which hides `.items`."""
     return mapping.items()
 
 
 @register.filter
 def facts(detail: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What an entry of a log says; a setting that was changed has its old and its new value."""
+    """The details of a log entry; a changed setting has its old and new value."""
     before, after = detail.get("before"), detail.get("after")
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         return [(name, f"{_short(before[name])} → {_short(after.get(name))}") for name in before]

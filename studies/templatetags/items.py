@@ -1,4 +1,4 @@
-"""Items on researchers' pages: pictures and sounds, links that change them, their language."""
+"""Items on researchers' pages: pictures and sounds, edit links, language."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -36,9 +36,9 @@ def _url(slug: str, sha256: str) -> str:
 
 @register.inclusion_tag("studies/_item_changes.html", takes_context=True)
 def item_changes(context: template.Context) -> dict[str, Any]:
-    """The links that change the page's item, or all items; viewers see nothing.
+    """The links that edit the page's item, or all items; viewers see none.
 
-    Where a study has answers, the reason why items cannot change.
+    For a study with answers, the reason why items cannot change.
     """
     study = context["study"]
     may_edit = role_of(context["user"], study) != Membership.Role.VIEWER

@@ -1,4 +1,4 @@
-"""Template filter that shows invisible characters that change the direction of text."""
+"""A template filter that makes invisible characters that change text direction visible."""
 
 import re
 import unicodedata
@@ -16,9 +16,9 @@ _HARMLESS = "\u061c\u200e\u200f"
 
 @register.filter
 def visible(text: object) -> str:
-    """The text with a mark for each such character; those that could turn other text are removed.
+    """The text with a mark for each such character; those that affect other text are removed.
 
-    Models get the text unchanged; here a reader could see other text without noticing.
+    Models get the text unchanged; a reader would otherwise see different text without noticing.
     """
     parts = _CONTROLS.split(str(text))
     if len(parts) == 1:

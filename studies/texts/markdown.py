@@ -1,4 +1,4 @@
-"""What researchers write: Markdown as safe HTML, and criteria by which responses are judged."""
+"""Researchers' texts: Markdown as safe HTML, and criteria for responses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache

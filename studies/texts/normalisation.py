@@ -22,7 +22,7 @@ def normalise(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` without characters that no database accepts, with LF as the only line ending."""
+    """`text` without characters that a database rejects, with LF as the only line ending."""
     text = _NEWLINE.sub("\n", text.replace("\x00", ""))
     return text.encode("utf-8", "replace").decode("utf-8")
 
@@ -33,7 +33,7 @@ def storable(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """`text` without differences of white space and case, to compare two responses."""
+    """`text` with white space and case normalised, to compare two responses."""
     return " ".join(text.split()).casefold()
 
 
@@ -86,13 +86,13 @@ _ALOUD: Mapping[str, int] = {
     "tr": 1054,
     "zh": 255,
 }
-# To choose and to state a certainty, after everything is read. A convention of ours, not measured.
+# To choose and to state a certainty after reading. Our convention, not measured.
 JUDGING_SECONDS = 10
 
 
 @dataclass(frozen=True)
 class ReadingTime:
-    """A long text on a page: what is shown of it before it is opened, and its reading time."""
+    """A long text on a page: what is shown before it is opened, and its reading time."""
 
     start: str
     minutes: int
@@ -117,14 +117,14 @@ def shown_at_once(text: str) -> int:
 def seconds_to_read(
     characters: int, language: str = "en", *, words_per_minute: int = WORDS_PER_MINUTE
 ) -> float:
-    """How long people read so many characters, spaces included, of a language (“zh-Hant”)."""
+    """How long people need to read this many characters, spaces included, in a language."""
     code = language.replace("_", "-").partition("-")[0].casefold()
     ratio = _ALOUD.get(code, _ENGLISH) / _ENGLISH
     return characters / (words_per_minute * _CHARACTERS_PER_WORD * ratio) * 60
 
 
 class Effort(NamedTuple):
-    """What an item asks of a person: texts to read, sounds to hear, and how many answers."""
+    """The effort of an item: texts to read, sounds to hear, and answers to give."""
 
     characters: int
     language: str
@@ -140,7 +140,7 @@ class Effort(NamedTuple):
         media: Iterable[Mapping[str, Any]] = (),
         has_advice: bool = False,
     ) -> "Effort":
-        """The effort of everything that a page shows. A picture adds nothing."""
+        """The effort of everything on a page. A picture adds nothing."""
         heard = sum(float(each.get("seconds") or 0) for each in media)
         return cls(sum(map(len, texts)), language, heard, 2 if has_advice else 1)
 

@@ -1,4 +1,4 @@
-"""What a prompt is filled with: the texts of an item and the visible part of a persona. Pure."""
+"""The values of a prompt: the texts of an item and the visible part of a persona. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -31,16 +31,16 @@ class Profile:
 
 @dataclass(frozen=True)
 class HistoryWords:
-    """How an earlier choice is told; `{prompt}` and so on stand for its texts."""
+    """How an earlier choice is described; `{prompt}` and so on are replaced by its texts."""
 
     earlier: str = "Earlier, to “{prompt}”, the person preferred: {chosen}"
     over: str = "over: {rejected}"
 
 
-# Between the messages of a prompt that is asked in several steps.
+# Separates the messages of a prompt with several steps.
 _STEP = "\n\n{{ then }}\n\n"
 _SLOT = re.compile(r"\{\{ (\w+) \}\}")
-# Where a picture or sound is shown, by its checksum. No imported text has control characters.
+# Marks a picture or sound by its checksum. Imported texts have no control characters.
 _MEDIA = re.compile("\x02([0-9a-f]{64})\x03")
 
 
@@ -48,10 +48,10 @@ _MEDIA = re.compile("\x02([0-9a-f]{64})\x03")
 class Slots:
     """The texts that `{{ name }}` stands for in a template; empty where an item has none.
 
-    `context` and `question` begin with their headings and end with an empty line; `context_text`
-    and `question_text` are the texts alone, for templates with headings of their own. `examples`
-    are other answers of the same person, `criteria` those of the study, `advice` what is shown
-    after a first answer, `others` what other judges replied, `options` all responses of a set.
+    `context` and `question` have headings and end with an empty line; `context_text` and
+    `question_text` are the texts alone, for templates with their own headings. `examples` are other
+    answers of the same person, `criteria` those of the study, `advice` is shown after a first
+    answer, `others` are replies of other judges, `options` all responses of a set.
     """
 
     persona: str
@@ -74,7 +74,7 @@ _NAMES = [field.name for field in fields(Slots)]
 
 
 def names_in(template: str) -> list[str]:
-    """The slots of a template, each once, in the order in which they come."""
+    """The slots of a template, each once, in order."""
     return list(dict.fromkeys(name for each in steps_of(template) for name in _SLOT.findall(each)))
 
 
@@ -98,7 +98,7 @@ def fill(template: str, slots: Slots) -> str:
 
 
 def media_mark(sha256: str) -> str:
-    """The place of a picture or sound in a text that a prompt is filled with."""
+    """The mark of a picture or sound in a text of a prompt."""
     return f"\x02{sha256}\x03"
 
 

@@ -1,6 +1,7 @@
-"""Finds texts that speak to whoever judges them, such as “ignore previous instructions”. Pure.
+"""Finds texts that address their judge, such as “ignore previous instructions”. Pure.
 
-Such a text inside an item can steer a model that judges it. Five languages; advice, never proof.
+Such a text inside an item can steer a model that judges it. Covers five languages; a hint, not
+proof.
 """
 
 import re
@@ -8,12 +9,12 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-_SHOWN = 60  # letters of a passage
+_SHOWN = 60  # length of a passage
 _LINES_SHOWN = 10
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _SPACES = re.compile(r"\s+")
 
-# Each row: letters without which the pattern cannot match, and the pattern, on text in lower case.
+# Each row: letters that the pattern needs, and the pattern, for lower-case text.
 _PATTERNS: tuple[tuple[str, str], ...] = (
     # A verdict in the form that prompts ask for.
     ("[[", r"\[\[\s*[abc]\s*\]\]"),
@@ -124,10 +125,10 @@ _COMPILED = tuple((stem, re.compile(pattern)) for stem, pattern in _PATTERNS)
 
 
 def passage_to_judge(text: str) -> str:
-    """The first passage of a text that speaks to a judge, shortened; empty if there is none."""
+    """The first passage of a text that addresses a judge, shortened; empty if there is none."""
     plain = text.casefold()
     if not plain.isascii():
-        # “ß” and letters with marks keep their usual forms; hidden characters are left out.
+        # “ß” and accented letters keep their usual forms; hidden characters are removed.
         plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).lower()
     for stem, pattern in _COMPILED:
         if stem in plain and (found := pattern.search(_SPACES.sub(" ", plain))):
@@ -137,7 +138,7 @@ def passage_to_judge(text: str) -> str:
 
 @dataclass
 class TextsToJudges:
-    """The rows of a file that have such a text: their lines, and the first passage."""
+    """The rows of a file with such a text: their lines, and the first passage."""
 
     lines: list[int] = field(default_factory=list)
     passage: str = ""
@@ -151,13 +152,13 @@ class TextsToJudges:
 
     @property
     def message(self) -> str:
-        """A sentence for the person who imports; empty if no row has one."""
+        """A warning for the importing user; empty if no row has such a text."""
         if not self.lines:
             return ""
         shown = ", ".join(str(line) for line in self.lines[:_LINES_SHOWN])
         more = f" and {len(self.lines) - _LINES_SHOWN:,} more" * (len(self.lines) > _LINES_SHOWN)
         rows = "1 item has" if len(self.lines) == 1 else f"{len(self.lines):,} items have"
         return (
-            f"{rows} a text that may speak to a judge (line {shown}{more}), first “{self.passage}”."
-            " A model may follow it. Check these items before models judge them."
+            f"{rows} a text that may address a judge (line {shown}{more}), first “{self.passage}”. "
+            "A model may follow it. Check these items before models judge them."
         )

@@ -47,7 +47,7 @@ def test_every_list_opens_and_shows_no_platform_id(admin, annotator):
 
 
 @pytest.mark.parametrize("model", ["annotator", "assignment", "annotation"])
-def test_people_and_answers_can_be_looked_at_and_not_changed(model, admin, annotator):
+def test_people_and_answers_are_read_only(model, admin, annotator):
     row = {
         "annotator": annotator,
         "assignment": annotator.assignments.first(),

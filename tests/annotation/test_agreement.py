@@ -40,7 +40,7 @@ def test_pairs_and_votes_are_counted_item_by_item():
     assert found[1].against == 0
 
 
-def test_items_that_all_answered_alike_or_evenly_tell_nothing():
+def test_unanimous_and_evenly_split_items_are_not_counted():
     found = agreements(said("AAA", "AABB", "ABC"))
 
     assert found[0].chances == []
@@ -48,7 +48,7 @@ def test_items_that_all_answered_alike_or_evenly_tell_nothing():
     assert found[0].probability == 1
 
 
-def test_answers_that_do_not_count_are_measured_and_measure_nobody():
+def test_uncounted_answers_are_compared_but_not_used_for_comparison():
     found = agreements(said("AAb", "AAb"))
 
     assert (found[2].against, found[2].compared) == (2, 4)
@@ -102,7 +102,7 @@ def test_dissent_flags_careful_people_no_more_often_than_its_caution_says():
 
 
 @pytest.mark.slow
-def test_somebody_who_says_the_opposite_of_the_crowd_is_found():
+def test_somebody_who_contradicts_everybody_is_flagged():
     rng = random.Random(6)
     found = 0
     for _ in range(100):

@@ -53,7 +53,7 @@ def test_only_people_of_the_study_are_seen_and_only_by_its_members(study, done, 
     assert editor.get(address(done)).status_code == 200
 
 
-def test_viewers_look_and_change_nothing(study, done):
+def test_viewers_read_and_change_nothing(study, done):
     viewer = sign_in(study, "viewer")
 
     page = viewer.get(address(done)).content.decode()
@@ -95,7 +95,7 @@ def test_seats_stay_filled_unless_the_box_is_ticked(study, done, editor):
     assert events == [(user, "excluded"), (user, "included"), (user, "excluded")]
 
 
-def test_seats_of_somebody_at_work_are_not_offered_nor_opened(study, editor):
+def test_seats_of_somebody_at_work_are_neither_offered_nor_reopened(study, editor):
     working = walk_in(study)
 
     page = editor.get(address(working)).content.decode()
@@ -103,7 +103,7 @@ def test_seats_of_somebody_at_work_are_not_offered_nor_opened(study, editor):
 
     assert "Reopen their" not in page
     assert response.status_code == 422
-    assert "still working" in response.content.decode()
+    assert "while this annotator is working" in response.content.decode()
     assert seats_taken(study) == 10
 
 

@@ -82,7 +82,7 @@ def test_late_work_is_kept_as_released_and_counts_when_the_person_completes(anno
         assert (item.seats_taken, item.answered) == (1, 1)
 
 
-def test_late_work_is_surplus_where_somebody_else_took_the_seat():
+def test_late_work_is_surplus_if_the_seat_was_taken():
     study = make_study(items_per_annotator=1, annotations_per_item=1)
     make_items(study, 1)
     late, other = walk_in(study), None

@@ -55,7 +55,7 @@ def test_before_its_last_seat_an_item_may_repeat_an_order_for_the_persons_balanc
     assert Counter(orders.values()) == {"r1": 5, "r2": 5}
 
 
-def test_items_without_a_preference_are_turned_round_before_those_with_one():
+def test_items_without_a_preference_are_reversed_before_those_with_one():
     lacking = [Showing(item_id=n, seats_left=2, r1_first=1, r2_first=0) for n in range(5)]
     free = [Showing(item_id=n, seats_left=3, r1_first=0, r2_first=0) for n in range(5, 10)]
 
@@ -66,7 +66,7 @@ def test_items_without_a_preference_are_turned_round_before_those_with_one():
         assert {orders[item.item_id] for item in free} == {"r1"}
 
 
-def test_the_right_response_is_balanced_over_the_sides_where_nothing_else_decides():
+def test_the_right_response_is_balanced_if_nothing_else_decides():
     items = [
         Showing(item_id=n, seats_left=3, r1_first=0, r2_first=0, truth=("r1", "r2")[n % 2])
         for n in range(40)

@@ -44,7 +44,7 @@ def test_purging_deletes_every_platform_id_and_a_dry_run_deletes_none(capsys):
     assert capsys.readouterr().out.splitlines() == [
         "Annotators whose ids would be deleted: 1.",
         "Annotators whose ids were deleted: 1.",
-        "No backup that was made here holds this study.",
+        "No backup made here contains this study.",
     ]
 
 
@@ -80,7 +80,7 @@ def test_quotas_are_read_from_a_file(tmp_path: Path, capsys):
         ({"gender": "man"}, 2, False),
         ({}, 1, True),
     ]
-    assert capsys.readouterr().out.splitlines() == ["Quota groups: 3, for 6 annotators in all."] * 2
+    assert capsys.readouterr().out.splitlines() == ["Quota groups: 3, for 6 annotators."] * 2
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def make_checks(study: Study, count: int = 2, **fields) -> list[Item]:
 # Comprehension check
 
 
-def test_one_miss_a_question_is_forgiven(asking):
+def test_one_wrong_try_per_question_is_forgiven(asking):
     annotator = walk_in(asking)
 
     for number in (1, 2, 3):
@@ -66,7 +66,7 @@ def test_one_miss_a_question_is_forgiven(asking):
     assert ComprehensionAnswer.objects.count() == 6
 
 
-def test_questions_ahead_and_over_store_nothing(asking):
+def test_later_and_finished_questions_store_nothing(asking):
     annotator = walk_in(asking)
 
     answer(annotator, 2, right=True)
@@ -77,7 +77,7 @@ def test_questions_ahead_and_over_store_nothing(asking):
     assert ComprehensionAnswer.objects.count() == 1
 
 
-def test_who_timed_out_between_two_questions_comes_back_to_the_open_one(asking):
+def test_after_a_time_out_the_open_question_is_shown_again(asking):
     annotator = answer(walk_in(asking, "p1"), 1, right=True)
     Annotator.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     services.release_expired()
@@ -106,7 +106,7 @@ def test_the_standard_questions_point_to_sentences_of_the_standard_instructions(
         assert 0 <= question.right < len(question.options)
 
 
-def test_questions_survive_the_way_through_their_file(study):
+def test_questions_survive_a_round_trip_through_a_file(study):
     questions = [
         *standard_questions(study),
         QuestionText('Quote " and \\ and newline?', ("a\nb", "ü\x7f", "{x}"), 1, "Tab\there."),
@@ -233,7 +233,7 @@ def test_checks_look_like_items_in_the_progress_and_count_neither_in_seats_nor_i
         (4, 1, Ending.FAILED_ATTENTION),
     ],
 )
-def test_as_many_checks_must_be_failed_as_the_length_of_the_study_asks(
+def test_the_number_of_checks_to_fail_depends_on_the_length_of_the_study(
     study, minutes, failed, ending
 ):
     Study.objects.update(minutes=minutes)
@@ -254,7 +254,7 @@ def test_as_many_checks_must_be_failed_as_the_length_of_the_study_asks(
     assert flow.ending_of(ended) == ending
 
 
-def test_what_becomes_of_the_other_answers_leaves_those_to_checks_as_they_are(study):
+def test_answers_to_checks_keep_their_standing_when_others_change(study):
     make_checks(study)
     annotator = walk_in(study)
     answer_all(annotator)

@@ -31,7 +31,7 @@ def save(assignment, **entries):
     )
 
 
-def test_a_draft_is_no_answer_freezes_nothing_and_is_not_exported(study, assignment):
+def test_a_draft_freezes_nothing_and_is_not_exported(study, assignment):
     save(assignment, choice="r1", certainty="80")
 
     assignment.refresh_from_db()
@@ -42,7 +42,7 @@ def test_a_draft_is_no_answer_freezes_nothing_and_is_not_exported(study, assignm
     assert list(annotation_rows(study)) == []
 
 
-def test_the_answer_ends_its_draft_and_a_late_one_leaves_no_trace(assignment):
+def test_the_answer_deletes_its_draft_and_ignores_a_late_one(assignment):
     before = stamp(assignment)
     save(assignment, choice="r1", certainty="8")
     services.record_answer(
@@ -59,7 +59,7 @@ def test_the_answer_ends_its_draft_and_a_late_one_leaves_no_trace(assignment):
     assert stamp(assignment) == "1.0"
 
 
-def test_a_draft_outlives_a_time_out_and_goes_with_a_withdrawal(annotator, assignment):
+def test_a_draft_survives_a_time_out_but_not_a_withdrawal(annotator, assignment):
     save(assignment, choice="r1")
     services.time_out(annotator_id=annotator.pk)
     save(assignment, choice="r2")
@@ -103,7 +103,7 @@ def test_of_tabs_that_save_at_the_same_moment_one_is_kept_and_the_others_are_tol
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_an_answer_and_its_draft_at_the_same_moment_leave_the_answer_alone():
+def test_of_an_answer_and_a_simultaneous_draft_only_the_answer_remains():
     study = make_study(items_per_annotator=1)
     make_items(study, 1)
     place = walk_in(study).assignments.get()

@@ -68,7 +68,7 @@ def test_one_check_is_too_few_from_five_minutes_on(study):
         ({"r1": {"text": "Mend"}, "r2": {"text": "New"}}, "much shorter than the items"),
     ],
 )
-def test_what_a_careful_person_may_fail_is_named_with_the_check(study, fault, words):
+def test_unfair_checks_are_named_with_the_reason(study, fault, words):
     make_check(study)
     unfair = make_check(study, **fault)
 
@@ -81,23 +81,27 @@ def test_what_a_careful_person_may_fail_is_named_with_the_check(study, fault, wo
 @pytest.mark.parametrize(
     ("instruction", "right", "words"),
     [
-        (ASKED, "r2", "(“Mend”) chooses the other response than the one that counts"),
+        (ASKED, "r2", "(“Mend”) choose the response that counts as wrong"),
         (
             'Choose the response that begins with "get a new".',
             "r1",
-            "chooses the other response than",
+            "choose the response that counts as wrong",
         ),
         (
             "Wählen Sie die Antwort, die mit „Get“ beginnt.",
             "r1",
-            "chooses the other response than",
+            "choose the response that counts as wrong",
         ),
         (
             "Whatever it says, pick the text that ends with “quiet”.",
             "r1",
-            "chooses the other response than",
+            "choose the response that counts as wrong",
         ),
-        ("Do not choose the response with “hang it up”.", "r1", "chooses the other response than"),
+        (
+            "Do not choose the response with “hang it up”.",
+            "r1",
+            "choose the response that counts as wrong",
+        ),
         ("Please choose the response that begins with “Repair”.", "r1", "are in neither response"),
         ("Please choose the response with “it”.", "r1", "fit both responses"),
         (ASKED, "r1", ""),
@@ -198,7 +202,7 @@ def test_the_preview_shows_the_checks_as_people_meet_them_and_stores_nothing(stu
     assert not Assignment.objects.exists()
 
 
-def test_a_question_of_ones_own_may_point_to_ones_own_words(study):
+def test_own_questions_may_quote_own_instructions(study):
     study.instructions = "Read both texts twice."
     study.save()
     question = QuestionText("How often?", ("Once", "Twice"), 1, "Read both texts twice.")

@@ -53,7 +53,7 @@ def pass_time(study: Study, minutes: int) -> None:
     release_expired_seats()
 
 
-def test_seats_come_back_soon_from_who_never_answers(study):
+def test_seats_of_people_who_never_answer_are_released_soon(study):
     go_to_items(study)
     assert seats_taken(study) == 3
 
@@ -77,7 +77,7 @@ def test_more_time_does_not_hold_seats_without_an_answer(study):
     assert seats_taken(study) == 0
 
 
-def test_after_the_first_answer_the_time_of_the_study_holds(study):
+def test_after_the_first_answer_the_studys_time_limit_applies(study):
     client = go_to_items(study)
     post_answer(client, client.get(f"/s/{study.slug}/task/"))
 
@@ -87,7 +87,7 @@ def test_after_the_first_answer_the_time_of_the_study_holds(study):
     assert Annotator.objects.get().first_answer_by is None
 
 
-def test_who_read_for_long_answers_as_if_nothing_had_been(study):
+def test_after_a_long_read_answers_are_stored_as_usual(study):
     client = go_to_items(study)
     page = client.get(f"/s/{study.slug}/task/")
     pass_time(study, minutes=16)
@@ -104,7 +104,7 @@ def test_who_read_for_long_answers_as_if_nothing_had_been(study):
 
 
 @pytest.mark.parametrize("entry", ["prolific", "list"])
-def test_people_known_otherwise_keep_their_time(entry):
+def test_people_identified_otherwise_keep_their_time(entry):
     study = by_ids(entry)
     if entry == "list":
         study.invitations.create(key="p1")
@@ -115,7 +115,7 @@ def test_people_known_otherwise_keep_their_time(entry):
     assert seats_taken(study) == 3
 
 
-def test_seats_of_ids_that_nobody_vouches_for_come_back_as_those_of_an_open_link():
+def test_seats_of_unverified_ids_are_released_like_those_of_an_open_link():
     study = by_ids("prolific")
     client = go_by_id(study)
     assert seats_taken(study) == 3
@@ -163,7 +163,7 @@ def go_by_id(study: Study) -> Client:
     return client
 
 
-def test_starts_are_limited_by_address_and_nobody_is_made_beyond(study, settings):
+def test_starts_are_limited_by_address(study, settings):
     settings.LINK_STARTS_PER_HOUR = 3
     for _ in range(3):
         assert start(study)[1].status_code == 303
@@ -178,7 +178,7 @@ def test_starts_are_limited_by_address_and_nobody_is_made_beyond(study, settings
     assert Annotator.objects.count() == 4
 
 
-def test_a_forged_header_starts_nobody_more(study, settings):
+def test_a_forged_header_allows_no_more_starts(study, settings):
     settings.LINK_STARTS_PER_HOUR = 3
     for number in range(5):
         Client(REMOTE_ADDR="198.51.100.7").post(
@@ -188,7 +188,7 @@ def test_a_forged_header_starts_nobody_more(study, settings):
     assert Annotator.objects.count() == 3
 
 
-def test_invented_ids_start_no_more_than_an_open_link(settings):
+def test_invented_ids_have_the_limit_of_an_open_link(settings):
     settings.LINK_STARTS_PER_HOUR = 3
     study = make_study(entry="prolific")
 
@@ -224,7 +224,7 @@ def with_id(study, pid, address="198.51.100.7"):
     return Client(REMOTE_ADDR=address).get(f"/s/{study.slug}/?PROLIFIC_PID={pid}&SESSION_ID=s{pid}")
 
 
-def test_coming_back_is_no_start(study, settings):
+def test_returning_is_not_a_start(study, settings):
     settings.LINK_STARTS_PER_HOUR = 1
     client, _ = start(study)
     code = Annotator.objects.get().resume_code
@@ -245,7 +245,7 @@ def test_an_address_is_kept_as_a_hash_apart_from_the_person(study):
     assert not LinkStart.objects.filter(pk=stored.pk).exists()
 
 
-def test_a_press_releases_seats_of_people_who_never_answered(study):
+def test_a_button_releases_seats_of_people_who_never_answered(study):
     silent, busy = go_to_items(study), go_to_items(study)
     post_answer(busy, busy.get(f"/s/{study.slug}/task/"))
     researcher = sign_in(study)

@@ -107,7 +107,7 @@ def test_completion_needs_every_answer_and_happens_once(study):
     assert seats_taken(study) == 2
 
 
-def test_every_ending_has_a_code_of_its_own(study):
+def test_every_ending_has_its_own_code(study):
     annotator = services.enter(study_id=study.pk, pid="p1")
 
     declined = services.decline(annotator_id=annotator.pk)
@@ -129,7 +129,7 @@ def test_every_ending_has_a_code_of_its_own(study):
         (services.reject, "released"),
     ],
 )
-def test_who_leaves_gives_back_every_seat_and_keeps_the_answers(study, leave, standing):
+def test_leaving_releases_every_seat_and_keeps_the_answers(study, leave, standing):
     annotator = walk_in(study)
     first = annotator.assignments.get(position=1)
     services.record_answer(
@@ -146,7 +146,7 @@ def test_who_leaves_gives_back_every_seat_and_keeps_the_answers(study, leave, st
     assert ended.events.filter(after=ended.state).count() == 1
 
 
-def test_who_withdraws_is_forgotten(study):
+def test_withdrawing_deletes_the_identity(study):
     pid = "5f" * 12
     annotator = walk_in(study, pid)
     answer_all(annotator)
@@ -202,7 +202,7 @@ def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_arrives():
     assert not next_one.assignments.filter(is_surplus=True).exists()
 
 
-def test_seats_that_expire_while_somebody_reads_the_instructions_are_theirs():
+def test_seats_of_somebody_expired_go_to_a_person_reading_the_instructions():
     study = make_study(items_per_annotator=2, annotations_per_item=1)
     make_items(study, 2)
     gone = walk_in(study)
@@ -229,7 +229,7 @@ def test_the_schedule_releases_what_has_expired_and_only_that(study):
     assert seats_taken(study) == 2
 
 
-def test_who_answered_everything_has_completed_even_without_the_last_page(study):
+def test_answering_everything_counts_as_completed_without_the_last_page(study):
     annotator = walk_in(study)
     answer_all(annotator)
     expire(annotator)
@@ -241,7 +241,7 @@ def test_who_answered_everything_has_completed_even_without_the_last_page(study)
     assert seats_taken(study) == 2
 
 
-def test_who_stands_in_a_closed_study_meets_its_end_and_goes_on_when_it_opens_again(study):
+def test_annotators_of_a_closed_study_continue_when_it_reopens(study):
     annotator = walk_in(study, "p1")
     Study.objects.update(state="closed")
     release_expired_seats()
@@ -256,7 +256,7 @@ def test_who_stands_in_a_closed_study_meets_its_end_and_goes_on_when_it_opens_ag
     assert seats_taken(study) == 2
 
 
-def test_on_prolific_who_ran_out_of_time_chooses_to_go_on(study):
+def test_on_prolific_people_out_of_time_choose_to_continue(study):
     annotator = walk_in(study, "p1")
     before = list(annotator.assignments.values_list("pk", "item", "shown_first"))
     services.time_out(annotator_id=annotator.pk)
@@ -271,7 +271,7 @@ def test_on_prolific_who_ran_out_of_time_chooses_to_go_on(study):
     assert seats_taken(study) == 2
 
 
-def test_who_comes_back_too_late_works_surplus_where_the_seats_are_gone():
+def test_returning_too_late_means_surplus_work_if_the_seats_are_gone():
     study = make_study(items_per_annotator=2, annotations_per_item=1)
     make_items(study, 2)
     late = walk_in(study)
@@ -285,7 +285,7 @@ def test_who_comes_back_too_late_works_surplus_where_the_seats_are_gone():
 
 
 @pytest.mark.parametrize(("minutes", "limit"), [(1, 6), (20, 51), (30, 73)])
-def test_the_time_limit_is_what_prolific_allows_at_least(minutes, limit):
+def test_the_time_limit_is_at_least_prolifics(minutes, limit):
     study = make_study(minutes=minutes)
 
     assert flow.time_limit(study) == timedelta(minutes=limit)

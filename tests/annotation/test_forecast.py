@@ -20,7 +20,7 @@ def most_filled(widths: list[int], each: int, people: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_people_and_seats_agree_with_trying_everything(seed):
+def test_people_and_seats_agree_with_brute_force(seed):
     rng = random.Random(seed)
     widths = [rng.randint(0, 3) for _ in range(rng.randint(1, 4))]
     each = rng.randint(1, len(widths))
@@ -36,7 +36,7 @@ def test_people_and_seats_agree_with_trying_everything(seed):
         assert people_needed(seats, each) > 3
 
 
-def test_a_seat_that_is_taken_makes_its_item_narrower():
+def test_taking_a_seat_leaves_one_less_at_its_item():
     assert without({3: 2, 1: 4}, {3: 1, 1: 2}) == Counter({3: 1, 2: 1, 1: 2, 0: 2})
 
 
@@ -55,7 +55,7 @@ def test_more_answers_an_item_open_seats_at_full_items_too():
         ({}, 0, 0),
     ],
 )
-def test_what_is_missing_is_what_groups_and_platform_lack(coming, missing, unfilled):
+def test_missing_people_are_those_that_groups_and_platform_lack(coming, missing, unfilled):
     forecast = SeatForecast({1: 8}, 4, reward=450, currency="USD", **coming)
 
     assert (forecast.missing, forecast.unfilled, forecast.pay) == (
@@ -70,6 +70,6 @@ def test_the_warning_counts_and_prices_what_is_missing():
     forecast = SeatForecast({1: 5}, 4, room=1, places_left=0, reward=450, currency="USD")
 
     assert forecast.warning == (
-        "5 seats stay open even when every place left is used. 2 more places are needed "
-        "(1 in the groups, 2 on Prolific), which costs $9.00 in pay."
+        "5 seats stay open even if every remaining place is used. 2 more places are needed (1 in "
+        "the groups, 2 on Prolific), which costs $9.00 in pay."
     )

@@ -34,7 +34,7 @@ def stored():
 
 
 @pytest.mark.parametrize("table", sorted(set(TABLES) - {Draft._meta.db_table}))
-def test_an_answer_without_room_is_kept_in_the_page_and_nothing_of_it_is_stored(table):
+def test_an_answer_on_a_full_disk_stays_in_the_page_and_is_not_stored(table):
     study = make_study(items_per_annotator=2)
     make_items(study, 2)
     client = start(study)

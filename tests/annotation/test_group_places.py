@@ -62,15 +62,15 @@ def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
     assert short_items(study) == 0
 
 
-def test_skewed_arrivals_are_seen_at_once_and_the_missing_group_is_named():
+def test_skewed_arrivals_show_immediately_with_the_missing_group():
     """Men and women in the ratio of four to one come to ten places each."""
     study = make_grouped(each=10, per_person=4, items=40, seats=2)
     for number in range(13):
         take_part(study, "woman" if number % 5 == 4 else "man")
 
     assert forecast_of(study).warning.startswith(
-        "1 annotator came for groups that are full, and their answers are surplus. Places are open "
-        "only for gender: woman (8). Recruit these groups"
+        "1 annotator came for full groups, and their answers are surplus. Places are open only for "
+        "gender: woman (8). Recruit only these groups"
     )
     words = " ".join(need.sentence for need in annotator_needs(study))
     assert "1 of 2 quota groups are full. 8 places are open for gender: woman (8)." in words
@@ -79,7 +79,7 @@ def test_skewed_arrivals_are_seen_at_once_and_the_missing_group_is_named():
     assert forecast_of(study).warning == ""
 
 
-def test_who_works_beyond_a_group_stands_in_for_somebody_under_way_there():
+def test_an_annotator_beyond_a_group_stands_in_for_an_active_one():
     study = make_grouped(each=2, per_person=4, items=8, seats=2)
     first, second = walk_in(study, gender="man"), walk_in(study, gender="man")
 
@@ -88,7 +88,7 @@ def test_who_works_beyond_a_group_stands_in_for_somebody_under_way_there():
     assert [showings(a) for a in stand_ins] == [showings(a) for a in (first, second, first)]
 
 
-def test_a_stand_in_takes_the_place_and_every_seat_of_who_leaves():
+def test_a_stand_in_takes_the_leavers_place_and_every_seat():
     study = make_grouped(each=2, per_person=4, items=8, seats=2)
     leaver = walk_in(study, gender="man")
     take_part(study, "man")

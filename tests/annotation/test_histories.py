@@ -267,7 +267,7 @@ def test_counters_and_rows_agree_after_every_event(history):
 @given(events)
 @example(_STOOD_BY)
 @example(_CAME_BACK)
-def test_full_groups_mean_full_items_or_it_is_said_how_many_places_are_missing(history):
+def test_full_groups_mean_full_items_or_a_count_of_missing_places(history):
     with transaction.atomic():
         study = make_grouped()
         live(study, history)
@@ -306,7 +306,7 @@ def short_of(study: Study) -> int:
 @settings(max_examples=examples(1, every=20), deadline=None)
 @given(events)
 @example(_WAITED)
-def test_whatever_happened_the_study_can_be_filled_to_exactly_n_answers_an_item(history):
+def test_after_any_history_every_item_can_get_exactly_n_answers(history):
     with transaction.atomic():
         study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)
         make_items(study, ITEMS)

@@ -39,7 +39,7 @@ def refusal(study: Study, text: str) -> str:
     return str(refused.value)
 
 
-def test_imported_answers_hold_no_seats_lie_beyond_n_and_freeze_the_study(study):
+def test_imported_answers_hold_no_seats_and_freeze_the_study(study):
     rows = "".join(f"r{n},i1,r1,{50 + n},900,r2,2026-05-20T11:03:00Z\n" for n in range(5))
 
     result = load(study, HEADER + rows + "r0,i2,tie,,,,\n")
@@ -122,7 +122,7 @@ def test_a_broken_row_refuses_the_file_and_says_how_to_fix_it(study, row, messag
         ("fast,,", "active_ms “fast” is not a whole number"),
         ("-1,,", "active_ms “-1”"),
         (",A,", "shown_first “A” is not known. Use one of: r1, r2."),
-        (",,yesterday", "answered_at “yesterday” is no date and time"),
+        (",,yesterday", "answered_at “yesterday” is not a date and time"),
         (",,2026-13-40T00:00:00Z", "answered_at"),
     ],
 )
@@ -136,7 +136,7 @@ def test_two_different_answers_of_one_file_are_a_fault(study):
     assert "Line 3: rater “r1” answered item “i1” differently on line 2." in refusal(study, text)
 
 
-def test_a_missing_column_is_named_with_those_that_are_there(study):
+def test_a_missing_column_is_named_with_the_existing_ones(study):
     message = refusal(study, "rater,item_id,choice\nr1,i1,r1\n")
 
     assert "There is no column rater_id. The file has: rater, item_id, choice." in message
@@ -155,7 +155,7 @@ def test_a_file_that_is_not_utf8_names_the_line(study):
         )
 
 
-def test_a_rater_who_bears_the_pseudonym_of_somebody_here_is_refused(study):
+def test_a_rater_with_the_pseudonym_of_an_annotator_is_refused(study):
     annotator = walk_in(study)
 
     with pytest.raises(Refused, match="is the pseudonym of somebody who answered in this study"):
@@ -234,7 +234,7 @@ def test_faults_of_all_portions_are_listed_and_nothing_is_stored(study, portions
     assert Annotator.objects.count() == 2
 
 
-def test_ids_and_whole_numbers_with_a_point_are_read_as_without(study):
+def test_ids_and_whole_numbers_may_have_a_decimal_point(study):
     make_item(study=study, key="7")
 
     load(study, "rater_id,item_id,choice,certainty,active_ms\n3.0,7.0,r1,26.0,900.0\n")

@@ -76,7 +76,7 @@ def test_a_locked_assignment_reads_the_texts_of_its_item_only_if_they_are_asked_
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_a_lock_needs_a_transaction_and_the_statement_outlives_its_rollback(annotator):
+def test_a_lock_needs_a_transaction_and_survives_a_rollback_as_prepared(annotator):
 
     connection.close()
 

@@ -44,7 +44,7 @@ def address(study):
     return f"/studies/{study.slug}/people/places/"
 
 
-def test_what_is_open_takes_so_many_people_and_so_much_pay(study):
+def test_open_seats_need_people_and_pay(study):
     answer_all(walk_in(study))
 
     now = places_of(study)
@@ -54,7 +54,7 @@ def test_what_is_open_takes_so_many_people_and_so_much_pay(study):
     assert (then.seats, then.open, then.people, then.pay) == (30, 25, 5, "$22.50")
 
 
-def test_nobody_sits_twice_at_an_item_so_few_items_take_as_many_people_as_answers():
+def test_nobody_answers_an_item_twice_so_few_items_need_many_people():
     study = make_study(items_per_annotator=30, annotations_per_item=3)
     make_items(study, 7)
 
@@ -62,7 +62,7 @@ def test_nobody_sits_twice_at_an_item_so_few_items_take_as_many_people_as_answer
     assert places_of(study, annotations_per_item=5).people == 5
 
 
-def test_raising_opens_seats_at_every_item_and_keeps_what_there_is(study):
+def test_raising_opens_seats_at_every_item_and_keeps_existing_ones(study):
     for _ in range(4):
         annotator = walk_in(study)
         answer_all(annotator)
@@ -90,7 +90,7 @@ def test_answers_that_were_surplus_take_the_seats_that_are_opened(study):
     assert places_of(study).open == 5
 
 
-def test_a_larger_group_takes_in_who_worked_beyond_it(study, groups):
+def test_a_larger_group_admits_annotators_beyond_it(study, groups):
     for _ in range(2):
         annotator = walk_in(study, gender="man")
         answer_all(annotator)
@@ -131,7 +131,7 @@ def test_a_group_gets_more_places_and_no_group_fewer(study, groups):
 def test_nothing_is_lowered_and_all_or_nothing_is_stored(study, groups):
     with pytest.raises(PlacesError, match="seats cannot be removed"):
         raise_places(study_id=study.pk, version=study.version, annotations_per_item=1, targets={})
-    with pytest.raises(PlacesError, match="was deleted meanwhile"):
+    with pytest.raises(PlacesError, match="was deleted"):
         raise_places(
             study_id=study.pk,
             version=study.version,
@@ -144,11 +144,11 @@ def test_nothing_is_lowered_and_all_or_nothing_is_stored(study, groups):
     assert (study.annotations_per_item, groups[0].target) == (2, 2)
 
 
-def test_who_read_old_numbers_is_asked_to_look_again(study):
+def test_outdated_numbers_must_be_checked_again(study):
     read = study.version
     raise_places(study_id=study.pk, version=read, annotations_per_item=3, targets={})
 
-    with pytest.raises(PlacesError, match="Someone changed this study"):
+    with pytest.raises(PlacesError, match="Someone else changed this study"):
         raise_places(study_id=study.pk, version=read, annotations_per_item=4, targets={})
 
 
@@ -159,7 +159,7 @@ def test_the_page_shows_the_cost_first_and_opens_the_places_when_sent_again(stud
     study.refresh_from_db()
     assert study.annotations_per_item == 2
     assert "$27.00" in shown
-    assert "10 seats stay open even when every place left is used" in shown
+    assert "10 seats stay open even if every remaining place is used" in shown
     assert "2 more places are needed (2 in the groups), which costs $9.00 in pay" in shown
     done = editor.post(address(study), {**asked, "version": str(study.version), "sure": "yes"})
 

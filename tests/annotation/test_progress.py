@@ -18,7 +18,7 @@ def at(done: int, total: int, seconds: list[float]) -> ProgressOnItems:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_half_way_the_time_left_is_within_a_quarter_of_what_it_then_takes(seed):
+def test_half_way_the_time_left_is_right_within_a_quarter(seed):
     """People of different pace, whose time from item to item varies by a factor of two or so."""
     rng = random.Random(seed)
     pace = rng.uniform(12, 60)
@@ -31,7 +31,7 @@ def test_half_way_the_time_left_is_within_a_quarter_of_what_it_then_takes(seed):
     assert abs(told - takes) <= max(0.25 * takes, 0.5)
 
 
-def test_no_time_is_told_before_the_pace_is_known_and_at_the_end():
+def test_no_time_is_shown_before_the_pace_is_known_or_at_the_end():
     seconds = [20.0] * 30
 
     assert at(4, 30, seconds).minutes_left is None
@@ -39,13 +39,13 @@ def test_no_time_is_told_before_the_pace_is_known_and_at_the_end():
     assert at(30, 30, seconds).minutes_left is None
 
 
-def test_one_long_pause_does_not_change_what_is_told():
+def test_one_long_pause_does_not_change_the_shown_time():
     steady = at(15, 30, [20.0] * 30).minutes_left
 
     assert at(15, 30, [20.0] * 14 + [3600.0] + [20.0] * 15).minutes_left == steady == 5
 
 
-def test_less_than_a_minute_is_told_as_one():
+def test_less_than_a_minute_is_shown_as_one():
     assert at(29, 30, [5.0] * 30).minutes_left == 1
 
 

@@ -86,7 +86,7 @@ def test_a_careful_person_has_no_flag(study):
     assert (quality.agreement, quality.compared) == (None, 0)
 
 
-def test_who_answers_faster_than_anybody_reads_is_flagged_with_pace_and_threshold(study):
+def test_answering_faster_than_reading_is_flagged_with_pace_and_threshold(study):
     annotator = work(study, milliseconds=10_000, active=10_000)
 
     assert flags(study, annotator) == {"speed": (1800, 1500)}
@@ -112,7 +112,7 @@ def test_one_side_all_the_time_is_flagged(study):
     assert flags(study, annotator) == {"one_sided": (0.0, 0.001)}
 
 
-def test_ties_are_no_side(study):
+def test_ties_have_no_side(study):
     Study.objects.update(allow_tie=True)
     annotator = work(study, choice="tie")
 
@@ -139,7 +139,7 @@ def test_a_failed_check_is_flagged_and_counts_in_no_other_figure(study):
     assert flags(study, annotator) == {"failed_checks": (1, 1)}
 
 
-def test_who_alone_says_the_opposite_is_flagged_and_the_others_are_not(study):
+def test_only_the_person_who_contradicts_everybody_is_flagged(study):
     crowd = [work(study) for _ in range(3)]
     agree(study)
     contrary = work(study)
@@ -155,7 +155,7 @@ def test_who_alone_says_the_opposite_is_flagged_and_the_others_are_not(study):
     assert flags(study, contrary)["disagreement"] == pytest.approx((1, 1 / 4))
 
 
-def test_excluded_people_are_nobodys_measure(study):
+def test_excluded_people_are_not_used_for_comparison(study):
     crowd = [work(study) for _ in range(3)]
     agree(study)
     Annotation.objects.filter(assignment__annotator=crowd[0]).update(choice="r2")
@@ -175,7 +175,7 @@ def test_few_answers_raise_no_flag():
     assert flags(study, annotator) == {}
 
 
-def test_withdrawn_answers_are_not_looked_at(study):
+def test_withdrawn_answers_are_ignored(study):
     annotator = work(study, choice="a")
     services.withdraw(annotator_id=annotator.pk)
 
@@ -191,7 +191,7 @@ def test_figures_cost_three_queries_however_many_people(study, django_assert_num
 
 
 @pytest.mark.parametrize(("successes", "trials", "p"), [(0, 30, 0.5), (7, 30, 0.5), (20, 60, 0.6)])
-def test_the_binomial_tail_is_the_one_of_scipy(successes, trials, p):
+def test_the_binomial_tail_equals_scipys(successes, trials, p):
     assert at_most(successes, trials, p) == pytest.approx(binom.cdf(successes, trials, p))
 
 
@@ -257,7 +257,7 @@ MACHINES = {
 }
 
 
-def test_honest_people_are_not_flagged_and_machines_are(study):
+def test_machines_are_flagged_and_honest_people_are_not(study):
     crowd = make_crowd(study)
     honest, machines = {}, {}
 

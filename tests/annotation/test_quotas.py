@@ -31,7 +31,7 @@ def test_a_place_is_reserved_then_completed_in_the_cell_that_matches():
 
 
 @pytest.mark.parametrize("gender", ["prefer_not_to_say", "woman"])
-def test_who_matches_no_cell_falls_into_everyone_else(gender):
+def test_annotators_who_match_no_group_are_everyone_else(gender):
     study = make_grid()
 
     annotator = walk_in(study, gender=gender, politics="prefer_not_to_say")
@@ -40,7 +40,7 @@ def test_who_matches_no_cell_falls_into_everyone_else(gender):
     assert taken(study)["everyone else"] == (1, 0)
 
 
-def test_on_prolific_a_full_group_is_given_surplus_work_and_no_seat():
+def test_on_prolific_a_full_group_gets_surplus_work_without_seats():
     study = make_grid()
     walk_in(study, gender="man", politics="democrat")
 
@@ -57,7 +57,7 @@ def test_on_prolific_a_full_group_is_given_surplus_work_and_no_seat():
     assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
 
 
-def test_who_worked_beyond_a_group_takes_the_place_and_the_seats_of_who_leaves_it():
+def test_an_annotator_beyond_a_group_takes_the_leavers_place_and_seats():
     study = make_grid()
     leaver = walk_in(study, gender="man", politics="democrat")
     beyond = walk_in(study, gender="man", politics="democrat")
@@ -73,7 +73,7 @@ def test_who_worked_beyond_a_group_takes_the_place_and_the_seats_of_who_leaves_i
     assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
 
 
-def test_who_leaves_surplus_work_frees_nobody_elses_seat():
+def test_leaving_surplus_work_frees_no_seat():
     study = make_grid()
     holder = walk_in(study, gender="man", politics="democrat")
     answer_all(holder)
@@ -97,7 +97,7 @@ def test_who_leaves_surplus_work_frees_nobody_elses_seat():
         (services.mark_returned, False),
     ],
 )
-def test_who_leaves_gives_back_the_place(leave, is_done):
+def test_leaving_frees_the_place(leave, is_done):
     study = make_grid()
     annotator = walk_in(study, gender="man", politics="democrat")
     if is_done:
@@ -127,7 +127,7 @@ def test_excluding_somebody_reopens_the_place_only_with_the_seats():
     assert (kept, reopened, taken(study)[group]) == ((0, 1), (0, 0), (0, 1))
 
 
-def test_who_comes_back_to_a_group_that_is_full_by_now_works_surplus():
+def test_returning_to_a_full_group_means_surplus_work():
     study = make_grid()
     late = walk_in(study, gender="man", politics="democrat")
     answer_all(late)
@@ -158,7 +158,7 @@ def test_an_answer_that_is_not_offered_is_refused_and_reserves_nothing(demograph
     assert sum(c.reserved for c in study.quota_groups.all()) == 0
 
 
-def test_answers_to_questions_that_nobody_asked_are_not_stored():
+def test_answers_to_unknown_questions_are_not_stored():
     study = make_grid()
 
     annotator = walk_in(study, gender="man", politics="democrat", income="high")
@@ -198,7 +198,7 @@ def test_a_target_may_grow_while_people_work_but_not_fall_below_the_places_taken
         set_quotas(study_id=study.pk, questions=[GENDER, POLITICS], groups=groups)
 
     retarget(5)
-    with pytest.raises(QuotaError, match="has 1 places taken"):
+    with pytest.raises(QuotaError, match="has 1 taken places"):
         retarget(0)
 
     assert study.quota_groups.get(reserved=1).target == 5

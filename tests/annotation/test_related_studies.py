@@ -31,7 +31,7 @@ def study(earlier):
     return study
 
 
-def test_who_took_part_there_gets_a_page_and_a_code_and_nothing_is_stored(study, earlier):
+def test_participants_of_a_related_study_get_a_code_and_nothing_is_stored(study, earlier):
     start(earlier)
 
     response = Client().get(entry_url(study))
@@ -45,7 +45,7 @@ def test_who_took_part_there_gets_a_page_and_a_code_and_nothing_is_stored(study,
     assert f"participant-{study.slug}" not in response.cookies
 
 
-def test_it_holds_after_the_ids_themselves_were_deleted(study, earlier):
+def test_the_exclusion_survives_the_deletion_of_ids(study, earlier):
     start(earlier)
     purge_identities(study_id=earlier.pk)
 
@@ -53,7 +53,7 @@ def test_it_holds_after_the_ids_themselves_were_deleted(study, earlier):
         services.enter(study_id=study.pk, pid=PID)
 
 
-def test_who_only_looked_there_and_who_declined_may_come(study, earlier):
+def test_people_who_did_not_consent_there_may_enter(study, earlier):
     arrive(earlier, "looked-only")
     declined = arrive(earlier, "declined-it")
     declined.post(f"/s/{earlier.slug}/consent/", {"consent": "no"})
@@ -62,7 +62,7 @@ def test_who_only_looked_there_and_who_declined_may_come(study, earlier):
         assert Client().get(entry_url(study, pid)).status_code == 302
 
 
-def test_who_is_in_already_stays(study, earlier):
+def test_annotators_who_have_entered_stay(study, earlier):
     RelatedStudy.objects.all().delete()
     start(earlier)
     start(study)

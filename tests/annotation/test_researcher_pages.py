@@ -117,7 +117,7 @@ def test_figures_are_those_of_the_rows(study):
     assert (grid.total.target, grid.total.completed) == (5, 1)
 
 
-def test_the_list_can_be_narrowed_to_a_state_and_taken_away_as_csv(study, signed_in):
+def test_the_list_can_be_filtered_by_state_and_downloaded_as_csv(study, signed_in):
     done = walk_in(study, gender="woman", politics="democrat")
     answer_all(done, certainty=60)
     services.complete(annotator_id=done.pk)
@@ -133,7 +133,7 @@ def test_the_list_can_be_narrowed_to_a_state_and_taken_away_as_csv(study, signed
     assert float(row["mean_certainty"]) == 60
 
 
-def test_completion_codes_are_for_editors_and_are_made_before_anybody_has_come(
+def test_completion_codes_are_for_editors_and_exist_before_the_first_arrival(
     study, researcher, signed_in
 ):
     address = reverse("people:codes", args=[study.slug])

@@ -62,7 +62,7 @@ def words_outside_gettext(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
-def test_no_word_of_a_template_escapes_translation(path):
+def test_every_word_of_a_template_is_translated(path):
     assert words_outside_gettext(path.read_text("utf-8")) == []
 
 
@@ -125,7 +125,7 @@ def marked_texts(owner: Path) -> set[str]:
 
 
 @each_language
-def test_a_language_says_everything_and_nothing_else(path):
+def test_a_language_translates_exactly_the_msgids(path):
     catalogue = read_catalogue(path)
     marked = marked_texts(owner_of(path))
     if owner_of(path) == ROOT:

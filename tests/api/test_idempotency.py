@@ -44,7 +44,7 @@ def test_another_request_with_the_key_is_refused(root):
     assert Study.objects.count() == 1
 
 
-def test_keys_of_others_are_others(root):
+def test_users_have_separate_keys(root):
     other = program(is_superuser=True)
     root.post("studies", {"title": "One"}, Idempotency_Key="a")
 
@@ -57,11 +57,11 @@ def test_a_refused_request_does_not_use_its_key(root):
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "é", "x" * 201])
-def test_a_key_that_is_none(root, key):
+def test_an_invalid_key(root, key):
     assert root.post("studies", {"title": "x"}, Idempotency_Key=key).status_code == 400
 
 
-def test_what_fails_leaves_neither_changes_nor_key(root, study, monkeypatch):
+def test_a_failed_request_leaves_neither_changes_nor_key(root, study, monkeypatch):
     def fail(*args):
         raise RuntimeError
 
@@ -95,7 +95,7 @@ def test_keys_are_forgotten_after_a_day(root):
     assert not IdempotentRequest.objects.exists()
 
 
-def test_an_answer_is_not_repeated_to_who_may_not_ask_any_more(study):
+def test_a_response_is_not_repeated_to_a_removed_member(study):
     editor = program(study, "editor")
     other = program(study, "editor")
     for each in (editor, other):
@@ -108,7 +108,7 @@ def test_an_answer_is_not_repeated_to_who_may_not_ask_any_more(study):
         assert each.post("studies/s/reports", {}, Idempotency_Key="a").status_code == 404
 
 
-def test_an_answer_is_not_repeated_to_a_token_that_may_not_ask(root):
+def test_a_response_is_not_repeated_to_a_token_without_the_scope(root):
     root.post("studies", {"title": "Once"}, Idempotency_Key="a")
     AccessToken.objects.update(scopes=["read"])
 

@@ -140,7 +140,7 @@ def test_a_page_costs_the_same_number_of_queries_for_few_and_many_rows(study, pa
     assert queries() == before <= 15
 
 
-def test_an_item_is_numbered_through_across_pages(study):
+def test_items_are_numbered_across_pages(study):
     owner = program(study, "owner")
     make_items(study, 1, seats_needed=100)
     study.items_per_annotator = 1

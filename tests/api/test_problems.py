@@ -34,7 +34,7 @@ def test_a_method_that_a_route_lacks(owner):
     assert owner("TRACE", "studies/s")["Content-Type"] == "application/problem+json"
 
 
-def test_a_body_that_is_no_json(owner):
+def test_a_body_that_is_not_json(owner):
     sent = {"Authorization": f"Bearer {owner.token}"}
     url = "/api/v1/studies/s"
 
@@ -57,7 +57,7 @@ def test_each_value_at_fault_is_named(owner):
     assert {each["field"] for each in body["errors"]} == {"minutes", "titel", "task"}
 
 
-def test_what_a_form_of_the_page_refuses(owner):
+def test_values_that_the_pages_form_refuses(owner):
     body = check(owner.patch("studies/s", {"contact": "nobody"}), 422, "invalid")
 
     assert [each["field"] for each in body["errors"]] == ["contact"]

@@ -95,7 +95,7 @@ def test_every_operation_has_a_rule():
 
 
 @pytest.mark.parametrize("account", [{}, {"is_staff": True}], ids=["a stranger", "staff"])
-def test_who_is_no_member_finds_nothing_of_a_study(world, account):
+def test_non_members_find_nothing_of_a_study(world, account):
     stranger = program(**account)
 
     assert {name: status(stranger, name, world) for name in OF_STUDIES} == dict.fromkeys(
@@ -163,7 +163,7 @@ def test_exports_that_name_people_are_for_owners(world):
     assert owner.post("studies/s/exports", sent).status_code == 202
 
 
-def test_a_file_from_before_somebody_left_is_named_and_given_out_only_if_asked_for(world):
+def test_an_outdated_file_is_named_and_sent_only_on_request(world):
     study = study_of(world)
     viewer = program(study, "viewer")
     address = f"studies/s/exports/{world['export']}"

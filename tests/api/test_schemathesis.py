@@ -68,7 +68,7 @@ def described() -> Iterator[Any]:
 @pytest.mark.sampled(keep=6)
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_every_answer_is_as_described(described, world, name, mode, settings):
+def test_every_response_matches_its_description(described, world, name, mode, settings):
     settings.API_REQUESTS_PER_MINUTE = 0
     owner = program(Study.objects.get(slug="s"), "owner")
     headers = {"Authorization": f"Bearer {owner.token}"}

@@ -32,7 +32,7 @@ def test_without_a_valid_token_there_is_nothing(study, sent):
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_a_session_is_no_token(study):
+def test_a_session_does_not_replace_a_token(study):
     browser = sign_in(study, "owner")
 
     assert browser.get("/studies/s/").status_code == 200

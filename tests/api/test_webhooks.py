@@ -61,7 +61,7 @@ def look_and_send() -> None:
         webhooks.attempt(delivery_id)
 
 
-def test_what_happens_in_a_study_is_stored_once_for_each_address(study, webhook):
+def test_events_of_a_study_are_stored_once_for_each_address(study, webhook):
     now = timezone.now()
     judge = Judge.objects.create(name="j", model="m", base_url="http://127.0.0.1:9/v1")
     JudgeRun.objects.create(
@@ -143,7 +143,7 @@ def test_an_event_is_signed_as_documented(study, webhook, httpserver):
     assert secret not in json.dumps(list(Webhook.objects.values()), default=str)
 
 
-def test_what_does_not_arrive_is_repeated_with_longer_waits_and_then_fails(
+def test_undelivered_events_are_repeated_with_longer_waits_and_then_fail(
     study, webhook, httpserver
 ):
     httpserver.expect_request("/hook").respond_with_data("", 500)
@@ -216,7 +216,7 @@ def test_redirects_are_not_followed(study, webhook, httpserver):
         "224.0.0.1",
     ],
 )
-def test_no_address_leads_into_a_network_of_our_own(study, settings, monkeypatch, ip):
+def test_no_address_leads_into_a_private_network(study, settings, monkeypatch, ip):
     """Also not by a name, which is looked up at each attempt, and not by one of several IPs."""
     settings.WEBHOOK_PRIVATE_ADDRESSES = False
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
@@ -260,7 +260,7 @@ def test_the_request_goes_to_the_address_that_was_checked(settings, monkeypatch)
         "javascript:alert(1)",
     ],
 )
-def test_addresses_that_are_none(study, settings, url):
+def test_invalid_addresses(study, settings, url):
     settings.WEBHOOK_PRIVATE_ADDRESSES = False
 
     with pytest.raises(WebhookError):

@@ -119,7 +119,7 @@ def without_pictures(open_page, shown):
 def test_nobody_answers_unknowingly_without_a_picture(without_pictures, shown):
     page = without_pictures
     notice = page.locator(MISSING)
-    expect(notice).to_contain_text("has not loaded")
+    expect(notice).to_contain_text("did not load")
     fits_and_reads_well(page)
 
     page.locator("#submit").press("Enter")
@@ -130,7 +130,7 @@ def test_nobody_answers_unknowingly_without_a_picture(without_pictures, shown):
 
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(notice).to_contain_text("has not loaded this time either")
+    expect(notice).to_contain_text("did not load this time either")
     page.keyboard.press("Tab")
     page.keyboard.press("Space")
     page.locator("#submit").press("Enter")
@@ -168,7 +168,7 @@ def test_without_a_script_people_say_that_a_picture_is_missing(open_page, shown)
     page.check("#choice-a")
     page.fill("#certainty", "70")
 
-    page.get_by_label("A picture or recording has not loaded").check()
+    page.get_by_label("A picture or recording did not load").check()
     page.click("#submit")
     page.wait_for_url("**/task/2/")
 

@@ -267,7 +267,7 @@ def test_without_an_account_there_is_only_the_sign_in_page(known):
 
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("account", [{}, {"is_staff": True}], ids=["a stranger", "staff"])
-def test_who_is_no_member_finds_nothing_of_a_study(known, account):
+def test_non_members_find_nothing_of_a_study(known, account):
     stranger = client_of("stranger", **account)
 
     assert strays(stranger, OF_STUDIES, known, {HIDDEN, NO_SUCH_METHOD}) == {}
@@ -300,7 +300,7 @@ def shape(response, slug: str) -> tuple[object, ...]:
 
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("who", ["stranger", "staff", "nobody"])
-def test_a_hidden_study_answers_as_one_that_does_not_exist(known, who):
+def test_a_hidden_study_looks_like_a_missing_one(known, who):
     """On every address and for every method: a slug is not found by trying."""
     Study.objects.update(slug=HIDDEN_SLUGS[0])
     client = Client(raise_request_exception=False)
@@ -356,7 +356,7 @@ def test_nothing_of_a_study_is_reached_through_another_one(known):
 
 
 @pytest.mark.slow
-def test_viewers_read_what_is_for_them_and_change_nothing(study, known):
+def test_viewers_read_their_pages_and_change_nothing(study, known):
     viewer = client_of("viewer", study)
     found = {r: answers(viewer, STUDY + r, known(STUDY + r)) for r in OF_STUDIES}
 
@@ -368,7 +368,7 @@ def test_viewers_read_what_is_for_them_and_change_nothing(study, known):
 
 
 @pytest.mark.slow
-def test_editors_do_everything_but_what_is_for_owners(study, known):
+def test_editors_do_everything_except_what_owners_do(study, known):
     editor = client_of("editor", study)
     found = {r: answers(editor, STUDY + r, known(STUDY + r)) for r in OF_STUDIES}
 
@@ -412,7 +412,7 @@ def test_safe_methods_change_nothing(study, known):
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])
-def test_the_pages_of_administrators_exist_for_superusers_alone(study, role):
+def test_administrators_pages_exist_only_for_superusers(study, role):
     client = client_of(role, study if role != "staff" else None, is_staff=role == "staff")
     routes = [route for route in PAGES if route.startswith("administration/")]
 
@@ -423,7 +423,7 @@ def test_the_pages_of_administrators_exist_for_superusers_alone(study, role):
         assert answers(root, route, {})[0] in (200, NO_SUCH_METHOD), route
 
 
-def test_only_who_may_create_studies_finds_the_form_for_it(study, known):
+def test_only_users_with_the_permission_find_the_form_for_a_new_study(study, known):
     for client, expected in (
         (client_of("owner", study), [403, 403]),
         (client_of("root", is_superuser=True), [200, 422]),

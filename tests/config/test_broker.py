@@ -14,7 +14,7 @@ from config.celery import app
 
 
 @pytest.mark.parametrize("scheme", ["redis", "rediss"])
-def test_redis_is_reached_by_our_transport_and_encrypted_where_it_says_so(scheme):
+def test_redis_uses_our_transport_and_encryption_if_configured(scheme):
     connection = app.connection_for_write(f"{scheme}://broker:6379/0")
 
     assert type(connection.transport) is RedisTransport
@@ -28,7 +28,7 @@ def test_a_message_is_acknowledged_after_its_task_so_that_a_killed_worker_loses_
 
 
 @pytest.mark.parametrize("transport", [None, SimpleNamespace(client=None)])
-def test_a_connection_that_was_taken_apart_counts_as_lost(transport):
+def test_a_closed_connection_counts_as_lost(transport):
     channel = RedisChannel.__new__(RedisChannel)
     channel.connection = transport
 
@@ -36,7 +36,7 @@ def test_a_connection_that_was_taken_apart_counts_as_lost(transport):
         pass
 
 
-def test_a_message_in_a_folder_is_seen_when_it_is_whole(tmp_path, monkeypatch):
+def test_a_message_in_a_folder_is_visible_once_complete(tmp_path, monkeypatch):
     folders = dict.fromkeys(("data_folder_in", "data_folder_out", "control_folder"), str(tmp_path))
     with Connection("filesystem://", transport_options=folders) as connection:
         # kombu remembers bindings by name for the whole process, whatever the folder.
@@ -53,7 +53,7 @@ def test_a_message_in_a_folder_is_seen_when_it_is_whole(tmp_path, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_what_is_stored_while_the_broker_is_away_is_stored_all_the_same(
+def test_a_broker_outage_does_not_prevent_storing(
     django_capture_on_commit_callbacks, monkeypatch, caplog
 ):
     def refuse(*arguments, **options):

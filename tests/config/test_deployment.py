@@ -340,7 +340,7 @@ def _dockerfile() -> str:
     return (ROOT / "Dockerfile").read_text("utf-8")
 
 
-def test_every_change_is_tested_its_packages_listed_and_looked_up():
+def test_every_change_is_tested_and_its_packages_audited():
     """By commands that exist, with no more rights than to read the repository."""
     workflow = (ROOT / ".github/workflows/checks.yml").read_text("utf-8")
     commands = re.findall(r"run: (.+)", workflow)

@@ -91,13 +91,13 @@ def test_anchors_are_those_of_github():
 
 
 @pytest.mark.parametrize("name", ["addresses", "statistics"])
-def test_the_reference_is_what_the_code_says(name):
+def test_the_reference_matches_the_code(name):
     written = (ROOT / "reference" / f"{name}.md").read_text("utf-8")
 
     assert written == reference.pages()[name], "run `make docs`"
 
 
-def test_every_address_says_what_it_does():
+def test_every_address_has_a_description():
     silent = [address for address, view in reference.views() if not reference.first_sentence(view)]
 
     assert silent == [], "give the view a docstring, then run `make docs`"

@@ -40,7 +40,7 @@ from config.env import (
         (
             files,
             "s3://key:secret@bucket",
-            "must be folder or s3://bucket/prefix, without keys and options: they have "
+            "must be folder or s3://bucket/prefix, without keys and options, which have "
             "their own variables.",
         ),
         (address("redis"), "rediss:u:secret", "must be a URL that starts with redis://."),
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_created_is_named(tmp_path, monkeypatch):
         env("TP_ONE", cast=folder, default=tmp_path, parse_default=True)
 
 
-def test_a_folder_that_nobody_names_is_created_too(tmp_path):
+def test_the_default_folder_is_created_too(tmp_path):
     path = env("TP_NONE", cast=folder, default=tmp_path / "var", parse_default=True)
 
     assert path == tmp_path / "var"
@@ -124,7 +124,7 @@ def test_dotenv_fills_in_and_never_overrides(dotenv, monkeypatch):
     } == Env.ENVIRON
 
 
-def test_no_dotenv_is_no_fault(dotenv, monkeypatch):
+def test_a_missing_dotenv_is_allowed(dotenv, monkeypatch):
     monkeypatch.setattr(Env, "ENVIRON", {})
 
     read_dotenv()
@@ -132,7 +132,7 @@ def test_no_dotenv_is_no_fault(dotenv, monkeypatch):
     assert Env.ENVIRON == {}
 
 
-def test_a_line_that_is_no_assignment_is_refused_with_its_number(dotenv):
+def test_an_invalid_line_is_refused_with_its_number(dotenv):
     dotenv.write_text("TP_ONE=1\nnonsense\n", encoding="utf-8")
 
     with pytest.raises(ImproperlyConfigured, match=r"\.env, line 2: expected KEY=value\."):
@@ -186,7 +186,7 @@ def test_the_embedded_key_is_made_once_and_readable_by_its_owner_alone(tmp_path,
     assert [file.name for file in path.parent.iterdir()] == ["secret_key"]
 
 
-def test_an_existing_secret_needs_no_room_and_a_new_one_says_what_is_missing(tmp_path, monkeypatch):
+def test_only_a_new_secret_needs_disk_space(tmp_path, monkeypatch):
     monkeypatch.delenv("SECRET_KEY", raising=False)
     path = tmp_path / "secret_key"
     first = secret_key(embedded=True, path=path)
@@ -254,7 +254,7 @@ def test_a_bucket_names_the_packages_that_it_needs(monkeypatch):
         files("s3://bucket")
 
 
-def test_files_in_the_database_are_refused_with_the_way_out(monkeypatch):
+def test_files_in_the_database_are_refused_with_instructions(monkeypatch):
     monkeypatch.setenv("FILES", "database")
 
     with pytest.raises(ImproperlyConfigured, match=r"FILES must be .*--copy-from database"):

@@ -42,12 +42,12 @@ def test_a_second_press_of_delete_says_that_it_is_gone(study, monkeypatch):
     answer = client.post(reverse("studies:delete", args=["s"]), {"confirmation": "s"})
 
     assert answer.status_code == 404
-    assert "It is no longer there" in answer.content.decode()
+    assert "This no longer exists" in answer.content.decode()
     assert not Study.objects.exists()
 
 
 @pytest.mark.parametrize("error", [PromptTemplate.DoesNotExist, IntegrityError])
-def test_a_change_of_what_is_gone_is_no_server_error(error, study, wording, monkeypatch):
+def test_changing_something_deleted_is_not_a_server_error(error, study, wording, monkeypatch):
     client = sign_in(study, "owner")
 
     def lose(**_):
@@ -61,7 +61,7 @@ def test_a_change_of_what_is_gone_is_no_server_error(error, study, wording, monk
     assert answer.status_code == 404
 
 
-def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monkeypatch):
+def test_a_note_on_an_item_being_deleted_is_not_a_server_error(study, monkeypatch):
     make_item(study=study, key="one")
     client = sign_in(study, "owner")
 
@@ -81,7 +81,7 @@ def test_a_note_on_an_item_that_is_being_deleted_is_no_server_error(study, monke
     assert ItemNote.objects.get().item.key == "two"
 
 
-def test_an_error_of_a_study_that_is_there_stays_an_error(study, wording, monkeypatch):
+def test_an_error_in_an_existing_study_stays_an_error(study, wording, monkeypatch):
     client = sign_in(study, "owner")
 
     def fail(study_id):

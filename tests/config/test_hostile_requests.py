@@ -150,7 +150,7 @@ def test_nul_in_any_path_or_query_is_a_bad_request(clients, known, who):
 
 
 @pytest.mark.parametrize("who", ["participant", "owner"])
-def test_no_number_in_a_path_or_query_is_an_error_of_the_server(clients, known, who):
+def test_no_number_in_a_path_or_query_causes_a_server_error(clients, known, who):
     client = clients[who]
     asked: list[tuple[str, dict[str, str]]] = []
     for route in (r for r in OPENED[who] if r not in LEFT_OUT):
@@ -164,7 +164,7 @@ def test_no_number_in_a_path_or_query_is_an_error_of_the_server(clients, known, 
 
 
 @pytest.mark.parametrize("who", ["participant", "owner"])
-def test_no_form_is_an_error_of_the_server(clients, known, who):
+def test_no_form_causes_a_server_error(clients, known, who):
     client = clients[who]
     failed, passed, forms = [], [], 0
     for route in OPENED[who]:

@@ -101,7 +101,7 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
 @pytest.mark.parametrize(
     "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
 )
-def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arguments):
+def test_an_unreadable_setting_is_reported_without_a_traceback(tmp_path, arguments):
     failed = run(tmp_path, *arguments, DEBUG="maybe")
 
     assert failed.returncode == 1
@@ -119,14 +119,14 @@ def test_a_setting_that_cannot_be_read_is_told_without_a_traceback(tmp_path, arg
         ["manage.py", "judge", "x", "--judge", "y"],
     ],
 )
-def test_a_machine_without_the_secret_key_is_told_so_without_a_traceback(tmp_path, arguments):
+def test_a_missing_secret_key_is_reported_without_a_traceback(tmp_path, arguments):
     server = "postgresql://nobody@127.0.0.1:9/none"
 
     failed = run(tmp_path, *arguments, DATABASE_URL=server, SECRET_KEY="")
 
     assert failed.returncode in {1, 2}
     assert failed.stderr.startswith(
-        "SECRET_KEY is not set. Every machine of an installation uses the same one: copy it from "
+        "SECRET_KEY is not set. All machines of an installation need the same one: copy it from "
         "the first machine."
     )
     assert failed.stderr.count("\n") == 1

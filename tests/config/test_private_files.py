@@ -42,7 +42,7 @@ def open_to_others(folder: Path) -> list[Path]:
     return [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
 
 
-def test_nobody_else_reads_what_is_made_nor_what_was_there_before(tmp_path):
+def test_other_users_can_read_neither_new_nor_existing_files(tmp_path):
     folder = tmp_path / "var"
     (folder / "exports").mkdir(parents=True)
     (folder / "exports" / "old.csv").write_text("rater,choice\n")

@@ -14,7 +14,7 @@ def test_the_workers_serve_every_queue_and_one_of_them_keeps_the_schedule():
     assert sum("--beat" in command for command in workers) == 1
 
 
-def test_the_port_may_stand_in_the_file_of_settings(tmp_path, monkeypatch):
+def test_the_port_may_be_set_in_the_dotenv_file(tmp_path, monkeypatch):
     (tmp_path / ".env").write_text("PORT=8123\n")
     monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")
     monkeypatch.setattr("sys.argv", ["processes", "nothing"])
@@ -25,7 +25,7 @@ def test_the_port_may_stand_in_the_file_of_settings(tmp_path, monkeypatch):
     assert "127.0.0.1:8123" in all_commands()["web"]["web"]
 
 
-def test_a_port_that_is_none_is_named(tmp_path, monkeypatch, capsys):
+def test_an_invalid_port_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(env, "DOTENV", tmp_path / ".env")
     monkeypatch.setenv("PORT", "many")
 

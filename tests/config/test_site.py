@@ -23,7 +23,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config import celery, health, migrate
-from config.celery import note_alive, refuse_another_clock, refuse_other_files
+from config.celery import refuse_another_clock, refuse_other_files, store_heartbeat
 from config.health import processes
 from config.operations.doctor.examination import another_clock, full_disks, silent_processes
 from config.operations.monitoring.log_lines import TextLines
@@ -62,7 +62,7 @@ def test_researchers_pages_send_strangers_to_the_sign_in_page(client, path):
 
 
 @pytest.mark.django_db
-def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp_path):
+def test_health_is_good_while_a_worker_sends_heartbeats(client, settings, tmp_path):
     settings.CELERY_BROKER_URL = "filesystem://"
     settings.VAR_DIR = tmp_path
     (tmp_path / "queue" / "messages").mkdir(parents=True)
@@ -79,9 +79,9 @@ def test_health_is_good_while_a_worker_gives_signs_of_life(client, settings, tmp
         "storage": "ok",
         "clock": "ok",
         "disk": "ok",
-        "worker": "never heard of",
-        "judge_worker": "never heard of",
-        "schedule": "never heard of",
+        "worker": "never heard from",
+        "judge_worker": "never heard from",
+        "schedule": "never heard from",
     }
 
 
@@ -110,7 +110,7 @@ def test_health_is_bad_while_a_migration_is_missing(client):
 @pytest.mark.parametrize("role", Heartbeat.Role.values)
 def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_client):
     for each in Heartbeat.Role.values:
-        note_alive(each)
+        store_heartbeat(each)
     assert {state for name, state in processes().items()} == {"ok"}
     assert list(silent_processes()) == []
 
@@ -160,7 +160,7 @@ def test_health_names_a_disk_that_is_short_of_space(
 
 
 @pytest.mark.django_db
-def test_a_worker_says_by_its_queues_what_it_lives_for(settings, tmp_path):
+def test_a_workers_queues_determine_its_role(settings, tmp_path):
     settings.WORKER_HEARTBEAT = tmp_path / "none" / "worker.heartbeat"
     celery._stop.set()
 
@@ -230,7 +230,7 @@ def test_health_looks_at_migrations_once_a_minute(client, django_assert_num_quer
 @pytest.mark.parametrize(
     "path", ["/accounts/login/", "/studies/", "/studies/none/", "/s/none/", "/admin/", "/shared/x/"]
 )
-def test_nothing_keeps_a_page(client, path):
+def test_no_page_is_cached(client, path):
     User.objects.create_superuser("ada")
     client.force_login(User.objects.get())
 
@@ -240,7 +240,7 @@ def test_nothing_keeps_a_page(client, path):
     assert "public" not in response.headers["Cache-Control"]
 
 
-def test_addresses_of_others_are_not_bound_to_https_unless_asked_for(tmp_path):
+def test_other_hosts_get_no_https_policy_unless_configured(tmp_path):
     script = (
         "import os; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings.base');"
         "from django.conf import settings as s;"
@@ -425,7 +425,7 @@ def test_a_page_that_is_opened_from_elsewhere_holds_its_styles_and_scripts(clien
         assert response.headers["Content-Length"] == str(len(response.content))
 
 
-def test_styles_and_scripts_of_participants_can_stand_in_a_page():
+def test_participants_styles_and_scripts_can_be_inlined():
     """There they are at another address, and the end of their tag would end them."""
     refused = {
         "js": r"</script|\bimport\(|import\.meta|^export (?!(async )?function )",

@@ -75,7 +75,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("data", SLOW.values(), ids=SLOW.keys())
-def test_more_slow_clients_than_threads_keep_nobody_waiting(port, data):
+def test_slow_clients_beyond_the_threads_keep_nobody_waiting(port, data):
     with ExitStack() as stack:
         for _ in range(12):
             stack.enter_context(connect(port, data))
@@ -83,7 +83,7 @@ def test_more_slow_clients_than_threads_keep_nobody_waiting(port, data):
         assert "Sign in" in page(port)
 
 
-def test_who_sends_slowly_is_answered_in_the_end(port):
+def test_slow_clients_are_answered_in_the_end(port):
     with connect(port, FORM) as sock:
         for byte in BODY:
             sock.sendall(bytes([byte]))

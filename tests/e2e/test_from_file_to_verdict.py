@@ -188,7 +188,7 @@ def add_judge(hand: Hand, address: str) -> None:
 def open_study(hand: Hand) -> None:
     hand.step = "Open the study"
     hand.link("Next step")
-    hand.write("Why do you open the study in spite of the advice?", "A rehearsal")
+    hand.write("Why do you open the study despite the advice?", "A rehearsal")
     hand.button("Open study")
     hand.sees("The study is open.")
 

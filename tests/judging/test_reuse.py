@@ -196,5 +196,5 @@ def test_runs_that_were_mixed_in_the_past_are_found(judge, llm, is_old):
     assert fault.study == "two"
     assert fault.sentence == (
         f"Run {plain.public_id}: 1 of its answers were copied from run {reflected.public_id}, "
-        "which asked or read otherwise."
+        "which asked or read differently."
     )

@@ -86,7 +86,7 @@ def test_an_edit_that_comes_after_the_first_answer_is_refused():
     assert (study.consent, study.version) == ("Before.", 1)
 
 
-def test_other_words_give_another_content_hash_and_other_pay_does_not(admin):
+def test_new_wording_changes_the_content_hash_and_new_pay_does_not(admin):
     study = make_study()
     edit(admin, study, minutes=10)
     first = Study.objects.get().content_hash
@@ -101,7 +101,7 @@ def test_the_state_and_the_name_of_a_study_are_not_edited_by_hand(admin):
     assert not {"state", "slug", "seed", "frozen_at"} & fields(admin, make_study())
 
 
-def test_items_and_personas_are_only_looked_at(admin):
+def test_items_and_personas_are_read_only(admin):
     item = make_item(study=make_study())
 
     for name, pk in (("item", item.pk), ("persona", item.persona_id)):
@@ -111,7 +111,7 @@ def test_items_and_personas_are_only_looked_at(admin):
         assert admin.get(reverse(f"admin:studies_{name}_add")).status_code == 403
 
 
-def test_no_study_is_deleted_there(admin):
+def test_studies_cannot_be_deleted_there(admin):
     study = make_study()
 
     response = admin.post(reverse("admin:studies_study_delete", args=[study.pk]), {"post": "yes"})

@@ -39,7 +39,7 @@ def test_awkward_text_and_empty_values_are_stored_as_they_were_read():
     assert first.shuffle_key != second.shuffle_key
 
 
-def test_an_import_asks_the_database_as_often_for_many_items_as_for_few():
+def test_an_import_of_many_items_takes_no_more_queries():
     def queries(study, *numbers):
         file = read(jsonl(*(raw_item(n) for n in numbers)))
         with CaptureQueriesContext(

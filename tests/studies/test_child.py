@@ -61,7 +61,7 @@ def test_a_file_that_takes_too_much_memory_is_refused():
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     assert died(takes_memory) == (
-        "there was not enough memory to read it. Leave out what is not needed, or split the file "
+        "there was not enough memory to read it. Leave out what you do not need, or split the file "
         "and import the parts."
     )
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 20_000
@@ -74,11 +74,11 @@ def test_a_file_that_takes_too_long_is_refused(monkeypatch):
 
 
 def test_a_file_that_ends_the_process_that_reads_it_is_refused():
-    assert died(breaks_down).startswith("reading it ended the process that reads files.")
+    assert died(breaks_down).startswith("the process that reads files crashed on it.")
 
 
 @pytest.mark.parametrize("work", [refuses, finds_a_bad_option, finds_no_file])
-def test_errors_of_reading_arrive_as_they_are(work):
+def test_reading_errors_are_passed_on_unchanged(work):
     with pytest.raises((Refused, BadOption, FileNotFoundError)) as here:
         work(None)
     with pytest.raises(type(here.value)) as there:
@@ -184,7 +184,7 @@ OBJECT = json.dumps({f"i{n}": {"text": "x" * 500, "label": "a"} for n in range(2
         ("a.csv", ANSWERS.encode(), labels_of),
     ],
 )
-def test_what_is_not_read_line_by_line_is_read_by_a_child(
+def test_files_not_read_by_line_are_read_by_a_child(
     name, data, read, children, monkeypatch, tmp_path
 ):
     path = tmp_path / name

@@ -169,7 +169,7 @@ def test_import_items_refuses_bad_usage_plainly(items, arguments):
         run("import_items", "one", items, *arguments)
 
 
-def test_import_items_names_a_file_that_is_not_there(tmp_path):
+def test_import_items_names_a_missing_file(tmp_path):
     make_study(slug="one")
 
     with pytest.raises(CommandError, match="cannot be read: No such file"):
@@ -190,7 +190,7 @@ def test_import_items_reports_warnings_on_stderr(tmp_path, capsys):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_of_many_who_take_one_name_at_once_one_gets_it_and_the_others_are_told():
+def test_of_many_simultaneous_studies_with_one_name_only_one_is_created():
     errors = run_together(lambda _: create_study(slug="one"), list(range(8)))
 
     assert Study.objects.count() == 1

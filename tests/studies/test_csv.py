@@ -139,7 +139,7 @@ def test_a_bundle_whose_items_were_changed_is_refused():
     ("dataset", "message"),
     [
         ("{", "dataset.json is not JSON"),
-        (json.dumps({"format": "other"}), "does not say format “thirdperson-items”"),
+        (json.dumps({"format": "other"}), "has no format “thirdperson-items”"),
         (
             json.dumps(DATASET | {"format_version": "2.0"}),
             "format_version “2.0”; this program reads 1",

@@ -53,7 +53,7 @@ def test_a_hostile_text_stays_one_cell_and_no_formula(line_end):
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_what_was_put_in_front_is_taken_away_again_and_nothing_else(text):
+def test_reading_removes_exactly_the_added_quote(text):
     assert as_typed(spreadsheet_text(text)) == text
 
 

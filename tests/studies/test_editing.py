@@ -69,7 +69,7 @@ def test_an_edit_changes_the_item_its_hash_and_that_of_the_study_and_is_logged(s
     assert set(changed) == {"question", "response_1", "first_person", "topic"}
 
 
-def test_an_edited_item_equals_one_that_is_imported_so(study):
+def test_an_edited_item_equals_an_imported_one(study):
     edit(study, question="Tea?")
     make_study(slug="two")
     import_items("two", [read(jsonl(raw_item(1, question="Tea?")))])
@@ -133,7 +133,7 @@ def test_a_persona_changes_at_all_its_items(study):
     assert study.log.filter(event="persona edited").exists()
 
 
-def test_deleting_an_item_deletes_a_persona_that_nobody_else_has(study):
+def test_deleting_an_item_deletes_an_unused_persona(study):
     delete_item(study_id=study.pk, key="x1")
 
     assert list(Item.everything.values_list("key", flat=True)) == ["x2"]
@@ -171,7 +171,7 @@ def test_of_two_editors_the_second_one_is_told(study):
 
 
 @pytest.mark.parametrize("has_answers", [False, True])
-def test_once_somebody_has_an_item_nothing_changes(study, has_answers):
+def test_items_are_fixed_once_somebody_has_one(study, has_answers):
     annotator = walk_in(study)
     if has_answers:
         answer_all(annotator)
@@ -190,7 +190,7 @@ def test_once_somebody_has_an_item_nothing_changes(study, has_answers):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
-def test_an_edit_waits_for_an_annotator_who_gets_the_item_and_is_then_refused(study):
+def test_an_edit_waits_for_a_simultaneous_assignment_and_is_refused(study):
     """The annotator reads the text that they got; an edit in between would change it."""
     seen = item().content_hash
 
@@ -255,7 +255,7 @@ class TestPages:
             {"key": "job", "label": "Job", "value": "Nurse", "text": "Job: Nurse."},
         ]
 
-    def test_an_item_is_deleted_after_a_question(self, editor):
+    def test_an_item_is_deleted_after_confirmation(self, editor):
         assert "Delete x1?" in editor.get(f"{PAGE}delete/").text
         assert item()
 
@@ -275,7 +275,7 @@ class TestPages:
         assert "Deleted 2 items." in said
         assert not Item.everything.exists()
 
-    def test_with_answers_the_pages_say_why_not(self, editor, study):
+    def test_with_answers_the_pages_say_why_items_are_fixed(self, editor, study):
         answer_all(walk_in(study))
 
         for address in ADDRESSES:

@@ -46,7 +46,7 @@ def test_an_annotator_reads_what_the_page_shows():
 
 
 @pytest.mark.django_db
-def test_of_a_large_study_a_sample_is_read_in_one_query(monkeypatch, django_assert_num_queries):
+def test_in_a_large_study_one_query_reads_a_sample(monkeypatch, django_assert_num_queries):
     study = make_study()
     make_items(study, 40)
     make_items(study, 5, seats_needed=0, question="q" * 9_000)

@@ -51,7 +51,7 @@ def test_a_set_is_found_by_what_its_features_mean(known, name, shown):
         (EC, "table6", "employment"),
     ],
 )
-def test_a_set_of_which_a_feature_is_missing_is_refused(known, name, missing):
+def test_a_set_with_a_missing_feature_is_refused(known, name, missing):
     study = study_with(known)
 
     with pytest.raises(StudyError, match=f"has “{missing}” of the set “{name}”") as refused:
@@ -61,7 +61,7 @@ def test_a_set_of_which_a_feature_is_missing_is_refused(known, name, missing):
     assert name not in [each for each, _ in features_for(study, known_keys(study))]
 
 
-def test_what_was_shown_is_compared_with_what_was_asked_for():
+def test_shown_features_are_compared_with_requested_ones():
     study = make_study()
     feature = {"key": "age", "label": "Age", "value": "30", "text": "Age: 30"}
     other = {"key": "region", "label": "Region", "value": "South", "text": "South"}

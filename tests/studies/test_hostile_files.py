@@ -59,7 +59,7 @@ json_values = st.recursive(
     deadline=None,
 )
 @given(st.sampled_from(list(places(FULL))[1:]), json_values)
-def test_any_value_in_any_place_is_taken_or_refused(path, value):
+def test_any_value_in_any_place_is_accepted_or_refused(path, value):
     item = copy.deepcopy(FULL)
     holder = item
     for name in path[:-1]:
@@ -87,7 +87,7 @@ HEADER = "id,persona_id,persona_text,question,response_1,response_2,score_1,shuf
 
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=8), min_size=9, max_size=9))
-def test_any_cells_are_taken_or_refused(cells):
+def test_any_cells_are_accepted_or_refused(cells):
     quoted = ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)
     try:
         data = f"{HEADER}\n{quoted}\n".encode()

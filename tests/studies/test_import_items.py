@@ -88,8 +88,8 @@ def test_an_item_with_other_content_refuses_the_file_and_names_it():
         put(study, raw_item(2), raw_item(1, question="Something else?"))
 
     assert [str(fault) for fault in caught.value.faults] == [
-        f"Line 2: item “x1” is in the study “{study.slug}” with another question. What was "
-        "imported stays as it is: give a changed item an id of its own."
+        f"Line 2: item “x1” is in the study “{study.slug}” with another question. Imported items "
+        "do not change. Give a changed item its own id."
     ]
     assert everything() == before
 
@@ -141,7 +141,7 @@ def test_create_makes_a_study_from_what_the_files_say():
 
 
 @pytest.mark.parametrize("words", [("allowed", "forbidden"), ("forbidden", "allowed", None)])
-def test_the_strictest_word_about_passing_items_on_holds_for_the_study(words):
+def test_the_strictest_redistribution_rule_applies_to_the_study(words):
     study = make_study()
     for number, word in enumerate(words):
         source = {"name": f"set {number}"} | ({"redistribution": word} if word else {})
@@ -176,7 +176,7 @@ def test_a_sample_for_people_is_drawn_by_topic_and_leaves_the_rest_to_judges():
     assert Item.objects.filter(seats_needed=0).count() == 30
 
 
-def test_queries_do_not_grow_with_the_rows_that_are_there_already():
+def test_queries_do_not_grow_with_existing_rows():
     study = make_study()
     small, large = [raw_item(n) for n in range(5)], [raw_item(n) for n in range(200)]
 

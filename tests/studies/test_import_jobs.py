@@ -111,7 +111,7 @@ def test_a_file_with_faults_names_each_and_stores_nothing(client, study):
     assert not Item.objects.exists()
 
 
-def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatch):
+def test_reading_shows_its_progress(client, study, monkeypatch):
     job = send(client, jsonl(*(raw_item(n) for n in range(1, 5))))
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0)
     seen = []
@@ -133,7 +133,7 @@ def test_how_far_the_reading_is_shows_while_it_goes_on(client, study, monkeypatc
     }
 
 
-def test_a_fault_of_the_program_is_told_and_leaves_nothing(client, study, monkeypatch):
+def test_a_program_error_is_reported_and_leaves_nothing(client, study, monkeypatch):
     job = send(client, jsonl(raw_item(1)))
 
     def fail(*args, **kwargs):
@@ -228,7 +228,7 @@ def test_sending_the_file_again_replaces_an_import_that_no_worker_has(client, st
     )
     tasks.tidy_imports()
 
-    assert "it was sent again" in page_of(client, job)[1]
+    assert "it was uploaded again" in page_of(client, job)[1]
     assert not path_of(folder_of(job)).exists()
     assert ImportJob.objects.count() == 2
     assert queued == []

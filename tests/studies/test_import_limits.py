@@ -64,7 +64,7 @@ def test_reading_stops_after_a_thousand_faults_and_says_so(monkeypatch, name, da
     )
 
 
-def test_a_thousand_faults_that_are_all_are_not_called_cut():
+def test_exactly_a_thousand_faults_are_not_reported_as_cut():
     found = Faults(Fault(n, "", "r", "m") for n in range(1_000))
 
     assert not Refused(found).is_cut
@@ -132,7 +132,7 @@ def test_too_many_lines_end_the_reading(monkeypatch):
     assert "there are more than 3 lines" in faults(b"\n" * 10)[0]
 
 
-def test_a_zip_is_judged_by_what_it_unpacks_to(monkeypatch):
+def test_a_zip_is_limited_by_its_unpacked_size(monkeypatch):
     monkeypatch.setattr(bundle, "MAX_UNPACKED", 100_000)
     data = zipped(items__jsonl=jsonl(raw_item(1)), dataset__json=ABOUT, other=b"x" * 10**6)
 
@@ -170,7 +170,7 @@ class TestPage:
         file = SimpleUploadedFile(name, data)
         return client.post("/studies/one/import/", {"file": file, "task": "preference"})
 
-    def test_a_small_zip_of_much_is_left_to_a_worker(self, client, study):
+    def test_a_small_zip_with_much_content_is_left_to_a_worker(self, client, study):
         data = zipped(items__jsonl=b"{}\n" * 200_000, dataset__json=ABOUT)
 
         response = self.send(client, "a.zip", data)
@@ -276,7 +276,7 @@ LISTS = b"[]," * 20_000
                 "dataset__json": ABOUT,
                 "items__jsonl": b"[" + b'{"x":[' + LISTS * 10 + b"0]}]",
             },
-            "this is not the list of objects that the file begins",
+            "the file begins with a list of objects",
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_many_values_in_few_bytes_are_refused_before_they_are_parsed(monkeypatch
     assert max(parsed, default=0) <= most
 
 
-def test_signs_inside_of_texts_are_no_values():
+def test_punctuation_inside_texts_is_not_counted_as_values():
     text = json.dumps({"text": '[{,\\" ' * 20_000})
 
     assert not lines.has_too_many_values(text)
@@ -309,5 +309,5 @@ def test_signs_inside_of_texts_are_no_values():
 def test_a_file_of_many_small_rows_of_lists_is_given_up_before_it_is_parsed():
     stream = io.BytesIO((b'{"x":[' + LISTS + b"0]}\n") * 500)
 
-    with pytest.raises(lines.BadLine, match="holds more values, lists and objects than are read"):
+    with pytest.raises(lines.BadLine, match="there are too many values, lists and objects"):
         list(lines.lines_of(stream, "items.jsonl"))

@@ -106,7 +106,7 @@ def test_a_fault_says_where_what_and_the_remedy():
     assert faults(jsonl(long, check)) == [
         "Line 1, item “x1”: persona text has 5,120 characters; the limit is 4,000.",
         "Line 2, item “x2”: the instruction of an attention check must be inside the question. "
-        "Write it there word for word; an attention check needs no guessing.",
+        "Write it there word for word, so that nobody has to guess.",
     ]
 
 
@@ -154,7 +154,7 @@ def test_a_persona_that_changes_within_a_file_is_refused():
     other = {"id": "p1", "features": [{"key": "age", "value": "18-24"}]}
 
     assert faults(jsonl(raw_item(1), raw_item(2, persona=other))) == [
-        "Line 2, item “x2”: persona “p1” is another one than on line 1. Give the same features, "
+        "Line 2, item “x2”: persona “p1” differs from the one on line 1. Give the same features, "
         "text and history, or another persona id."
     ]
 
@@ -208,7 +208,7 @@ def test_text_is_brought_to_one_form():
         ("[1]", "the line is not a JSON object"),
     ],
 )
-def test_a_line_that_is_no_object_is_a_fault_among_others(line, reason):
+def test_a_line_that_is_not_an_object_is_an_ordinary_fault(line, reason):
     found = faults(jsonl(raw_item(1), line, raw_item(3, question=None)))
 
     assert found[0].startswith("Line 2: ")

@@ -39,7 +39,7 @@ def test_an_item_that_is_missing_or_changed_is_named_and_nothing_is_stored(files
     source, listed = files
     source.write_bytes(jsonl(raw_item(1, question="Something else?"), raw_item(2)))
 
-    with pytest.raises(CommandError, match="“x1” has other content") as refused:
+    with pytest.raises(CommandError, match="“x1” differs from the exported one") as refused:
         rebuild(source, listed)
 
     assert "item “x3” is in none of the files" in str(refused.value)
@@ -47,7 +47,7 @@ def test_an_item_that_is_missing_or_changed_is_named_and_nothing_is_stored(files
 
 
 @pytest.mark.parametrize("text", ["{}\n", "[1]\n", "not json\n"])
-def test_a_file_that_is_no_list_is_refused(files, text):
+def test_a_file_that_is_not_a_list_is_refused(files, text):
     source, listed = files
     listed.write_text(text)
 

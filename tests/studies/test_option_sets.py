@@ -96,7 +96,7 @@ def test_the_chosen_response_is_paired_with_one_other_that_the_seed_draws():
     assert drawn[4] == [item.key for item in pairs(of_four(), "chosen_vs_random", 4)]
 
 
-def test_which_response_is_response_1_is_drawn_and_stays():
+def test_a_reproducible_draw_decides_which_response_is_response_1():
     made = [pairs(of_four(id=f"q{n}"))[1] for n in range(200)]
     firsts = sum(item.values["first_person"] == "r1" for item in made)
 
@@ -130,7 +130,7 @@ def test_equal_scores_are_a_tie_and_leave_the_chosen_response_open():
     [fault] = faults(
         jsonl(of_four(responses=scored(9, 1, 9), first_person={})), pairs=PairRule("chosen_vs_rest")
     )
-    assert "need the one response that the persona chose" in fault
+    assert "need the response that the persona chose" in fault
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_an_option_set_that_no_export_wrote_is_refused(change):
     [item] = pairs(of_four(), "chosen_vs_random")
     row = raw_item(id="z", option_set=dict(item.values["option_set"]) | change)
 
-    assert any("option_set is not as this program writes it" in f for f in faults(jsonl(row)))
+    assert any("option_set is not in the form" in f for f in faults(jsonl(row)))
 
 
 def test_csv_has_columns_for_more_responses():

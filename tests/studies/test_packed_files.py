@@ -166,7 +166,7 @@ def test_items_in_a_json_list_are_named_by_entry_and_id():
     ]
 
 
-def test_what_is_wrong_with_a_list_is_said():
+def test_faults_of_a_list_are_named():
     rows = json.dumps([raw_item(1), raw_item(2, metadata={"a": float("nan")})])
 
     assert faults(rows.encode(), name="items.json") == [
@@ -204,7 +204,7 @@ def test_responses_that_differ_in_capitals_or_punctuation_are_an_item(second):
     assert faults(jsonl(raw_item(1, responses=responses))) == []
 
 
-def test_the_own_answer_tells_texts_apart_that_differ_in_capitals_only():
+def test_the_own_answer_distinguishes_texts_that_differ_only_in_capitals():
     table = b"q,one,two,gold\nWhich?,a b,A B,A B\nWhich way?,a b,A B,a b\n"
     fields = {"q": "question", "one": "response_1", "two": "response_2", "gold": "own_answer"}
     mapping = ColumnMapping(fields, persona_text="Somebody.")

@@ -67,7 +67,7 @@ def test_an_editor_pauses_opens_and_closes(client, study):
         ("draft", "paused", 200, "A study that is draft cannot become paused."),
     ],
 )
-def test_a_change_of_state_that_makes_no_sense_is_refused(client, before, state, status, said):
+def test_an_impossible_change_of_state_is_refused(client, before, state, status, said):
     study = make_study(slug="one", state=before)
     sign_in(client, study)
 
@@ -297,7 +297,7 @@ def test_signing_out_takes_a_post(client, study):
     assert client.get(reverse("studies:list")).status_code == 302
 
 
-def test_pages_that_are_not_there_say_so_in_our_words(client):
+def test_missing_pages_have_our_own_text(client):
     page = client.get("/no/such/page/")
 
     assert page.status_code == 404

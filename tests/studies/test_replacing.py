@@ -123,7 +123,7 @@ def test_the_page_offers_it_with_the_counts_and_does_it(editor):
     assert keys() == ["x2", "x3", "x4"]
 
 
-def test_the_page_refuses_where_the_count_changed_or_nothing_may_go(editor, study):
+def test_the_page_refuses_if_the_count_changed_or_items_are_fixed(editor, study):
     changed = send(editor, replace="on", seen="5")
     assert (changed.status_code, "now has 2 items, not 5" in changed.text) == (422, True)
 

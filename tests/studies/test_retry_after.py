@@ -24,7 +24,7 @@ from studies.network import seconds_to_wait
         (None, None),
     ],
 )
-def test_a_number_or_a_date_is_seconds_and_all_else_is_nothing(value, seconds):
+def test_numbers_and_dates_become_seconds_and_other_values_none(value, seconds):
     assert seconds_to_wait(value) == seconds
 
 

@@ -34,7 +34,7 @@ def test_the_seed_decides_and_the_order_of_the_items_does_not():
     assert sample_by_topic(ITEMS, size=20, seed=2) != chosen
 
 
-def test_what_is_kept_stays_in_even_beyond_the_share_of_its_topic():
+def test_kept_items_stay_even_beyond_the_share_of_their_topic():
     kept = {f"c{n}" for n in range(5)}
 
     chosen = sample_by_topic(ITEMS, size=10, seed=1, keep=kept)

@@ -29,7 +29,7 @@ def filled(client, address=NEW, **changes) -> dict:
     return {k: v for k, v in (sent | changes).items() if v is not None and v is not False}
 
 
-def test_who_may_make_studies_makes_a_draft_and_owns_it(client, researcher):
+def test_users_with_the_permission_create_a_draft_and_own_it(client, researcher):
     response = client.post(NEW, filled(client, title="Everyday choices, again"))
 
     study = Study.objects.get()
@@ -76,7 +76,7 @@ def test_a_preset_fills_the_form_and_makes_such_a_study(client, researcher, name
         ({"equivalence_margin": "0.9"}, "less than or equal to 0.5"),
     ],
 )
-def test_what_does_not_hold_is_told_and_nothing_is_made(client, researcher, changes, words):
+def test_invalid_settings_are_reported_and_nothing_is_created(client, researcher, changes, words):
     make_study(slug="taken")
 
     response = client.post(NEW, filled(client, slug="one") | {"title": "One"} | changes)
@@ -126,7 +126,7 @@ def test_the_short_name_never_changes(client, study):
     assert Study.objects.get().slug == "one"
 
 
-def test_what_answers_rest_on_is_fixed_and_the_page_says_so(client, study):
+def test_settings_that_answers_depend_on_are_fixed(client, study):
     Study.objects.update(frozen_at=timezone.now())
 
     page = client.get(SETTINGS).content.decode()

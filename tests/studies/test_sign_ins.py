@@ -89,7 +89,7 @@ def test_a_success_ends_the_count_of_its_account_and_address(researcher):
         assert is_signed_in(attempt("right"))
 
 
-def test_the_way_a_name_is_written_makes_no_other_account(researcher):
+def test_spellings_of_a_name_count_as_one_account(researcher):
     for name in ("ada", "ADA", " ada", "Ada", "aDa "):
         attempt("wrong", name=name)
 
@@ -151,7 +151,7 @@ def test_addresses_are_counted_by_network(rf, connection, counted):
     assert client_address(rf.get("/", REMOTE_ADDR=connection)) == counted
 
 
-def test_the_present_password_is_not_guessed_in_an_open_browser(researcher):
+def test_the_current_password_cannot_be_guessed_in_an_open_browser(researcher):
     client = Client(REMOTE_ADDR=HERE)
     client.force_login(researcher)
     new = {"new_password1": "Tr0ub4dor&3x", "new_password2": "Tr0ub4dor&3x"}

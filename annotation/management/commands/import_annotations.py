@@ -16,7 +16,7 @@ class Command(BaseCommand):
     help = (
         "Import answers of annotators from CSV or JSON Lines with rater_id, item_id, choice (r1, "
         "r2 or tie), certainty and, optionally, active_ms, shown_first and answered_at. If the "
-        "file has an error, nothing is imported. The same file again changes nothing."
+        "file has an error, nothing is imported. Importing the same file again changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,7 +28,9 @@ class Command(BaseCommand):
             default="",
             help="a data set whose own file has the answers of several people to its items",
         )
-        parser.add_argument("--dry-run", action="store_true", help="check all, store nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check everything, store nothing"
+        )
         add_scale(parser)
         add_skip_faulty(parser)
 

@@ -17,7 +17,7 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
-from annotation.prolific.launch.publication import look_ahead
+from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle import decisions, money_ledger
 from annotation.prolific.settle.proposals import (
@@ -52,8 +52,8 @@ def add_launch_options(parser: ArgumentParser) -> None:
         "--balance",
         action="append",
         metavar="FILTER=LABEL,LABEL",
-        help="divide the places by a filter, for example sex=Male,Female, like the quota groups, "
-        "otherwise equally; repeat to cross filters",
+        help="divide the places by a filter, for example sex=Male,Female: like the quota groups if "
+        "there are any, otherwise equally; repeat to cross filters",
     )
     parser.add_argument("--devices", help=f"comma-separated list of {', '.join(DEVICES)}")
     parser.add_argument(
@@ -65,21 +65,21 @@ def add_launch_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--screen-out-pay",
         type=int,
-        help="cents or pence for people who are turned away, if your workspace pays screen-outs",
+        help="cents or pence for people who are screened out, if your workspace pays screen-outs",
     )
-    parser.add_argument("--screen-out-slots", type=int, help="how many of them at most")
+    parser.add_argument("--screen-out-slots", type=int, help="at most this many of them")
     parser.add_argument("--workspace", help="workspace id; required if the account has several")
     parser.add_argument("--project", help="project id (default: Thirdperson, else the first)")
     parser.add_argument("--check", action="store_true", help="show checks and cost only")
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="create the drafts, compare what Prolific stored with what was sent, delete them",
+        help="create drafts, compare what Prolific stored with what was sent, delete them",
     )
 
 
 def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings named on the command line; the others do not change."""
+    """The settings given on the command line; the others do not change."""
     names = (
         "places",
         "country",
@@ -130,7 +130,7 @@ def _devices(text: str) -> dict[str, Any]:
 
 
 _PAUSED = ("pause", "start", "stop")
-# When run again, these look for the result of an earlier call before they create anything.
+# When run again, these first look for the result of an earlier call.
 _LOOKS_ITSELF = ("launch", "forget", "webhooks", "demographics")
 
 
@@ -160,7 +160,7 @@ class Command(BaseCommand):
         places.add_argument("--group", default="", help="quota group, if each has its own study")
         add("refill", "reopen the study to refill returned places")
         add("sync", "read everything from Prolific")
-        money = add("ledger", "every sum with Prolific's own figures, differences marked")
+        money = add("ledger", "compare every amount with Prolific's figures and mark differences")
         money.add_argument("--out", metavar="FILE", help="write the payments to this CSV file")
         add("demographics", "read the demographics of participants from Prolific")
         add("forget", "delete an unpublished draft here and on Prolific")
@@ -189,13 +189,13 @@ class Command(BaseCommand):
         except ChooseWorkspace as error:
             raise CommandError(f"{error} Name it with: prolific launch --workspace ID") from error
         except AnnotationError as error:
-            # Some outcomes only the action itself looks up; `sync` shows all others.
+            # Only the action itself looks up some outcomes; `sync` shows all others.
             again = action if action in _LOOKS_ITSELF else "sync"
-            doubt = f" To see whether it was done, run: prolific {again} {study.slug}"
+            doubt = f" To find out, run: prolific {again} {study.slug}"
             unknown = getattr(error, "outcome_unknown", False)
             raise CommandError(f"{error}{doubt if unknown else ''}") from error
 
-    def _sure(self, question: str, options: dict[str, Any]) -> bool:
+    def _confirmed(self, question: str, options: dict[str, Any]) -> bool:
         if options["yes"]:
             return True
         return input(f"{question} Type yes: ").strip().lower() == "yes"
@@ -209,7 +209,7 @@ class Command(BaseCommand):
             launch.save_plan(study_id=study.pk, plan=LaunchPlan.of(stored))
         study.refresh_from_db()
         if options["check"]:
-            self._show(launch.look(study))
+            self._show(launch.check_launch(study))
             return
         if options["dry_run"]:
             self._rehearse(study)
@@ -232,7 +232,7 @@ class Command(BaseCommand):
             if draft.unseen:
                 self.stdout.write(f"{name}not returned by Prolific: {', '.join(draft.unseen)}.")
             if draft.is_ready is False:
-                self.stdout.write(f"{name}Prolific reports that it is not ready to be published.")
+                self.stdout.write(f"{name}Prolific says that it is not ready to publish.")
         costs = sum(draft.cost or 0 for draft in found.drafts)
         self.stdout.write(f"Publishing would cost {format_money(costs, found.currency)}.")
         if found.left_behind:
@@ -269,7 +269,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Published for {total}: {states}.")
 
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
-        if action == "stop" and not self._sure(
+        if action == "stop" and not self._confirmed(
             "No new participants can join after that.", {"yes": yes}
         ):
             raise CommandError("Not stopped.")
@@ -286,7 +286,7 @@ class Command(BaseCommand):
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.paid_in)
         question = f"Increase the places from {seen} to {seen + extra} for {total}?"
-        if not self._sure(question, options):
+        if not self._confirmed(question, options):
             raise CommandError("No places were added.")
         row = publication.add_places(study_id=study.pk, extra=extra, label=group, seen=seen)
         self.stdout.write(f"Places: {row.places:,}.")
@@ -302,7 +302,7 @@ class Command(BaseCommand):
         if pace := pace_of(study):
             hourly = format_money(pace.per_hour, study.currency)
             self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
-        if warning := look_ahead(study).warning:
+        if warning := forecast_on_prolific(study).warning:
             self.stdout.write(warning)
 
     def _ledger(self, study: Study, options: dict[str, Any]) -> None:
@@ -371,7 +371,7 @@ class Command(BaseCommand):
             return
         rewards = [promised_to(study, row.submission) for row in rows]
         total = sums_in_words(rewards, study.currency)
-        if not self._sure(
+        if not self._confirmed(
             f"Approve {len(rows)} submission{'s' if len(rows) > 1 else ''} for {total}?", options
         ):
             raise CommandError("Nothing was approved.")
@@ -385,7 +385,7 @@ class Command(BaseCommand):
     def _ask_to_return(
         self, study: Study, rows: list[SettlementRow], options: dict[str, Any]
     ) -> None:
-        if rows and not self._sure(f"Request {len(rows)} returns?", options):
+        if rows and not self._confirmed(f"Request {len(rows)} returns?", options):
             raise CommandError("No returns were requested.")
         ids = [row.submission.pk for row in rows]
         asked = decisions.request_returns(
@@ -412,7 +412,9 @@ class Command(BaseCommand):
             ready = money.set_up(payment_id=payment.pk)
             total = format_money(ready.total, ready.prolific_study.paid_in)
             people = ready.lines.count()
-            if not self._sure(f"Pay {total}, with fees and tax, for {people} bonuses?", options):
+            if not self._confirmed(
+                f"Pay {total}, with fees and tax, for {people} bonuses?", options
+            ):
                 raise CommandError(
                     "Not paid. To pay later, run settle --bonuses or use the page Bonuses."
                 )

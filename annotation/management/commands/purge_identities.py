@@ -11,8 +11,8 @@ from studies.services.whole_studies import backups_sentence
 
 class Command(BaseCommand):
     help = (
-        "Delete the platform ids of all annotators of a study. The answers stay under pseudonyms, "
-        "and a keyed hash prevents a second participation. Pay first: this cannot be undone."
+        "Delete the platform ids of all annotators of a study. The answers stay, under pseudonyms, "
+        "and a keyed hash prevents people from taking part twice. Pay first: this cannot be undone."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

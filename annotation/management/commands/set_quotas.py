@@ -11,8 +11,8 @@ from studies.management.terminal import find_study
 
 class Command(BaseCommand):
     help = (
-        "Set the demographic questions and the quota groups of a study from a TOML file. The same "
-        "file again changes nothing. After annotators have entered, only targets can change."
+        "Set the demographic questions and the quota groups of a study from a TOML file. Using the "
+        "same file again changes nothing. After annotators have entered, only targets can change."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -41,4 +41,4 @@ class Command(BaseCommand):
         except (QuotaError, UnicodeDecodeError) as error:
             raise CommandError(f"{path}: {error}") from error
         places = sum(group.target for group in stored)
-        self.stdout.write(f"Quota groups: {len(stored):,}, for {places:,} annotators in all.")
+        self.stdout.write(f"Quota groups: {len(stored):,}, for {places:,} annotators.")

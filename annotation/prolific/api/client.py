@@ -59,7 +59,7 @@ class ProlificClient(Transport):
         return shaped(lambda: str(body["id"]))
 
     def balance(self, workspace: str) -> tuple[int | None, str]:
-        """The balance that the workspace's wallet can spend, in minor units, and its currency."""
+        """The available balance of the workspace's wallet, in minor units, and its currency."""
         body = self._dict("GET", f"workspaces/{workspace}/balance/")
         amount = body.get("available_balance")
         return shaped(
@@ -116,7 +116,7 @@ class ProlificClient(Transport):
         return _study(self._dict("GET", f"studies/{study_id}/"))
 
     def create_study(self, payload: dict[str, Any]) -> RemoteStudy:
-        """Create a draft. Never repeated: after `OutcomeUnknown` look for the internal name."""
+        """Create a draft. Never repeated: after `OutcomeUnknown`, look for the internal name."""
         return _study(self._dict("POST", "studies/", json=payload))
 
     def set_places(self, study_id: str, places: int) -> RemoteStudy:
@@ -130,7 +130,7 @@ class ProlificClient(Transport):
         return _study(self._dict("POST", path, json={"action": action}))
 
     def cost(self, study_id: str) -> StudyCost:
-        """The total cost of the study once every place is filled; without bonuses."""
+        """The total cost of the study once every place is filled, without bonuses."""
         return self.costs(study_id, is_projected=True).rewards
 
     def costs(self, study_id: str, *, is_projected: bool) -> Costs:
@@ -161,7 +161,7 @@ class ProlificClient(Transport):
     # Submissions
 
     def submissions(self, study_id: str) -> Iterator[RemoteSubmission]:
-        """Every submission of one study; without its id Prolific lists the whole account."""
+        """Every submission of one study; without an id, Prolific lists the whole account."""
         if not study_id:
             raise ValueError("a study id is needed")
         params = {"study": study_id, "ordering": "started_at"}
@@ -172,7 +172,7 @@ class ProlificClient(Transport):
         return _submission(self._dict("GET", f"submissions/{submission_id}/"))
 
     def approve(self, submission_ids: Sequence[str]) -> None:
-        """Approve up to 1,000 submissions; Prolific does it later, so read them again."""
+        """Approve up to 1,000 submissions. Prolific does it later, so read them again."""
         if not 0 < len(submission_ids) <= MAX_BULK_APPROVE:
             raise ValueError(f"from 1 to {MAX_BULK_APPROVE} ids")
         body = {"submission_ids": list(submission_ids)}
@@ -184,33 +184,32 @@ class ProlificClient(Transport):
         return _submission(self._dict("POST", path, json=body, again=True))
 
     def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
-        """Ask a participant to return. Sent once: each request is a message to them."""
+        """Ask a participant to return. Sent once, because each request sends them a message."""
         body = {"request_return_reasons": list(reasons)}
         self._send("POST", f"submissions/{submission_id}/request-return/", json=body)
 
     def set_up_bonuses(self, study_id: str, lines: Iterable[tuple[str, str]]) -> BonusSetup:
-        """Set up bonuses: submission or participant id and the amount in major units as text."""
+        """Set up bonuses; a line has a submission or participant id, and major units as text."""
         csv = "".join(f"{person},{amount}\n" for person, amount in lines)
         body = {"study_id": study_id, "csv_bonuses": csv}
         answer = self._dict("POST", "submissions/bonus-payments/", json=body)
         return shaped(lambda: BonusSetup.of(answer))
 
     def pay_bonuses(self, bulk_id: str) -> None:
-        """Pay a set-up payment. A repeat pays twice: never repeated without reading first."""
+        """Pay a set-up payment. A repeat pays twice, so never repeat it without reading first."""
         self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
 
     def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
         """The demographic export of a study as CSV text, with the columns of these filters.
 
-        Prolific accepts filters as for a study: each with all of its choices excludes nobody.
-        Filters that are not in the live list are not requested. Prolific exports two different
-        combinations for a study: then, and if its filters are the same, the last one is requested
-        again as it was.
+        Filters have the form of a study's filters: with all choices, they exclude nobody. Filters
+        that are not in the live list are not requested. Prolific exports at most two combinations
+        for a study; after that, or if the filters are the same, the last one is requested again.
         """
         live = {one.id: one for one in self.filters()} if filters else {}
         asked = [live[name].everybody() for name in filters if name in live]
         if asked:
-            asked = self._again(study_id, asked[:MAX_EXPORT_FILTERS])
+            asked = self._filters_to_request(study_id, asked[:MAX_EXPORT_FILTERS])
         body = {"filters": asked}
         path = f"studies/{study_id}/demographic-export/"
         response = self._send("POST", path, json=body, again=True)
@@ -222,8 +221,10 @@ class ProlificClient(Transport):
             return answer
         return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
 
-    def _again(self, study_id: str, asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The filters to request, after those of earlier exports."""
+    def _filters_to_request(
+        self, study_id: str, asked: list[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """The filters to request, given those of earlier exports."""
         history = self._dict("GET", f"studies/{study_id}/demographic-export-history/")
 
         def read() -> list[dict[str, Any]]:
@@ -276,7 +277,7 @@ Read = TypeVar("Read")
 IN_WORKER = 60.0
 _NO_WORKSPACE = "Choose the plan's workspace first."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-# A claim ends by itself after a crash. It is renewed before each request.
+# A claim expires after a crash. It is renewed before each request.
 _CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
 _ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
@@ -293,15 +294,15 @@ def connect(*, patience: float | None = None) -> ProlificClient:
 
 
 def is_local() -> bool:
-    """Whether the server that we use is on this machine, and so a simulated one."""
+    """Whether our Prolific server is on this machine, and therefore simulated."""
     return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
 
 
 @dataclass(frozen=True)
 class Account:
-    """A workspace's balance and the platform's least pay, in minor units; None where unknown.
+    """A workspace's balance and the platform's minimum pay, in minor units; None if unknown.
 
-    Both are advice: a value that could not be read becomes a sentence, and stops nothing.
+    Both are advisory: a value that could not be read becomes a sentence, and blocks nothing.
     """
 
     currency: str = ""
@@ -331,7 +332,7 @@ class Account:
 
 
 def read_account(client: ProlificClient, currency: str, workspace: str) -> Account:
-    """The balance of the workspace's wallet, and the least hourly pay in `currency`.
+    """The balance of the workspace's wallet, and the minimum hourly pay in `currency`.
 
     Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
     """
@@ -369,7 +370,7 @@ def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read 
 
 
 class AccountClaim:
-    """The exclusive right to change a study on Prolific. It lasts three minutes and is renewed."""
+    """The exclusive right to change a study on Prolific, for three minutes unless renewed."""
 
     def __init__(self, recruitment_id: int, until: dt.datetime) -> None:
         self._recruitment_id = recruitment_id
@@ -378,8 +379,8 @@ class AccountClaim:
     def renew(self) -> None:
         """Hold the claim for another three minutes.
 
-        Raises `NotAllowed` when it has ended and somebody else has taken it: the request that was
-        about to be sent must then not be sent.
+        Raises `NotAllowed` if it has expired and somebody else has taken it: the next request must
+        then not be sent.
         """
         now = clock.now()
         if self._until - now > _CLAIM - _RENEWED_AFTER:
@@ -387,8 +388,8 @@ class AccountClaim:
         until = now + _CLAIM
         if not self._holders().update(busy_until=until):
             raise NotAllowed(
-                "This took so long that somebody else could have continued it. Nothing more was "
-                "sent. Look at what was done, then try again."
+                "This took so long that somebody else may have taken over. Nothing more was sent. "
+                "Check what was done, then try again."
             )
         self._until = until
 
@@ -400,25 +401,25 @@ class AccountClaim:
 
 
 @contextmanager
-def alone(
+def claimed(
     study_id: int, client: ProlificClient | None = None, *, what: str = "this study"
 ) -> Iterator[Recruitment]:
     """Claim a study's recruitment while something is sent that must not be sent twice.
 
-    No transaction is open meanwhile: the claim is a time in the row, so that a claim left by a
-    crash ends by itself. Every request of `client` renews it first, so that it holds however long
-    the work takes. Raises `NotAllowed` while somebody else holds it.
+    No transaction is open meanwhile: the claim is a time in the row, so one left by a crash
+    expires. Every request of `client` renews it first, however long the work takes. Raises
+    `NotAllowed` while somebody else holds it.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
     until = clock.now() + _CLAIM
-    # One conditional UPDATE: if two arrive at once, only one changes the row.
+    # One conditional UPDATE: of two callers at once, only one changes the row.
     claimed = Recruitment.objects.filter(
         Q(busy_until=None) | clock.has_ended("busy_until", _CLAIM), pk=recruitment.pk
     ).update(busy_until=until)
     if not claimed:
         raise NotAllowed(
-            f"Something is being changed on Prolific for {what} right now. "
-            "Wait a moment, look at what it did, then try again."
+            f"Another change on Prolific for {what} is in progress. Wait a moment, check what it "
+            "did, then try again."
         )
     claim = AccountClaim(recruitment.pk, until)
     if client is not None:

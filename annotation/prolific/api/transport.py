@@ -2,7 +2,7 @@
 
     ProlificError
       ├ NotConfigured     no token
-      ├ Unauthorized      the token is wrong, or has no access              (401)
+      ├ Unauthorized the token is wrong, or has no access (401)
       ├ NotFound          it does not exist, or it is not ours              (404)
       ├ Rejected          Prolific refuses the request                      (other 4xx)
       ├ RateLimited       too many requests                                 (429)
@@ -14,8 +14,7 @@
 
 Messages contain no token and no participant.
 
-Only requests that may be done twice are retried: reading, and those that a caller marks with
-`again`.
+Only requests that are safe to repeat are retried: reads, and those marked with `again`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ProlificError(AnnotationError):
-    """Base of all errors here. `outcome_unknown` says that a repeat could do it twice."""
+    """Base of all errors here. `outcome_unknown`: a repeat could do it twice."""
 
     outcome_unknown = False
 
@@ -64,7 +63,7 @@ class NotFound(Answered):
 
 
 class ProlificRejected(Answered):
-    """The request is understood and refused: repeating it unchanged does not help."""
+    """Prolific refuses the request; repeating it unchanged does not help."""
 
 
 class ProlificRateLimited(Answered):
@@ -80,7 +79,7 @@ class ProlificUnreachable(ProlificError):
 
 
 class OutcomeUnknown(Answered):
-    """No readable answer arrived: the request may have been carried out. Read before repeating."""
+    """No readable answer arrived: the request may have been done. Read before repeating."""
 
     outcome_unknown = True
 
@@ -98,7 +97,7 @@ class NotAllowed(ProlificError):
 
 
 class ChooseWorkspace(NotAllowed):
-    """The account has several workspaces, and a researcher has to say which one pays."""
+    """The account has several workspaces, and a researcher must say which one pays."""
 
     def __init__(self, problem: str, known: Mapping[str, str]) -> None:
         named = ", ".join(f"{title} ({one})" for one, title in known.items())
@@ -139,7 +138,7 @@ _ATTEMPTS = 5
 
 
 def api_base(url: str) -> str:
-    """The address that paths are appended to; an empty path means the first version."""
+    """The address to which paths are appended; an empty path means version 1."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/") or "/api/v1"
     return urlunsplit((parts.scheme, parts.netloc, f"{path}/", "", ""))
@@ -147,7 +146,7 @@ def api_base(url: str) -> str:
 
 @dataclass(frozen=True)
 class _Token:
-    """Authentication by the token, even if a .netrc file exists; shows only the token's end."""
+    """Authentication by token, even if a .netrc file exists; shows only the token's end."""
 
     value: str = field(repr=False)
 
@@ -157,10 +156,9 @@ class _Token:
 
 
 class Transport:
-    """One researcher's account over HTTP.
+    """A researcher's account over HTTP.
 
-    `patience` is how many seconds retries may wait in total: little for a page that a user is
-    waiting for, more in a worker.
+    `patience` is how many seconds retries may wait in total: few for a page, more in a worker.
     """
 
     def __init__(
@@ -175,11 +173,13 @@ class Transport:
     ) -> None:
         if not token:
             raise NotConfigured(
-                "There is no token for Prolific. Make one in Prolific under Settings, "
-                "“Go to API token page”, and set PROLIFIC_API_TOKEN."
+                "There is no token for Prolific. Create one on Prolific under Settings, “Go to "
+                "API token page”, and set PROLIFIC_API_TOKEN."
             )
         if not token.isascii() or not token.isprintable() or " " in token:
-            raise NotConfigured("PROLIFIC_API_TOKEN holds signs that no token has. Copy it again.")
+            raise NotConfigured(
+                "PROLIFIC_API_TOKEN contains characters that no token has. Copy it again."
+            )
         import requests  # Here, because every page imports this module.
 
         self._base = api_base(base_url)
@@ -187,7 +187,7 @@ class Transport:
         self._patience = patience
         self._timeout = timeout
         self._sleep = sleep
-        # Called before each request; it can stop the request.
+        # Called before each request, which it can stop.
         self.before_request: Callable[[], None] | None = None
         self._session = requests.Session()
         self._session.auth = _Token(token)
@@ -209,13 +209,13 @@ class Transport:
 
     @property
     def token_fragment(self) -> str:
-        """Enough of the token to distinguish two tokens, too little to use one."""
+        """Enough of the token to tell tokens apart, too little to use it."""
         return f"…{self._token[-4:]}" if len(self._token) >= 16 else "…"
 
     # Lists
 
     def _pages(self, path: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Rows of every page. The end is a page without a next one, or a 404 after the last."""
+        """Rows of every page. The last page names no next page, or a 404 follows it."""
         page, before = 1, None
         while True:
             try:
@@ -226,14 +226,14 @@ class Transport:
                     raise
                 return
             if rows == before:
-                return  # A server without pages repeats the same rows for ever.
+                return  # A server without paging repeats the same rows forever.
             yield from rows
             if not more:
                 return
             page, before = page + 1, rows
 
     def _slices(self, path: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Rows of a list that is read by limit and offset."""
+        """Rows of a list read by limit and offset."""
         offset, before = 0, None
         while True:
             asked = {**params, "limit": PAGE_SIZE, "offset": offset}
@@ -293,7 +293,7 @@ class Transport:
             self.before_request()
         url = f"{self._base}{path}"
         try:
-            # A redirect would turn a POST into a GET: if there is one, the base URL is wrong.
+            # A redirect would turn a POST into a GET, and means that the base URL is wrong.
             response = self._session.request(
                 method, url, timeout=self._timeout, allow_redirects=False, **options
             )
@@ -328,15 +328,15 @@ def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
 
 
 def shaped(read: Callable[[], Shape]) -> Shape:
-    """The result of `read` on an answer; an answer that it cannot read counts as unreadable."""
+    """The result of `read` on an answer. If it fails, the answer counts as unreadable."""
     try:
         return read()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        raise OutcomeUnknown("Prolific's answer misses something that it should hold.") from None
+        raise OutcomeUnknown("Prolific's answer is incomplete.") from None
 
 
 def _was_refused(error: requests.exceptions.ConnectionError) -> bool:
-    """Whether the connection was never made, so that nothing can have been sent."""
+    """Whether no connection was made, so that nothing was sent."""
     reason = getattr(error.args[0] if error.args else None, "reason", None)
     name = type(reason).__name__
     return name in {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"}
@@ -347,7 +347,7 @@ def _wait(error: ProlificError, attempt: int) -> float:
     if isinstance(error, ProlificRateLimited) and error.retry_after is not None:
         return error.retry_after
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
-    return random.uniform(ceiling / 2, ceiling)  # noqa: S311  spreading, not secrecy
+    return random.uniform(ceiling / 2, ceiling)  # noqa: S311  for spreading, not secrecy
 
 
 def _error_of(response: requests.Response, token_fragment: str) -> ProlificError:
@@ -359,7 +359,7 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
     answer = f" Prolific says: {detail}" if detail else ""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return ProlificRateLimited(
-            "Prolific asks for fewer requests. Wait a minute, then try again.",
+            "Prolific received too many requests. Wait a minute, then try again.",
             retry_after=seconds_to_wait(response.headers.get("Retry-After")),
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -371,18 +371,18 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         message = (
             f"Prolific does not accept the token {token_fragment} for this. Check "
-            "PROLIFIC_API_TOKEN, and that its account may see the study.{}"
+            "PROLIFIC_API_TOKEN and the rights of its account.{}"
         )
         return Unauthorized(message.format(answer), status=status, detail=detail)
     if status == HTTPStatus.NOT_FOUND:
         message = (
-            "Prolific does not find it, or the token's account may not see it. Check that the "
-            f"study was not deleted there, and whose token is set.{answer}"
+            "Prolific cannot find it, or the token's account may not see it. Check that the study "
+            f"was not deleted there, and whose token is set.{answer}"
         )
         return NotFound(message, status=status, detail=detail)
     if response.is_redirect:
         return ProlificRejected(
-            "PROLIFIC_BASE_URL leads elsewhere. Set the address that it redirects to.",
+            "PROLIFIC_BASE_URL redirects. Set the address that it redirects to.",
             status=status,
         )
     message = f"Prolific refuses the request ({status}).{answer}"

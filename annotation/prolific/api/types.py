@@ -77,7 +77,7 @@ class RemoteStudy:
 
 @dataclass(frozen=True)
 class RemoteSubmission:
-    """A participant's submission; the list and the single answer name its fields differently."""
+    """A participant's submission; lists and single answers name its fields differently."""
 
     id: str
     participant: str
@@ -93,7 +93,7 @@ class RemoteSubmission:
 
     @classmethod
     def of(cls, body: dict[str, Any], *, study_id: str = "") -> "RemoteSubmission":
-        """Read a submission; `study_id` is the study of the list, used if the body names none."""
+        """Read a submission; `study_id`, that of the list, is used if the body names none."""
         return cls(
             id=str(body["id"]),
             participant=str(body.get("participant_id") or body.get("participant") or ""),
@@ -137,11 +137,11 @@ class Filter:
 
     @property
     def is_choice(self) -> bool:
-        """Whether participants chose one of its labels; others list studies, groups or ids."""
+        """Whether it has labels to choose from; other filters list studies, groups or ids."""
         return self.kind == "select" and self.data_type == "ChoiceID" and bool(self.choices)
 
     def everybody(self) -> dict[str, Any]:
-        """The filter in the form that excludes nobody."""
+        """The filter in a form that excludes nobody."""
         if self.kind == "range":
             return {"filter_id": self.id, "selected_range": {"lower": self.low, "upper": self.high}}
         return {"filter_id": self.id, "selected_values": list(self.choices)}
@@ -181,7 +181,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class BonusSetup:
-    """A payment that is set up but not sent; minor units, None where Prolific states none."""
+    """A payment that is set up but not sent; minor units, None if Prolific states none."""
 
     id: str
     amount: int
@@ -209,7 +209,7 @@ POLITICS = "us-political-affiliation"
 STUDY_BLOCKLIST = "previous_studies_blocklist"
 GROUP_BLOCKLIST = "participant_group_blocklist"
 
-# The title to look for when the filter's id is not in the list any more.
+# The title to look for if the list no longer has the filter's id.
 _TITLES = {
     COUNTRY: "Current country of residence",
     LANGUAGE: "Fluent languages",
@@ -247,7 +247,7 @@ def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
         if found is None:
             problems.append(
                 f"Prolific has no filter “{_TITLES.get(one.filter_id, one.filter_id)}” any more. "
-                "Remove it from the plan, or draw the study up on Prolific itself."
+                "Remove it from the plan, or create the study on Prolific itself."
             )
         elif one.labels:
             ids, missing = _choices(one.labels, found)
@@ -269,7 +269,7 @@ def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
 
 
 def find_filter(filter_id: str, live: Sequence[Filter]) -> Filter | None:
-    """The filter by its id, or if that is gone by its title, if exactly one has it."""
+    """The filter by its id, or if that is gone, the only one with its title."""
     for one in live:
         if one.id == filter_id:
             return one
@@ -302,7 +302,7 @@ def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, int]]:
     low = one.low if one.low is not None else found.low
     high = one.high if one.high is not None else found.high
     if found.kind != "range" or low is None or high is None:
-        return f"Prolific's filter “{found.title}” takes no range any more.", {}
+        return f"Prolific's filter “{found.title}” no longer takes a range.", {}
     too_low = found.low is not None and low < found.low
     too_high = found.high is not None and high > found.high
     if too_low or too_high or low > high:

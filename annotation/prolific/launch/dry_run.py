@@ -1,8 +1,8 @@
 """A dry run in the real account: create the drafts, read them back, compare, delete them.
 
-A draft costs nothing and nobody sees it. Fields that Prolific drops, changes or refuses become
-visible before a launch depends on them. Nothing stays behind: the drafts are also deleted when an
-error occurs, and drafts left by a crash are deleted by the next dry run.
+A draft costs nothing and nobody sees it. A dry run shows fields that Prolific drops, changes or
+refuses before a launch depends on them. The drafts are deleted even after an error; the next dry
+run deletes drafts left by a crash.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.utils.crypto import salted_hmac
 
 from annotation.models import Recruitment
-from annotation.prolific.api.client import ProlificClient, alone, connect
+from annotation.prolific.api.client import ProlificClient, claimed, connect
 from annotation.prolific.api.transport import LaunchRefused, NotFound, OutcomeUnknown, ProlificError
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
@@ -38,7 +38,7 @@ _DEVICES = ["desktop", "mobile", "tablet"]
 
 @dataclass(frozen=True)
 class DraftDifference:
-    """A field that came back with another value than was sent."""
+    """A field that came back with a different value."""
 
     name: str
     sent: str
@@ -48,7 +48,7 @@ class DraftDifference:
 def compare(
     sent: Mapping[str, Any], read: Mapping[str, Any]
 ) -> tuple[list[str], list[DraftDifference], list[str]]:
-    """The names of the fields that are equal, that differ, and that Prolific does not show."""
+    """The names of the fields that are equal, that differ, and that Prolific does not return."""
     same, differences, unseen = [], [], []
     for name, value in sent.items():
         if name not in read:
@@ -121,7 +121,7 @@ _SALT = "annotation.prolific.dry-run"
 
 @dataclass(frozen=True)
 class Tried:
-    """One draft as it came back: the fields that are as sent, and those that are not."""
+    """A draft as returned: the fields that are as sent, and those that are not."""
 
     label: str
     same: list[str]
@@ -148,15 +148,15 @@ class DryRun:
 def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
     """Try the launch of a study. Publishes nothing, and deletes what it created.
 
-    Raises `LaunchRefused` when the plan's filters are not found, `NotAllowed` without a workspace,
-    and any `ProlificError`; the drafts created until then are deleted first.
+    Raises `LaunchRefused` if filters of the plan are not found, `NotAllowed` without a workspace,
+    and any `ProlificError`; drafts created by then are deleted first.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id, client) as recruitment:
+    with claimed(study_id, client) as recruitment:
         workspace = with_project(client, workspace_of(recruitment, client))
         found = DryRun(workspace, study.currency)
-        with _nothing_stays(client, study, recruitment, found) as group_id:
+        with _cleaned_up(client, study, recruitment, found) as group_id:
             for label, body in _bodies(client, study, recruitment, workspace, group_id):
                 found.drafts.append(_try(client, label, body))
     record(
@@ -176,7 +176,7 @@ def _bodies(
     workspace: Workspace,
     group_id: str,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The requests of a launch, under names of the dry run."""
+    """The requests of a launch, under dry-run names."""
     plan = LaunchPlan.of(recruitment.plan)
     live = client.filters(workspace=workspace.id)
     drafts = resolve_drafts(study, plan, live, group_id=group_id)
@@ -204,18 +204,18 @@ def _try(client: ProlificClient, label: str, body: Mapping[str, Any]) -> Tried:
 
 
 def _name(study_id: int) -> str:
-    """The start of the names of a study's dry-run drafts, by which they are found again."""
+    """The prefix of the names of a study's dry-run drafts, by which they are found again."""
     key = salted_hmac(_SALT, str(study_id), algorithm="sha256").hexdigest()
     return f"thirdperson-dry-run-{key[:16]}"
 
 
 @contextmanager
-def _nothing_stays(
+def _cleaned_up(
     client: ProlificClient, study: Study, recruitment: Recruitment, found: DryRun
 ) -> Iterator[str]:
-    """Delete what is left of earlier dry runs, and what this one creates, however it ends.
+    """Delete leftovers of earlier dry runs, and what this one creates, however it ends.
 
-    Yields the id of the participant group that the drafts name; empty if they need none.
+    Yields the id of the participant group of the drafts; empty if they need none.
     """
     left = _delete_drafts(client, study, found.workspace)
     if left:
@@ -244,7 +244,7 @@ def _nothing_stays(
 
 
 def _clean(client: ProlificClient, study: Study, found: DryRun, *, with_group: bool) -> None:
-    """Delete everything by its name, to include objects whose creation was never confirmed."""
+    """Delete everything by name, to include objects whose creation was never confirmed."""
     found.left_behind += _delete_drafts(client, study, found.workspace)
     if with_group and not found.left_behind:
         _forget_group(client, study, found)
@@ -270,7 +270,7 @@ def _forget_group(client: ProlificClient, study: Study, found: DryRun) -> None:
         if group := _find_group(client, study, found.workspace, make=False):
             client.delete_group(group)
     except NotFound:
-        # It may be gone, or hidden for a moment: the list shows which.
+        # It may be gone or temporarily hidden: the list shows which.
         with contextlib.suppress(ProlificError):
             if not _find_group(client, study, found.workspace, make=False):
                 return

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import ProlificClient, alone, connect
+from annotation.prolific.api.client import ProlificClient, claimed, connect
 from annotation.prolific.api.transport import (
     LaunchRefused,
     NotAllowed,
@@ -37,7 +37,7 @@ _GROUP_SALT = "annotation.prolific.group"
 
 
 def plan_of(study: Study) -> LaunchPlan:
-    """The study's launch plan; the empty one if there is none."""
+    """The study's launch plan; an empty plan if there is none."""
     found = Recruitment.objects.filter(study=study).first()
     return LaunchPlan.of(found.plan) if found else LaunchPlan()
 
@@ -58,7 +58,7 @@ def save_plan(
     study = lock_study(study_id)
     check_seen(study, seen, seen_launch(plan_of(study)), what="the launch plan")
     if ProlificStudy.objects.filter(study=study).exists():
-        raise NotAllowed("The draft is made: delete it on Prolific and forget it here first.")
+        raise NotAllowed("The draft already exists. Delete it here and on Prolific first.")
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     recruitment.plan = plan.stored()
     recruitment.account = {}  # It may be another workspace's account.
@@ -81,7 +81,7 @@ def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
     return PAPER
 
 
-def look(study: Study) -> LaunchPreview:
+def check_launch(study: Study) -> LaunchPreview:
     """The checks and the cost of launching the study in its current state."""
     client = connect()
     recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
@@ -96,12 +96,12 @@ def look(study: Study) -> LaunchPreview:
 def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
     """Create the study's drafts on Prolific; existing ones are found and never created again.
 
-    Raises `LaunchRefused` while a check blocks, and any `ProlificError`; calling it again continues
+    Raises `LaunchRefused` if a check blocks, and any `ProlificError`; calling it again continues
     where it stopped.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id, client) as recruitment:
+    with claimed(study_id, client) as recruitment:
         plan = LaunchPlan.of(recruitment.plan)
         made = list(ProlificStudy.objects.filter(study=study))
         if made and all(row.prolific_id for row in made):
@@ -134,12 +134,12 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
 
 
 def study_name(study: Study, label: str) -> str:
-    """The name shown on Prolific; studies for separate groups add the group."""
+    """The name shown on Prolific; studies of separate groups add the group."""
     return f"{study.title} ({label})"[:200] if label else study.title
 
 
 def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:
-    """Store the workspace of the drafts. A participant group of another workspace is discarded."""
+    """Store the workspace of the drafts, and discard a participant group of another workspace."""
     if Workspace.of(recruitment.workspace).id != workspace.id:
         recruitment.group_id = ""
     recruitment.workspace = workspace.stored()
@@ -148,15 +148,15 @@ def _settle_on(recruitment: Recruitment, workspace: Workspace) -> Workspace:
 
 
 def group_name(study_id: int) -> str:
-    """The name by which the study's participant group is found again."""
+    """The name by which to find the study's participant group again."""
     key = salted_hmac(_GROUP_SALT, str(study_id), algorithm="sha256").hexdigest()
     return f"thirdperson-{key[:16]}"
 
 
 def _group(client: ProlificClient, recruitment: Recruitment) -> str:
-    """The participant group that prevents taking part in the studies of two quota groups.
+    """The participant group that keeps people from taking part in two quota groups' studies.
 
-    If the answer to its creation was lost, its name finds it.
+    It is found by name if the answer to its creation was lost.
     """
     if not recruitment.group_id:
         name, workspace = group_name(recruitment.study_id), str(recruitment.workspace["id"])
@@ -168,7 +168,7 @@ def _group(client: ProlificClient, recruitment: Recruitment) -> str:
 
 
 def create(client: ProlificClient, body: dict[str, Any], *, is_new: bool) -> RemoteStudy:
-    """Create a draft once. If an earlier answer was lost, the internal name finds it."""
+    """Create a draft once; after a lost answer, find it by its internal name."""
     name, project = body["internal_name"], body["project"]
     if not is_new and (found := find(client, name, project)):
         return found
@@ -179,14 +179,14 @@ def create(client: ProlificClient, body: dict[str, Any], *, is_new: bool) -> Rem
             return found
         raise
     except ProlificRejected as error:
-        # Some accounts require this field with weighted filters, others do not know it.
+        # Some accounts require this field with weighted filters, others reject it.
         if "study_type" not in error.detail or "study_type" not in body:
             raise
         return create(client, {k: v for k, v in body.items() if k != "study_type"}, is_new=False)
 
 
 def find(client: ProlificClient, name: str, project: str) -> RemoteStudy | None:
-    """Find the study with this internal name: in the project, otherwise anywhere in the account."""
+    """Find the study with this internal name in the project, otherwise in the account."""
     for where in dict.fromkeys([project, ""]):
         for study in client.studies(where):
             if study.internal_name == name:
@@ -210,13 +210,13 @@ def mirror(row: ProlificStudy, remote: RemoteStudy) -> None:
 
 
 def forget_drafts(*, study_id: int, user: User | None = None) -> int:
-    """Delete drafts that were never published, there and here, so that the plan can change.
+    """Delete unpublished drafts, there and here, so that the plan can change.
 
     Raises `NotAllowed` once one is published, and `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id, client) as recruitment:
+    with claimed(study_id, client) as recruitment:
         project = Workspace.of(recruitment.workspace).project
         rows = list(ProlificStudy.objects.filter(study=study))
         for row in rows:
@@ -245,7 +245,7 @@ def _refuse_if_published(client: ProlificClient, remote_id: str) -> None:
 
 
 def delete_draft(client: ProlificClient, remote_id: str) -> None:
-    """Delete a draft there. A missing draft is not an error; one that is still there is."""
+    """Delete a draft there. Raises an error only if it is still there afterwards."""
     try:
         client.delete_study(remote_id)
     except NotFound:

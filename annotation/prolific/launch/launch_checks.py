@@ -1,4 +1,4 @@
-"""The checks before a launch: what blocks, what is advice, places, pay, and the cost."""
+"""The checks before a launch: blocking ones, advice, places, pay and cost."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +89,7 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
     elif given > answers:
         surplus = given - answers
         checks.append(
-            LaunchCheck(f"{words}: {surplus:,} are surplus work, paid all the same.", True, False)
+            LaunchCheck(f"{words}: {surplus:,} of them are surplus, but paid too.", True, False)
         )
     else:
         checks.append(LaunchCheck(f"{words}.", False, False))
@@ -106,12 +106,12 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
 
 
 def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
-    """Whether the places of the plan are those of the quota groups, or divide into the balance."""
+    """Compare the places of the plan with the quota groups, or with the balance."""
     edit_plan = reverse("people:prolific-plan", args=[study.slug])
     edit_quota = reverse("people:quota", args=[study.slug])
     groups: list[QuotaGroup] = list(study.quota_groups.all())
     if not groups and plan.apart:
-        words = "The study has no quota groups, so there is nothing to recruit separately."
+        words = "The study has no quota groups to recruit separately."
         return [LaunchCheck(words, True, True, edit_quota)]
     if not groups:
         if not plan.balance or places % plan.groups == 0:
@@ -150,14 +150,14 @@ def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChe
         checks.append(
             LaunchCheck(
                 f"The launch plan does not balance {' or '.join(free)} on Prolific, so people may "
-                "come for groups that are full. Their answers are surplus, and you pay them.",
+                "come for full groups. Their answers are surplus, but you pay for them.",
                 True,
                 False,
                 edit_plan,
             )
         )
     return checks + [
-        LaunchCheck(f"The group “{group}” has no place.", True, True, edit_quota)
+        LaunchCheck(f"The group “{group}” has no places.", True, True, edit_quota)
         for group in groups
         if group.target < 1 and not group.is_everyone_else
     ]
@@ -193,7 +193,7 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
     return [*checks, LaunchCheck(words, pay < account.recommended)]
 
 
-# The platform's least pay of somebody who is screened out, in minor units.
+# The platform's minimum pay for a screen-out, in minor units.
 LEAST_SCREEN_OUT = {"USD": 14, "GBP": 10}
 
 
@@ -202,12 +202,15 @@ def least_screen_out(study: Study) -> int:
 
 
 def screen_out_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
-    """Compare the pay of people who are turned away with the platform's limits."""
+    """Compare the pay for screen-outs with the platform's limits."""
     pay, slots = plan.screen_out_pay, plan.screen_out_slots
     if pay is None and slots is None:
         return []
     if pay is None or slots is None:
-        words = "The plan has a pay for people who are turned away, or their number, but not both."
+        words = (
+            "For people who are turned away, the plan states their pay or their number, but not "
+            "both."
+        )
         return [LaunchCheck(words, True, True)]
     least = least_screen_out(study)
     limits = f"from {format_money(least, study.currency)} to less than the reward"
@@ -218,17 +221,17 @@ def screen_out_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
 
 
 def time_checks(study: Study, account: Account, expected: ExpectedTime | None) -> list[LaunchCheck]:
-    """Compare the pay for the expected time with the minimum, which holds for the actual time."""
+    """Compare the pay for the expected time with the minimum, which applies to the actual time."""
     if expected is None:
         return []
     pay = expected.hourly(study.reward)
-    words = f"{expected.words}. If they take that long, you pay {_hourly(pay, study)}"
+    words = f"{expected.words}. If they do, you pay {_hourly(pay, study)}"
     if account.least is None or pay >= account.least:
         return [LaunchCheck(f"{words}.", False)]
     return [
         LaunchCheck(
             f"{words}, less than Prolific's minimum of {_hourly(account.least, study)}, which "
-            f"holds for the time that participants take. Set the duration to "
+            "applies to the time that participants take. Set the duration to "
             f"{expected.whole_minutes} minutes or more, and raise the pay.",
             True,
             fix=f"{reverse('studies:settings', args=[study.slug])}#id_minutes",
@@ -304,7 +307,7 @@ def preview(
     workspace: Workspace | None,
     problem: str = "",
 ) -> LaunchPreview:
-    """Check everything that a launch depends on. Reads from Prolific and changes nothing.
+    """Check everything that a launch depends on. Reads from Prolific, changes nothing.
 
     Without a workspace `problem` gives the reason, and blocks.
     """
@@ -366,7 +369,8 @@ def resolve_drafts(
         own = resolve(wanted, live)
         filters = [*shared.filters, *own.filters]
         if group_id:
-            # Participants are added to this group with their code: nobody is paid for two groups.
+            # Their completion code adds participants to this group, so that nobody is paid for two
+            # groups.
             filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
         found = Resolved(filters, [*shared.problems, *problems, *own.problems])
         drafts.append((str(group), group.target, found))
@@ -374,7 +378,7 @@ def resolve_drafts(
 
 
 def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
-    """The filter that keeps people of related studies away before they take a place."""
+    """The filter that keeps people of related studies from taking a place."""
     known = (
         ProlificStudy.objects.filter(
             study__in=study.related_studies.values("related"),
@@ -390,7 +394,7 @@ def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
 
 
 def _eligible(client: ProlificClient, resolved: Resolved, workspace: str) -> int | None:
-    """How many participants match, or None when the filters are not known."""
+    """How many participants match; None if a filter is unknown."""
     if resolved.problems:
         return None
     plain = [{k: v for k, v in f.items() if k != "weightings"} for f in resolved.filters]
@@ -408,7 +412,7 @@ def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]
             group = f" in {draft.label}" if draft.label else ""
             checks.append(
                 LaunchCheck(
-                    f"Only {people} people fit{group}; recruiting may be slow.", True, False
+                    f"Only {people} people match{group}; recruiting may be slow.", True, False
                 )
             )
     if ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"]).exists():

@@ -1,8 +1,8 @@
 """Launch plans: which participants a study needs, who pays, and the request to Prolific.
 
 Prolific puts a draft without a project into the account's first project, and charges that project's
-workspace. So both are looked up once, before the first draft, and sent with every call that accepts
-them.
+workspace. Both are therefore looked up before the first draft, and sent with every call that
+accepts them.
 """
 
 import itertools
@@ -34,15 +34,15 @@ from annotation.prolific.api.types import (
 from annotation.seats.flow import codes_of, time_limit
 from studies.models import Item, Study
 
-# A flag about the form of an item, not about its content.
+# Flags about the form of an item, not its content.
 _NO_CONTENT = {"identical_responses"}
-# Prolific has two kinds, and a study names one of them; these words require the stronger one.
+# Prolific has two kinds of warning, and a study names one; these words require the stronger.
 _EXPLICIT = ("explicit", "sexual", "nudity", "porn", "gore", "graphic")
 _LONGEST_DETAILS = 500
 
 
 def content_warnings(study: Study) -> dict[str, Any]:
-    """The fields of a draft with warnings about the content of its items; none without flags."""
+    """A draft's fields with warnings about the content of its items; none without flags."""
     flagged = Item.everything.filter(study=study).exclude(warnings=[])
     flags = {flag for found in flagged.values_list("warnings", flat=True) for flag in found}
     touched = sorted(flags - _NO_CONTENT)
@@ -64,14 +64,13 @@ _LONGEST_MINUTES = 24 * 60 - 1
 class LaunchPlan:
     """The settings of a recruitment; an empty or None setting requests nothing.
 
-    `places` None means as many as the items need. `balance`
-    gives the labels of each filter that divides the places: by the quota groups that match it,
-    otherwise equally; several filters are crossed. `matches` gives for the key of an
-    own question the id of its filter and the filter's label for each value. `apart` creates one
-    study for each quota group instead; `signed_links` is for workspaces that have them.
-    So is `screen_out_pay`, in minor units, for at most `screen_out_slots` people who are turned
-    away.
-    `workspace` and `project` are ids; empty means the only workspace and its first project.
+    `places` None means as many as the items need. `balance` gives the labels of each filter that
+    divides the places: like the quota groups that match it, otherwise equally; several filters are
+    crossed. `matches` gives, by the key of our question, the id of its filter and the filter's
+    label for each value. `apart` creates one study for each quota group instead. `signed_links` is
+    for workspaces that have them, and so is `screen_out_pay`, in minor units, for at most
+    `screen_out_slots` people who are turned away. `workspace` and `project` are ids; empty means
+    the only workspace and its first project.
     """
 
     places: int | None = None
@@ -103,9 +102,9 @@ class LaunchPlan:
         return {**asdict(self), "devices": list(self.devices)}
 
     def wanted(self, weights: Mapping[str, Mapping[str, int]] | None = None) -> list[WantedFilter]:
-        """The filters for all participants; groups that are recruited separately add their own.
+        """The filters for all participants; separately recruited groups add their own.
 
-        `weights` are the shares of the labels, for example of `shares_of`; otherwise all are equal.
+        `weights` are the shares of the labels, for example from `shares_of`; by default equal.
         """
         found = []
         if self.country:
@@ -125,7 +124,7 @@ class LaunchPlan:
         return found
 
     def sorts_by(self, key: str) -> bool:
-        """Whether a balanced filter matches the own question with this key."""
+        """Whether a balanced filter matches our question with this key."""
         if key in self.matches:
             return self.matches[key]["filter"] in self.balance
         return any(question_of(filter_id, {key}) for filter_id in self.balance)
@@ -136,7 +135,7 @@ class LaunchPlan:
         return math.prod(len(labels) for labels in self.balance.values())
 
 
-# The settings that the study behind the paper used for its annotators.
+# The settings for annotators in the study of the paper.
 PAPER = LaunchPlan(
     places=30,
     country="United States",
@@ -167,8 +166,8 @@ def needed_places(study: Study) -> int:
 def places_of(plan: LaunchPlan, study: Study) -> int:
     """The places to request: those of the plan, otherwise as many as the items need.
 
-    These are rounded to the balance; if the study has just as many places in its quota groups, they
-    are those that Prolific's filters fill.
+    These are rounded to the balance. If the quota groups have just as many places, only those that
+    Prolific's filters fill count.
     """
     if plan.places is not None:
         return plan.places
@@ -181,12 +180,12 @@ def places_of(plan: LaunchPlan, study: Study) -> int:
 
 @dataclass(frozen=True)
 class FilterShares:
-    """How Prolific divides the places so that its participants fit the quota groups.
+    """How Prolific must divide the places so that participants fit the quota groups.
 
-    `weights` gives the share of each label of a balanced filter, and `places` the places that
-    Prolific fills. `kept` are the places of groups that no filter recruits: they are for
-    participants who answer here otherwise than on Prolific. `problem` says why Prolific cannot
-    divide the places like the groups; empty if it can.
+    `weights` gives the share of each label of a balanced filter, `places` the places that Prolific
+    fills. `kept` are the places of groups that no filter recruits, for participants whose answers
+    here differ from those on Prolific. `problem` says why Prolific cannot divide the places like
+    the groups; empty if it can.
     """
 
     weights: Mapping[str, Mapping[str, int]]
@@ -199,7 +198,7 @@ def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> FilterShares:
     """The shares of a study's quota groups in the filters that the plan balances.
 
     Prolific crosses balanced filters: the share of a combination is the product of the shares of
-    its labels, so groups of other sizes cannot be had in one study.
+    its labels, so one study cannot have groups of other sizes.
     """
     total = sum(group.target for group in groups)
     labels = {group.pk: _balanced_labels(group, plan) for group in groups}
@@ -229,7 +228,7 @@ def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> FilterShares:
 
 
 def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
-    """Prolific's label of a group in each balanced filter; empty where the filter has none."""
+    """Prolific's label of a group in each balanced filter; empty if the filter has none."""
     found = {}
     for key, value in group.criteria.items():
         filter_id, label = _filter_of(key, value, plan)
@@ -244,12 +243,12 @@ def _undivided(
     cells: Counter[tuple[str, ...]],
     sums: Mapping[str, Counter[str]],
 ) -> str:
-    """Why Prolific cannot divide its places like the groups, in words; empty if it can."""
+    """Why Prolific cannot divide its places like the groups; empty if it can."""
     for name in filters:
         if empty := [label for label in plan.balance[name] if not sums[name][label]]:
             return (
                 f"The launch plan recruits “{'”, “'.join(empty)}”, but no quota group has places "
-                "for them. Take them out of the launch plan, or give their group places."
+                "for them. Remove them from the launch plan, or give their group places."
             )
     total = cells.total()
     for cell in itertools.product(*(plan.balance[name] for name in filters)):
@@ -258,7 +257,7 @@ def _undivided(
         if sent != cells[cell]:
             return (
                 "Prolific cannot divide one study like the quota groups, because it balances each "
-                f"filter by itself: of “{', '.join(cell)}” it would send {float(sent):.3g} "
+                f"filter separately: of “{', '.join(cell)}” it would send {float(sent):.3g} "
                 f"participants, and the group has {cells[cell]} places. Choose “One study for each "
                 "group” in the launch plan, or change the quota groups."
             )
@@ -280,12 +279,12 @@ def question_of(filter_id: str, keys: set[str]) -> str | None:
 
 
 def is_known(key: str) -> bool:
-    """Whether an own question is known to match the filter of sex or of political affiliation."""
+    """Whether our question is known to match the filter for sex or political affiliation."""
     return any(key in keys for keys in _QUESTIONS.values())
 
 
 def _filter_of(key: str, value: str, plan: LaunchPlan) -> tuple[str | None, str | None]:
-    """The filter that matches an own question, and its label for a value."""
+    """The filter that matches our question, and its label for a value."""
     if match := plan.matches.get(key):
         return match["filter"], match["labels"].get(value)
     filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
@@ -293,7 +292,7 @@ def _filter_of(key: str, value: str, plan: LaunchPlan) -> tuple[str | None, str 
 
 
 def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[WantedFilter], list[str]]:
-    """The filters that admit only one group, and the problems found."""
+    """The filters that admit only this group, and the problems found."""
     if group.is_everyone_else:
         return [], [
             "The group “everyone else” cannot be recruited by a filter. "
@@ -306,14 +305,14 @@ def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[WantedFilte
             found.append(WantedFilter(filter_id, [label]))
         else:
             problems.append(
-                f"No filter of the plan knows the group “{key}: {value}”. "
-                "Balance the filter that does, with the label that Prolific uses."
+                f"No filter of the plan has the group “{key}: {value}”. Balance a filter that has "
+                "it, with Prolific's label."
             )
     return found, problems
 
 
-# Prolific's action for each code. No ending is ever rejected automatically, and only those who do
-# not agree to take part or do not understand the instructions are asked to return without pay.
+# Prolific's action for each code. No ending is rejected automatically. Only those who do not agree
+# to take part, or do not understand the instructions, are asked to return without pay.
 _REVIEW = [{"action": "MANUALLY_REVIEW"}]
 _CODES: dict[Ending, tuple[str, str]] = {
     Ending.COMPLETED: ("COMPLETED", ""),
@@ -333,7 +332,7 @@ def completion_codes(
 ) -> list[dict[str, Any]]:
     """Every ending's code with its actions: review, a request to return, or the screen-out's pay.
 
-    Somebody who meets a full group works on items and is paid like everybody, so that only those
+    Somebody who meets a full group works on items and is paid like everybody else, so only those
     who know the material from a related study are screened out.
     """
     codes, plan = codes_of(study.pk), plan or LaunchPlan()
@@ -417,12 +416,12 @@ def payload(
 
 
 def allowed_minutes(study: Study) -> int:
-    """The time limit on Prolific in minutes: our own limit, at most the platform's maximum."""
+    """The time limit on Prolific in minutes: our limit, or the platform's maximum if lower."""
     return min(_LONGEST_MINUTES, round(time_limit(study).total_seconds() / 60))
 
 
 def description(study: Study) -> str:
-    """The description that is shown on Prolific before anyone takes a place."""
+    """The description that Prolific shows before anyone takes a place."""
     task = (
         f"You read {study.items_per_annotator} short questions with two responses each and choose "
         "the one that a described person would choose."
@@ -433,7 +432,7 @@ def description(study: Study) -> str:
     return f"<p>{escape(task)}</p><p>It takes about {study.minutes} minutes.</p>{note}"
 
 
-# The title of the project that is preferred, and created if a workspace has none.
+# The title of the preferred project, which is created if a workspace has no project.
 PROJECT = "Thirdperson"
 
 
@@ -454,15 +453,15 @@ class Workspace:
         return asdict(self)
 
     def __str__(self) -> str:
-        project = self.project_title or "not made yet"
+        project = self.project_title or "not created yet"
         return f"workspace “{self.title or self.id}”, project “{project}”"
 
 
 def workspace_of(recruitment: Recruitment, client: ProlificClient) -> Workspace:
     """The workspace of the study's drafts; before there are any, the workspace of the plan.
 
-    Raises `ChooseWorkspace` when the plan has to name one, `NotAllowed` when it names one that the
-    token cannot access, and any `ProlificError`.
+    Raises `ChooseWorkspace` if the plan must name one, `NotAllowed` if the token cannot access the
+    named one, and any `ProlificError`.
     """
     stored = Workspace.of(recruitment.workspace)
     if stored.id and recruitment.study.prolific_studies.exists():
@@ -471,14 +470,14 @@ def workspace_of(recruitment: Recruitment, client: ProlificClient) -> Workspace:
 
 
 def find_workspace(client: ProlificClient, plan: LaunchPlan) -> Workspace:
-    """Find the plan's workspace, otherwise the only one, and its project. Changes nothing."""
+    """Find the plan's workspace, or the only one, and its project. Changes nothing."""
     known = client.workspaces()
     if plan.workspace and plan.workspace not in known:
         raise ChooseWorkspace(
-            f"The token does not open the workspace {plan.workspace} of the plan.", known
+            f"The token has no access to the plan's workspace {plan.workspace}.", known
         )
     if not plan.workspace and len(known) != 1:
-        problem = "The account has several workspaces" if known else "The account shows none"
+        problem = "The account has several workspaces" if known else "The account has none"
         raise ChooseWorkspace(f"{problem}, and the plan names none.", known)
     workspace = plan.workspace or next(iter(known))
     found = Workspace(workspace, known[workspace])

@@ -1,6 +1,6 @@
 """Actions on a study on Prolific once its draft exists: publish, pause, add, refill.
 
-Repeating the same request after a crash adds these places once, and no others.
+Repeating a request for places after a crash adds these places only once.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api import types
-from annotation.prolific.api.client import ProlificClient, alone, connect, read_account
+from annotation.prolific.api.client import ProlificClient, claimed, connect, read_account
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
     AWAITING_REVIEW,
@@ -47,10 +47,10 @@ class PlacesRequest:
 
 
 def open_request(row: ProlificStudy, remote: RemoteStudy, *, extra: int) -> PlacesRequest | None:
-    """An earlier request for the same places whose outcome is unknown; None if there is none.
+    """An earlier request for the same places with unknown outcome, if there is one.
 
-    It is void when Prolific shows neither the number before it nor the one after it: then the
-    places were changed on Prolific in the meantime.
+    It is void if Prolific shows neither the number before it nor the one after it: then somebody
+    changed the places on Prolific.
     """
     if row.places_before is None or row.places_wanted is None:
         return None
@@ -68,7 +68,7 @@ def store_request(row: ProlificStudy, request: PlacesRequest | None) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Sum:
-    """The total to be paid."""
+    """The amount to pay."""
 
     amount: int
     currency: str
@@ -78,18 +78,18 @@ class Sum:
 
     @property
     def plain(self) -> str:
-        """The number as a user types it."""
+        """The number as users type it."""
         return f"{major_units(self.amount, self.currency):f}"
 
 
 def cost_of_publishing(study: Study) -> Sum:
-    """Prolific's charge for the drafts; studies that are published already cost nothing more."""
+    """Prolific's charge for the drafts; published studies cost nothing more."""
     client = connect()
     return _sum(study, _costs(client, _drafts(client, study)))
 
 
 def _drafts(client: ProlificClient, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
-    """The rows that are still drafts on Prolific, read now."""
+    """The rows that are still drafts on Prolific, checked now."""
     found = []
     for row in _bound(study):
         remote = client.study(str(row.prolific_id))
@@ -114,15 +114,15 @@ def _sum(study: Study, costs: Mapping[ProlificStudy, StudyCost]) -> Sum:
 def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
 
-    The sum counts the drafts that are not published yet; if none is left, nothing is done. Raises
-    `NotAllowed` when the sum differs, when the study takes no answers, or when a draft differs from
-    the plan, for example because Prolific dropped a filter.
+    The sum counts the unpublished drafts; without any, nothing is done. Raises `NotAllowed` if the
+    sum differs, if the study takes no answers, or if a draft differs from the plan, for example
+    because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed("The study is not open. Open it, then publish.")
     client = connect()
-    with alone(study_id, client) as recruitment:
+    with claimed(study_id, client) as recruitment:
         drafts = _drafts(client, study)
         if not drafts:
             return _bound(study)
@@ -193,7 +193,7 @@ def _compare(
 
 
 def essence(filters: Any) -> list[Any]:
-    """The meaning of a list of filters, without differences in order or added defaults."""
+    """The meaning of a list of filters, ignoring order and added defaults."""
     return sorted(
         (
             str(one.get("filter_id")),
@@ -218,10 +218,10 @@ _WAYS = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
 
 
 def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
-    """Do the action on each of the study's rows where it is possible; return these."""
+    """Do the action on each of the study's rows for which it is possible; return these rows."""
     client = connect()
     changed = []
-    with alone(study.pk, client):
+    with claimed(study.pk, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             if row.status in _WAYS[action]:
@@ -232,7 +232,7 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
     return changed
 
 
-# Statuses in which places that were given back wait until recruiting is started again.
+# Statuses in which returned places stay empty until recruiting is started again.
 RESTING = ("PAUSED", AWAITING_REVIEW)
 # Statuses in which nobody new gets a place.
 _AT_REST = (*RESTING, COMPLETED)
@@ -244,7 +244,7 @@ _FOLLOWING = {
 
 
 def follow_state(study: Study, user: User | None) -> StateNote | None:
-    """Start, pause or stop recruiting on Prolific with the study; say it if that fails."""
+    """Start, pause or stop recruiting on Prolific with the study; report a failure."""
     published = ProlificStudy.objects.filter(study=study, prolific_id__isnull=False).exclude(
         status__in=("", UNPUBLISHED)
     )
@@ -263,11 +263,13 @@ def follow_state(study: Study, user: User | None) -> StateNote | None:
     if not problem:
         return None
     people = (
-        "" if action == "START" else f" People may still arrive, and the study is {study.state}."
+        ""
+        if action == "START"
+        else f" People may still arrive, although the study is {study.state}."
     )
     return StateNote(
-        f"Recruiting could not be {done} on Prolific. {problem}{people} "
-        "Do it on the page “Recruit on Prolific”.",
+        f"Recruiting could not be {done} on Prolific. {problem}{people} Try again on the page "
+        "“Recruit on Prolific”.",
         is_problem=True,
     )
 
@@ -280,23 +282,23 @@ def add_places(
     seen: int | None = None,
     user: User | None = None,
 ) -> ProlificStudy:
-    """Add places: read, add, write the absolute number; one at a time.
+    """Add places: read their number, add, write the absolute number; one request at a time.
 
-    `seen` is how many there were when a user agreed to the cost, as `places_seen` returns it. If
-    there are already `extra` more, they were added before and are not added again. The request is
-    stored before it is sent: after a crash the same call ends at the same number. Raises
-    `NotAllowed`, `ProlificError`.
+    `seen` is the number when a user agreed to the cost, from `places_seen`. If there are already
+    `extra` more, they were added before and are not added again. The request is stored before it is
+    sent: after a crash, the same call ends at the same number. Raises `NotAllowed`,
+    `ProlificError`.
     """
     if not 1 <= extra <= 10_000:
         raise NotAllowed("Enter how many places to add, from 1 to 10,000.")
     study = Study.objects.get(pk=study_id)
     client = connect()
-    with alone(study_id, client):
+    with claimed(study_id, client):
         row = ProlificStudy.objects.filter(
             study=study, label=label, prolific_id__isnull=False
         ).first()
         if row is None:
-            raise NotAllowed("There is no such study on Prolific yet. Launch it first.")
+            raise NotAllowed("The study is not on Prolific yet. Launch it first.")
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
         earlier = open_request(row, remote, extra=extra)
@@ -320,7 +322,7 @@ def add_places(
 
 
 def _cost_of_places(client: ProlificClient, row: ProlificStudy, extra: int) -> int | None:
-    """The cost of places with fees and tax; None if Prolific does not state it at the moment."""
+    """The cost of places with fees and tax; None if Prolific does not state it now."""
     try:
         return client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError:
@@ -328,7 +330,7 @@ def _cost_of_places(client: ProlificClient, row: ProlificStudy, extra: int) -> i
 
 
 def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None:
-    """Write the number of places; after a lost answer, read whether the change was made."""
+    """Write the number of places; after a lost answer, read whether it was changed."""
     try:
         mirror(row, client.set_places(str(row.prolific_id), wanted))
     except ProlificError as error:
@@ -341,25 +343,25 @@ def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None
 
 
 def places_seen(row: ProlificStudy, client: ProlificClient, *, extra: int) -> int:
-    """The current number of places, or that before an unfinished request for `extra` more."""
+    """The current number of places, or the one before an unfinished request for `extra` more."""
     remote = client.study(str(row.prolific_id))
     earlier = open_request(row, remote, extra=extra)
     return earlier.before if earlier else remote.places
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:
-    """Start an ended or paused study whose places were given back; return the number of places.
+    """Start an ended or paused study with returned places; return how many it refills.
 
-    While the study is active Prolific fills such places by itself. A full study it pauses by itself
-    when somebody awaiting review returns or is rejected. Raises `NotAllowed` if nobody could take
-    part here, and `ProlificError`.
+    Prolific refills places of an active study itself, but pauses a full study when somebody
+    awaiting review returns or is rejected. Raises `NotAllowed` if nobody could take part here, and
+    `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
     client = connect()
     started = 0
-    with alone(study_id, client):
+    with claimed(study_id, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
             short = row.places - good_submissions(row)
@@ -385,9 +387,9 @@ def _bound(study: Study) -> list[ProlificStudy]:
 
 
 def _transition(client: ProlificClient, row: ProlificStudy, action: str, *, unless: str) -> None:
-    """Send a transition once; after a lost answer the status says whether it was done.
+    """Send a transition once; after a lost answer, the status says whether it was done.
 
-    It was not done while the status is still `unless`.
+    It was not done if the status is still `unless`.
     """
     try:
         remote = client.transition_study(str(row.prolific_id), action)
@@ -401,17 +403,17 @@ def _transition(client: ProlificClient, row: ProlificStudy, action: str, *, unle
     mirror(row, remote)
 
 
-def look_ahead(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
-    """The forecast of a study with the places that Prolific still fills, as last read.
+def forecast_on_prolific(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
+    """The forecast of a study, with the places that Prolific still fills, as last read.
 
-    A page that has counted the items already hands over their `groups`.
+    A page that has already counted the items passes their `groups`.
 
-    Before a draft exists, nothing is known of its places. The pay is without Prolific's fee: for
-    the whole sum, ask Prolific what this number of places costs.
+    Before a draft exists, its places are unknown. The pay is without Prolific's fee: ask Prolific
+    for the full cost of the places.
     """
     rows = list(ProlificStudy.objects.filter(study=study))
     found = [_places_left(row) for row in rows]
-    # A study that is paused here is opened again here, which starts recruiting there too.
+    # A study that is paused here is reopened here, which starts recruiting there too.
     rests = [study.state == Study.State.OPEN and row.status in RESTING for row in rows]
     return forecast_of(
         study,
@@ -427,10 +429,10 @@ def look_ahead(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatF
 
 
 def _places_left(row: ProlificStudy) -> tuple[int, int]:
-    """Places that nobody has, and places of participants who have not opened the link yet."""
+    """Free places, and places of participants who have not opened the link yet."""
     coming = row.submissions.filter(
         annotator=None, status__in=[types.ACTIVE, types.RESERVED]
     ).count()
-    # No new participant is admitted once it has ended.
+    # An ended study admits no new participants.
     free = 0 if row.status == types.COMPLETED else max(0, row.places - good_submissions(row))
     return free, coming

@@ -13,7 +13,7 @@ from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import COUNTRY, LANGUAGE, POLITICS, SEX, Filter, find_filter
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
 
-# A page waits no longer for the list: without it, names can be typed.
+# A page waits this long for the list; without it, users type names.
 _PATIENCE = 2.0
 _SECONDS = 600
 _MOST_FOUND = 20
@@ -27,7 +27,7 @@ class FilterList:
     problem: str = ""
 
     def search(self, words: str) -> list[Filter]:
-        """Filters with all of the words in title, question or choices, by title."""
+        """Filters with all of the words in title, question or choices, sorted by title."""
         wanted = words.casefold().split()
         found = [
             one
@@ -43,7 +43,7 @@ class FilterList:
 
 
 def read_filters(workspace: str) -> FilterList:
-    """The filters of a workspace; a list of the last ten minutes is not read again."""
+    """The filters of a workspace, cached for ten minutes."""
     try:
         client = connect(patience=_PATIENCE)
         key = f"prolific-filters {client.origin} {client.token_fragment} {workspace}"
@@ -60,13 +60,13 @@ _WIDE = forms.TextInput(attrs={"size": 48})
 
 
 def _labels(chosen: str | list[str]) -> list[str]:
-    """The labels of a field, which are typed with commas or chosen."""
+    """The labels of a field, typed with commas or chosen."""
     labels = chosen.split(",") if isinstance(chosen, str) else chosen
     return [label.strip() for label in labels if label.strip()]
 
 
 def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
-    """The labels of a filter as choices, with stored ones that it no longer has."""
+    """The labels of a filter as choices, with stored labels that it no longer has."""
     labels = list(found.choices.values())
     gone = [label for label in stored if label and label not in labels]
     return [
@@ -76,7 +76,7 @@ def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _flat(data: Any) -> dict[str, Any]:
-    """The sent values by name, as lists only where a field takes several."""
+    """The sent values by name, as lists only if a field takes several."""
     several = ("sexes", "politics", "devices")
     return {name: data.getlist(name) if name in several else data[name] for name in data}
 
@@ -166,7 +166,7 @@ class LaunchPlanForm(forms.Form):
         required=False,
         min_value=1,
         label="At most this many people are turned away",
-        help_text="Prolific pauses the study when that many were paid.",
+        help_text="Prolific pauses the study after paying this many.",
     )
     workspace = forms.CharField(
         required=False,
@@ -189,12 +189,12 @@ class LaunchPlanForm(forms.Form):
         questions: Sequence[DemographicQuestion] = (),
         live: Sequence[Filter] = (),
     ) -> None:
-        """Offer the choices of the `live` filters; without them, names are typed."""
+        """Offer the choices of the `live` filters; without them, users type names."""
         super().__init__(data, initial=self.initial_of(stored))
         self._stored = stored
         self._live = live
         self._unnamed: set[str] = set()
-        # Sex and political affiliation have fields of their own.
+        # Sex and political affiliation have their own fields.
         self._questions = [question for question in questions if not is_known(question.key)]
         if live:
             self._offer_choices()
@@ -202,7 +202,7 @@ class LaunchPlanForm(forms.Form):
             self._add_filter(question)
 
     def _offer_choices(self) -> None:
-        """Fields with the choices of the live filters instead of those to type into."""
+        """Replace text fields by choices of the live filters."""
         for name, filter_id in {"country": COUNTRY, "language": LANGUAGE}.items():
             if found := find_filter(filter_id, self._live):
                 choices = [("", "Any"), *_named(found, [self.initial[name]])]
@@ -215,8 +215,8 @@ class LaunchPlanForm(forms.Form):
                     choices=_named(found, chosen),
                     required=False,
                     widget=forms.CheckboxSelectMultiple,
-                    help_text="Places for each choice as in the quota groups; without groups, "
-                    "equally many. Choose none for no balance.",
+                    help_text="Divides the places among the choices like the quota groups, or "
+                    "equally if there are none. Choose none for no balance.",
                 )
                 self._replace(name, boxes)
 
@@ -225,7 +225,7 @@ class LaunchPlanForm(forms.Form):
         self.fields[name] = field
 
     def _add_filter(self, question: DemographicQuestion) -> None:
-        """A field for the filter that matches a question, and one for its label of each option."""
+        """Add a field for the filter that matches a question, and one for each option's label."""
         match = self._stored.matches.get(question.key, {"filter": "", "labels": {}})
         name = f"filter-{question.key}"
         if self._live:
@@ -246,8 +246,8 @@ class LaunchPlanForm(forms.Form):
             max_length=80,
             initial=match["filter"],
             label=f"Prolific’s filter for “{question.label}”",
-            help_text="The id of the filter, for example highest-education-level-completed. "
-            "Leave empty not to balance this question on Prolific.",
+            help_text="The id of the filter, for example highest-education-level-completed. Leave "
+            "empty if Prolific should not balance this question.",
         )
         for number, option in enumerate(question.options):
             self.fields[f"label-{question.key}-{number}"] = forms.CharField(
@@ -259,7 +259,7 @@ class LaunchPlanForm(forms.Form):
             )
 
     def _add_choices(self, question: DemographicQuestion, match: Mapping[str, Any]) -> None:
-        """Choices of the chosen filter for each option, those of the same name chosen already."""
+        """Offer choices of the chosen filter for each option, with equal names preselected."""
         sent = self.data if self.is_bound else {}
         chosen = sent.get(f"filter-{question.key}", "") if self.is_bound else match["filter"]
         found = next((one for one in self._live if one.id == chosen), None)
@@ -267,7 +267,8 @@ class LaunchPlanForm(forms.Form):
             return
         names = [f"label-{question.key}-{number}" for number in range(len(question.options))]
         labels = list(found.choices.values())
-        # Not asked for this filter yet: the fields were not on the page, or were another filter's.
+        # Not asked for this filter yet: the fields were not on the page, or belonged to another
+        # filter.
         is_new = self.is_bound and not all(sent.get(name) in ("", *labels) for name in names)
         guesses = {}
         for name, option in zip(names, question.options, strict=True):
@@ -283,7 +284,7 @@ class LaunchPlanForm(forms.Form):
                 label=f"“{option['label']}” is on Prolific",
             )
         if is_new:
-            # A copy with the guesses: `data` as it was sent cannot be changed.
+            # A copy with the guesses, because sent `data` cannot be changed.
             self.data = {**_flat(self.data), **guesses}
             if not all(guesses.values()):
                 self._unnamed.add(question.key)
@@ -304,9 +305,7 @@ class LaunchPlanForm(forms.Form):
             field = f"filter-{question.key}"
             labels = self._labels_of(question, values)
             if question.key in self._unnamed:
-                self.add_error(
-                    field, "Choose what each option is called on Prolific, then save again."
-                )
+                self.add_error(field, "Choose Prolific’s name for each option, then save again.")
             elif values.get(field) and len(set(labels.values())) < 2:
                 self.add_error(
                     field,
@@ -331,7 +330,7 @@ class LaunchPlanForm(forms.Form):
             for question in self._questions
             if (chosen := values[f"filter-{question.key}"])
         }
-        # Filters that were balanced by the command stay, unless they matched a question here.
+        # Filters balanced by the command stay, unless they match a question here.
         before = {match["filter"] for match in self._stored.matches.values()}
         kept = {f: found for f, found in self._stored.balance.items() if f not in before}
         for match in matches.values():

@@ -1,4 +1,4 @@
-"""Settling: approve, ask to return, reject one at a time, pay bonuses; and the ledger."""
+"""Settling: approve, request returns, reject one at a time, pay bonuses; and the ledger."""
 
 from typing import Any
 
@@ -55,7 +55,8 @@ class RejectForm(forms.Form):
         min_length=LEAST_MESSAGE,
         max_length=2000,
         label="Message to the participant",
-        help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked and what is missing.",
+        help_text=f"At least {LEAST_MESSAGE} characters. Say what you asked for and what is "
+        "missing.",
         error_messages={
             "required": "Write a message to the participant.",
             "min_length": f"Write at least {LEAST_MESSAGE} characters, not %(show_value)s.",
@@ -83,7 +84,7 @@ def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
 
 
 def _bonus_text(study: Study, row: SettlementRow) -> str:
-    """The proposed bonus, otherwise the amount that Prolific shows as paid."""
+    """The proposed bonus, or the amount that Prolific shows as paid."""
     currency, _ = promised_to(study, row.submission)
     if row.bonus:
         return format_money(row.bonus, currency)
@@ -98,7 +99,7 @@ def _owner_context(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
-    """Redirect a user who is no owner back to the list, with the reason."""
+    """Redirect users who are not owners to the list, with the reason."""
     if is_owner(user_of(request), study):
         return None
     messages.error(request, why_not(study))
@@ -133,7 +134,7 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
-    """Approve the selected submissions, after the user has seen their number and the sum."""
+    """Approve the selected submissions after showing their number and cost."""
     if refused := _refused(request, study):
         return refused
     ids = _ids(request)
@@ -172,7 +173,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
-    """Ask the selected participants to return, after the user has written the reason."""
+    """Ask the selected participants to return, with the reason that the user wrote."""
     ids, reason = _ids(request), request.POST.get("reason")
     if reason is not None and reason.strip():
         attempt(
@@ -238,7 +239,7 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
-    """The payments of the study; posting selected participants prepares one more."""
+    """The payments of the study; posting selected participants prepares another."""
     if request.method == "POST":
         rows = [row for row in _chosen(request, study) if row.bonus]
         lines = [BonusLine(row.submission.pk, row.bonus, row.bonus_reason) for row in rows]
@@ -277,7 +278,7 @@ def pay_bonuses(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
-    """Pay once, check again, or cancel."""
+    """Pay once, check again, or cancel a payment."""
     number, action = whole_number(request.POST.get("payment", "")), request.POST.get("action", "")
     if number is None:
         raise Http404
@@ -314,7 +315,7 @@ _SHOWN = 200
 @require_http_methods(["GET", "POST"])
 @editor_page
 def money_page(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every amount that we sent or know of; posting asks Prolific for its own figures."""
+    """Every amount that we sent or know of; posting asks Prolific for its figures."""
     if request.method == "POST":
         attempt(
             request,

@@ -1,4 +1,4 @@
-"""Recruiting on Prolific, for editors: launch, monitor, end; and its webhooks' address."""
+"""Recruiting on Prolific, for editors: launch, monitor, end; and the webhook address."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from annotation.prolific.api.transport import LaunchRefused, NotConfigured, Prol
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
-from annotation.prolific.launch.publication import look_ahead
+from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.prolific.money import with_fees
 from annotation.prolific.pages.plan_form import LaunchPlanForm, read_filters
 from annotation.prolific.settle.proposals import pace_of, totals
@@ -58,7 +58,7 @@ def user_of(request: HttpRequest) -> User:
 
 
 def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[Any], str]) -> bool:
-    """Do something on Prolific and show the user the result; False when it failed."""
+    """Do something on Prolific and show the user the result; False if it failed."""
     try:
         result = action()
     except LaunchRefused as error:
@@ -67,8 +67,7 @@ def attempt(request: HttpRequest, action: Callable[[], Any], success: Callable[[
         return False
     except ProlificError as error:
         doubt = (
-            " It may still have been done. Try again: we look up first what was done, so nothing "
-            "is repeated."
+            " It may have been done anyway. Try again: we check first, so nothing is done twice."
         )
         messages.error(request, f"{error}{doubt if error.outcome_unknown else ''}")
         return False
@@ -84,7 +83,7 @@ def show(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """Render a recruiting page; each says whether study or Prolific are simulated."""
+    """Render a recruiting page, which says whether the study or Prolific is simulated."""
     shared = {"study": study, "is_local": is_local()}
     template = f"annotation/prolific/{page}.html"
     return render(request, template, shared | dict(context or {}), status=status)
@@ -97,7 +96,7 @@ def to_home(study: Study) -> HttpResponse:
 @require_http_methods(["GET"])
 @editor_page
 def home(request: HttpRequest, study: Study) -> HttpResponse:
-    """The state of the recruiting, as last read; asks Prolific nothing."""
+    """The state of recruiting, as last read, without asking Prolific."""
     try:
         client = connect()
         account, problem = f"{client.origin}, token {client.token_fragment}", ""
@@ -131,8 +130,8 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _outlook(study: Study) -> dict[str, Any]:
-    """The seats that the remaining places cannot fill, and the total cost of the missing places."""
-    ahead = look_ahead(study)
+    """The seats that the remaining places cannot fill, and the cost of the missing places."""
+    ahead = forecast_on_prolific(study)
     cost = with_fees(study, ahead.pay) if ahead.missing else None
     return {
         "warning": ahead.warning,
@@ -147,7 +146,7 @@ def _is_old(row: ProlificStudy) -> bool:
 
 
 def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
-    """The actual hourly pay, the platform's least pay, and the balance."""
+    """The actual hourly pay, the platform's minimum, and the balance."""
     known = Account.of(recruitment.account if recruitment else {})
     pace = pace_of(study)
 
@@ -210,7 +209,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
-    """The checks and the cost, read from Prolific now; the button creates the draft."""
+    """The current checks and cost from Prolific; the button creates the draft."""
     if request.method == "POST":
         made = attempt(
             request,
@@ -222,7 +221,7 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect(f"people:prolific-{'publish' if made else 'launch'}", study.slug)
     context: dict[str, Any] = {}
     try:
-        found = launch.look(study)
+        found = launch.check_launch(study)
     except ProlificError as error:
         context["problem"] = str(error)
     else:
@@ -260,7 +259,7 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
-    """Spend the money, after the user has typed its sum."""
+    """Spend the money after the user has typed the amount."""
     if request.method == "POST":
         typed = request.POST.get("sum", "")
         done = attempt(
@@ -295,7 +294,7 @@ _CHANGES = {
 @require_http_methods(["POST"])
 @editor_page
 def change(request: HttpRequest, study: Study) -> HttpResponse:
-    """Pause, start or stop; stopping asks once more."""
+    """Pause, start or stop; stopping asks for confirmation."""
     action = request.POST.get("action", "")
     if action not in _CHANGES:
         return HttpResponse(status=400)
@@ -312,7 +311,7 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def places(request: HttpRequest, study: Study) -> HttpResponse:
-    """Add places, after the user has seen their cost."""
+    """Add places after showing their cost."""
     label, extra = request.POST.get("label", ""), _number(request.POST.get("extra", ""))
     if request.POST.get("sure") == "yes":
         attempt(
@@ -350,7 +349,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _number(text: str) -> int:
-    """A small number that was typed into a field; 0 if it is none."""
+    """A small number typed into a field; 0 for anything else."""
     return whole_number(text, most=99_999) or 0
 
 
@@ -373,7 +372,7 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["POST"])
 @editor_page
 def act(request: HttpRequest, study: Study) -> HttpResponse:
-    """Actions that spend nothing: read again, refill returned places, delete a draft."""
+    """Actions that cost nothing: read again, refill returned places, delete a draft."""
     actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
         "sync": (
             lambda: follow(study_id=study.pk),
@@ -408,11 +407,11 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
 logger = logging.getLogger(__name__)
 
 
-# Prolific's server has no form of ours: the signature protects this view.
+# Prolific's server has no CSRF token; the signature protects this view.
 @csrf_exempt
 @require_http_methods(["POST"])
 def webhook(request: HttpRequest) -> HttpResponse:
-    """Store the event, queue it, and answer immediately; a repeat gets the same answer."""
+    """Store and queue the event, and answer immediately; a repeat gets the same answer."""
     try:
         event = keep(
             timestamp=request.headers.get("X-Prolific-Request-Timestamp", ""),
@@ -423,6 +422,6 @@ def webhook(request: HttpRequest) -> HttpResponse:
         logger.warning("a webhook was refused: %s", problem)
         return HttpResponse(status=403)
     if event is not None:
-        # Without a broker, the reading every minute covers the study anyway.
+        # Without a broker, the next reading, within a minute, covers the study anyway.
         handle_prolific_event.delay_on_commit(event.pk)  # type: ignore[attr-defined]
     return HttpResponse(status=204)

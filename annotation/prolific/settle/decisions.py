@@ -1,4 +1,4 @@
-"""Decisions of researchers on submissions: approve many, ask to return, reject one.
+"""Researchers' decisions on submissions: approve many, request returns, reject one.
 
 Nothing here rejects automatically, and agreement, accuracy and certainty are never used.
 """
@@ -28,14 +28,14 @@ LEAST_MESSAGE = 100
 GROUNDS = {
     "TOO_QUICKLY": "Exceptionally fast: three standard deviations below the mean",
     "FAILED_CHECK": "Failed the attention checks",
-    "LOW_EFFORT": "Clear low effort, seen by you in the answers",
+    "LOW_EFFORT": "Clear low effort, which you saw in the answers",
     "NO_DATA": "A code without any answer",
 }
 
 
 @dataclass(frozen=True)
 class Approved:
-    """The result of an approval in bulk."""
+    """The result of a bulk approval."""
 
     asked: int
     approved: int
@@ -47,12 +47,12 @@ def approve(
 ) -> Approved:
     """Approve these submissions; `confirmed` is how many a user agreed to pay.
 
-    Submissions that Prolific does not show as awaiting review are skipped and reported. The request
-    is stored before it is sent, and a lost one is sent again. Raises `NotAllowed`, also for a user
-    who is no owner of the study, and `ProlificError`.
+    Submissions that do not await review on Prolific are skipped and reported. The request is stored
+    before it is sent, and sent again if lost. Raises `NotAllowed`, also for users who are not
+    owners of the study, and `ProlificError`.
     """
     if len(set(submission_ids)) != confirmed or not confirmed:
-        raise NotAllowed("The list of submissions changed meanwhile. Check it, then approve again.")
+        raise NotAllowed("The list of submissions has changed. Check it, then approve again.")
     study = Study.objects.get(pk=study_id)
     owners_only(user, study)
     own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
@@ -61,7 +61,7 @@ def approve(
     client = connect()
     follow(study_id=study_id, client=client)
     with transaction.atomic():
-        # Locked as while a bonus is prepared, so that nobody gets a part and then the whole.
+        # Locked, as it is while a bonus is prepared, so that nobody gets both a part and the whole.
         lock_study(study_id)
         chosen = list(own.all())
         waiting, gone = _to_approve(chosen)
@@ -82,7 +82,7 @@ def approve(
 def _to_approve(
     chosen: Sequence[ProlificSubmission],
 ) -> tuple[list[ProlificSubmission], Counter[str]]:
-    """The submissions that await review, and how many others have which status.
+    """The submissions that await review, and counts of the others by status.
 
     Raises `NotAllowed` if one of these people has a bonus for the same work.
     """
@@ -92,9 +92,9 @@ def _to_approve(
     )
     if with_work_bonus(waiting).exists():
         raise NotAllowed(
-            "A selected participant has a bonus for this work, and an approval would pay the full "
-            "reward on top. Cancel that bonus under Bonuses if it is not paid; otherwise ask the "
-            "participant to return the submission."
+            "A selected participant has a bonus for this work, and approval would pay the full "
+            "reward on top. Cancel the bonus under Bonuses if it is not paid yet; otherwise ask "
+            "the participant to return the submission."
         )
     return waiting, gone
 
@@ -102,7 +102,7 @@ def _to_approve(
 def reject(
     *, study_id: int, submission_id: int, category: str, message: str, user: User | None
 ) -> ProlificSubmission:
-    """Reject one submission, on a ground that the platform allows and that applies.
+    """Reject a submission on a ground that the platform allows and that applies.
 
     Only an owner of the study can reject. Raises `NotAllowed` with the rule that forbids it, and
     `ProlificError`.
@@ -111,7 +111,7 @@ def reject(
         "annotator", "prolific_study__study"
     ).get(pk=submission_id, prolific_study__study=study_id)
     if user is None:
-        raise NotAllowed("Only a person can reject somebody.")
+        raise NotAllowed("Only a signed-in user can reject a submission.")
     owners_only(user, submission.prolific_study.study)
     message = message.strip()
     if category not in GROUNDS:
@@ -141,7 +141,7 @@ def reject(
 
 
 def _against(category: str, submission: ProlificSubmission) -> str:
-    """The reason why the ground does not apply to this participant; empty if it does."""
+    """Why the ground does not apply to this participant; empty if it does."""
     annotator = submission.annotator
     work = work_of([submission.annotator_id]).get(submission.annotator_id or 0, Work())
     if category == "FAILED_CHECK" and (annotator is None or not annotator.failed_attention):
@@ -179,7 +179,7 @@ def _is_exceptionally_fast(submission: ProlificSubmission) -> bool:
 def request_returns(
     *, study_id: int, submission_ids: Sequence[int], reason: str, user: User | None = None
 ) -> int:
-    """Ask participants to return, each once; return how many were asked. Raises `ProlificError`."""
+    """Ask participants to return, once each; return how many were asked. Raises `ProlificError`."""
     study = Study.objects.get(pk=study_id)
     if not reason.strip():
         raise NotAllowed("Enter a reason for the return.")
@@ -192,7 +192,7 @@ def request_returns(
         return_requested_at=None,
     ).order_by("pk")
     for submission in waiting:
-        # Stored first: after a lost answer the participant must not get the same message again.
+        # Stored first, so that a lost answer does not send participants the same message twice.
         taken = ProlificSubmission.objects.filter(
             pk=submission.pk, return_requested_at=None
         ).update(return_requested_at=clock.now())

@@ -1,8 +1,7 @@
 """The cost of recruiting: every amount that we sent or know of, and Prolific's own figures.
 
-Reservations are stored as they are made, bonuses are our own records, rewards are computed from the
-submissions as last read. Prolific's figures are those of its cost endpoint, as last read. Amounts
-are in minor units; None is an unknown amount.
+Reservations and bonuses are our records; rewards are computed from submissions, and Prolific's
+figures come from its cost endpoint, both as last read. Amounts are in minor units; None is unknown.
 """
 
 import datetime as dt
@@ -40,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One sum. `amount` goes to participants, `fees` to Prolific with its tax."""
+    """A sum: `amount` goes to participants, `fees` with tax to Prolific."""
 
     when: dt.datetime | None
     kind: str
@@ -55,7 +54,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """One figure by our records and by Prolific's. Money, unless `is_count`."""
+    """A figure by our records and by Prolific's; money unless `is_count`."""
 
     name: str
     ours: int | None
@@ -65,7 +64,7 @@ class LedgerLine:
 
     @property
     def difference(self) -> int | None:
-        """Prolific's figure minus ours; None if one of them is unknown."""
+        """Prolific's figure minus ours; None if either is unknown."""
         if self.ours is None or self.theirs is None:
             return None
         return self.theirs - self.ours
@@ -77,7 +76,7 @@ class LedgerLine:
 
 @dataclass(frozen=True)
 class MoneyLedger:
-    """Every entry, newest first, and the comparison; `read_at` is when Prolific was asked."""
+    """Every entry, newest first, and the comparison with Prolific as of `read_at`."""
 
     entries: list[LedgerEntry]
     lines: list[LedgerLine]
@@ -90,10 +89,10 @@ class MoneyLedger:
 
 
 def read_costs(*, study_id: int) -> int:
-    """Ask Prolific for the study's costs and store them; return for how many of its studies there.
+    """Ask Prolific for the study's costs and store them; return how many of its studies were read.
 
-    Also reads its submissions. Participants to whom we paid a bonus are read one by one if the list
-    does not show it. Raises `ProlificError`.
+    Also reads submissions; those whose bonus the list does not show are read one by one. Raises
+    `ProlificError`.
     """
     client = connect()
     follow(study_id=study_id, client=client)
@@ -113,7 +112,7 @@ def read_costs(*, study_id: int) -> int:
 
 
 def _bonuses_unseen(study_id: int) -> list[str]:
-    """Submissions whose bonuses, as last read, differ from those that we have paid."""
+    """Submissions whose bonuses, as last read, differ from those that we paid."""
     paid = ProlificSubmission.objects.filter(
         prolific_study__study=study_id, bonus_lines__payment__state=_State.PAID
     ).annotate(ours=Sum("bonus_lines__amount", filter=Q(bonus_lines__payment__state=_State.PAID)))
@@ -121,7 +120,7 @@ def _bonuses_unseen(study_id: int) -> list[str]:
 
 
 def ledger_of(study: Study) -> MoneyLedger:
-    """The ledger from the stored data; a handful of queries."""
+    """The ledger from stored data, in a handful of queries."""
     rows = list(ProlificStudy.objects.filter(study=study).select_related("study"))
     reservations = list(
         ProlificReservation.objects.filter(prolific_study__in=rows).select_related(
@@ -157,7 +156,7 @@ def ledger_of(study: Study) -> MoneyLedger:
     )
 
 
-# Statuses of participants who were paid a reward, or a part of it that Prolific does not state.
+# Statuses of participants who were paid a reward, or an unstated part of it.
 _PAID = (types.APPROVED, types.PARTIALLY_APPROVED, types.SCREENED_OUT)
 
 
@@ -171,7 +170,7 @@ def _reservation(one: ProlificReservation) -> LedgerEntry:
         one.rewards,
         one.fees,
         "sent",
-        f"{places}, {one.places_after:,} in all",
+        f"{places}, {one.places_after:,} in total",
         one.prolific_study.paid_in,
     )
 
@@ -180,7 +179,7 @@ def _reward(study: Study, one: ProlificSubmission) -> LedgerEntry:
     whole = one.status == types.APPROVED
     currency, promised = promised_to(study, one)
     amount = promised if whole else None
-    note = "" if whole else "Prolific does not tell how much was paid"
+    note = "" if whole else "Prolific does not state how much was paid"
     return LedgerEntry(
         one.completed_at,
         REWARD,
@@ -211,7 +210,7 @@ def _bonuses(payment: BonusPayment) -> list[LedgerEntry]:
 
 
 def fees_of(payment: BonusPayment) -> int:
-    """Prolific's fees and tax of a payment: its total minus the participants' bonuses."""
+    """Prolific's fees and tax for a payment: its total minus the bonuses."""
     if payment.fees is not None and payment.tax is not None:
         return payment.fees + payment.tax
     return max(0, payment.total - sum(line.amount for line in payment.lines.all()))
@@ -228,7 +227,7 @@ def _compare_by_currency(
     rewards: Sequence[LedgerEntry],
     payments: Sequence[BonusPayment],
 ) -> Iterator[LedgerLine]:
-    """The comparison of each currency: sums of two are never added."""
+    """The comparison for each currency, because amounts in different currencies are never added."""
     named = sorted({row.paid_in for row in rows} | {one.currency for one in rewards})
     for money in named:
         found = _compare(
@@ -249,11 +248,11 @@ def _compare(
     rewards: Sequence[LedgerEntry],
     payments: Sequence[BonusPayment],
 ) -> list[LedgerLine]:
-    """Compare our sums with Prolific's, over all of the study's rows that are published."""
+    """Compare our sums with Prolific's over all published rows of the study."""
     published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
     paid = [payment for payment in payments if payment.state == _State.PAID]
-    projected = _theirs(published, "projected")
-    now = _theirs(published, "now")
+    projected = _sum_on_prolific(published, "projected")
+    now = _sum_on_prolific(published, "now")
     return [
         LedgerLine(
             "Places",
@@ -296,13 +295,13 @@ def _compare(
 
 
 def _total(amounts: Iterable[int | None]) -> int | None:
-    """The sum, or None if a part of it is unknown."""
+    """The sum; None if a part is unknown."""
     known = list(amounts)
     return None if None in known else sum(one for one in known if one is not None)
 
 
-def _theirs(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
-    """Prolific's figures over all rows, or None if they were never read for one of them."""
+def _sum_on_prolific(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
+    """Prolific's figures over all rows; None if one row was never read."""
     if not all(row.costs for row in rows):
         return None
     found = [_costs(row.costs[name]) for row in rows]
@@ -325,7 +324,7 @@ def _add(costs: Iterable[StudyCost]) -> StudyCost:
 def _bonuses_by_person(
     study: Study, submissions: Sequence[ProlificSubmission], payments: Sequence[BonusPayment]
 ) -> list[LedgerLine]:
-    """The participants for whom Prolific shows other bonuses than we have paid."""
+    """The participants whose bonuses on Prolific differ from those that we paid."""
     paid: dict[int | None, int] = {}
     for payment in payments:
         for line in payment.lines.all() if payment.state == _State.PAID else ():
@@ -343,7 +342,7 @@ def _bonuses_by_person(
 
 
 def csv_rows(ledger: MoneyLedger) -> Iterator[list[str]]:
-    """Every entry as a row of a file: amounts in major units, empty if unknown, oldest first."""
+    """Every entry as a row, oldest first; amounts in major units, empty if unknown."""
 
     def money(amount: int | None, currency: str) -> str:
         return "" if amount is None else f"{major_units(amount, currency):f}"

@@ -1,7 +1,7 @@
-"""Our records and Prolific's, with a proposal for each participant. Nothing is done here.
+"""Our records and Prolific's, with a proposal for each participant. Changes nothing.
 
-Agreement, accuracy and certainty are never used. A person looks at everybody who is flagged for
-their pace, their side or failed checks, before approving.
+Agreement, accuracy and certainty are never used. Flags for pace, side or failed checks mean that a
+person must look before approving.
 """
 
 import datetime as dt
@@ -15,7 +15,7 @@ from statistics import median
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.content.consent_versions import minutes_told, promised_to
+from annotation.content.consent_versions import promised_to, stated_minutes
 from annotation.models import (
     Annotation,
     Annotator,
@@ -47,13 +47,13 @@ class Work:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every item is answered; skipped ones cost those who completed nothing."""
+        """Whether every item is answered; after completion, skipped items count as answered."""
         return self.answers > 0 and (self.has_finished or self.answers >= self.items)
 
 
 @dataclass(frozen=True)
 class SettlementRow:
-    """One submission with our data on it, and the proposal with its reason."""
+    """A submission with our data on it, and a proposal with its reason."""
 
     submission: ProlificSubmission
     annotator: Annotator | None
@@ -84,14 +84,14 @@ class Settlement:
 
 
 def settlement(study: Study) -> Settlement:
-    """Every submission with its proposal, as last read; a handful of queries."""
+    """Every submission with its proposal, as last read, in a handful of queries."""
     submissions = list(
         ProlificSubmission.objects.filter(prolific_study__study=study)
         .select_related("annotator", "prolific_study")
         .order_by("started_at", "pk")
     )
     work = work_of({s.annotator_id for s in submissions if s.annotator_id})
-    codes, told = codes_of(study.pk), minutes_told(study)
+    codes, told = codes_of(study.pk), stated_minutes(study)
     paid = _with_bonus(submissions)
     best = _best_of_each(submissions)
     questions = list(study.demographic_questions.all())
@@ -108,7 +108,7 @@ def settlement(study: Study) -> Settlement:
         if submission.pk in paid or is_other:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
-            action, reason = REVIEW, "Complete by now, and has a bonus for a part already."
+            action, reason = REVIEW, "Complete now, but already has a bonus for a part."
         raised = flags.get(submission.annotator_id or 0, ())
         if raised and action == APPROVE:
             labels = ", ".join(flag.label.lower() for flag in raised)
@@ -140,7 +140,7 @@ def settlement(study: Study) -> Settlement:
 def _flags_of(
     study: Study, submissions: Sequence[ProlificSubmission]
 ) -> dict[int, tuple[Flag, ...]]:
-    """The flags of those who wait for a decision, without those about agreement and certainty."""
+    """The flags of those who await a decision, without those about agreement and certainty."""
     waiting = {s.annotator_id for s in submissions if s.status == types.AWAITING_REVIEW}
     quality = quality_of(study, [pk for pk in waiting if pk])
     return {
@@ -173,20 +173,20 @@ def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
 def _minutes(milliseconds: int, began: dt.datetime | None, last: dt.datetime) -> float:
     """The sum of the times, at most the time from the first item to the last answer.
 
-    Each is bounded by the server's clock, but pages that were open at the same time overlap.
+    The server's clock limits each of them, but pages open at the same time overlap.
     """
     passed = (last - began).total_seconds() / 60 if began else 0.0
     return min(milliseconds / 60_000, max(0.0, passed))
 
 
 def _with_bonus(submissions: Sequence[ProlificSubmission]) -> set[int]:
-    """The annotators who have a bonus in progress or paid for their work."""
+    """The annotators with a pending or paid bonus for their work."""
     lines = Bonus.objects.filter(submission__in=submissions, is_open=True, reason__in=FOR_WORK)
     return {line.submission_id for line in lines if line.submission_id is not None}
 
 
 def _best_of_each(submissions: Sequence[ProlificSubmission]) -> dict[int | None, int]:
-    """For participants with several submissions, the one to pay: the first that may be paid."""
+    """For participants with several submissions, the one to pay: the first that can be paid."""
     several: defaultdict[int | None, list[ProlificSubmission]] = defaultdict(list)
     for submission in submissions:
         if submission.annotator_id:
@@ -205,14 +205,14 @@ def _propose(
     status, annotator = submission.status, submission.annotator
     if status == types.AWAITING_REVIEW:
         if is_other:
-            return REVIEW, "A second submission of the same person: the other one is paid."
+            return REVIEW, "A second submission of the same person. The other one is paid."
         return _propose_review(submission, annotator, work, codes)
     if status in (types.ACTIVE, types.RESERVED):
         if work.is_whole:
-            return WAIT, "Complete here; they have not come back to Prolific yet."
-        return WAIT, "Under way."
+            return WAIT, "Complete here. They have not returned to Prolific yet."
+        return WAIT, "In progress."
     if status == types.TIMED_OUT and work.is_whole:
-        return NONE, "Complete here, timed out on Prolific: the place was filled again."
+        return NONE, "Complete here, but timed out on Prolific. The place was filled again."
     if status in (types.TIMED_OUT, types.RETURNED) and work.answers:
         return NONE, f"{status.capitalize()} with {work.answers} answers."
     return NONE, ""
@@ -227,23 +227,26 @@ def _propose_review(
     ours = _ending(submission, codes)
     if annotator is not None and annotator.state == Annotator.State.WITHDREW:
         if work.has_finished:
-            return APPROVE, "Finished, then withdrew: the pay does not change."
+            return APPROVE, "Finished, then withdrew. The pay does not change."
         return RETURN, "Withdrew their answers."
     if work.is_whole:
         if annotator is not None and annotator.failed_attention:
-            return REVIEW, "Complete, attention checks failed: look at the answers first."
+            return REVIEW, "Complete, but failed attention checks. Look at the answers first."
         if ours is None:
-            return APPROVE, "Complete here; came back without one of our codes."
+            return APPROVE, "Complete here, but returned without one of our codes."
         return APPROVE, "Complete here."
     if work.answers:
-        return RETURN, f"{work.answers} of {work.items} answers: ask to return, pay for the part."
+        return (
+            RETURN,
+            f"{work.answers} of {work.items} answers. Ask for a return, and pay for this part.",
+        )
     if ours in (Ending.COMPLETED, Ending.FAILED_ATTENTION):
-        return REVIEW, "A completion code without any answer here."
+        return REVIEW, "Completion code without any answer here."
     if ours in _SCREENED:
-        return RETURN, "Turned away here: pay for the time, and ask to return."
+        return RETURN, "Turned away here. Pay for the time, and ask for a return."
     if ours is not None:
         return RETURN, f"Ended early: {ours.label}."
-    return RETURN, "No answer and no code of ours."
+    return RETURN, "No answer, and no code of ours."
 
 
 _SCREENED = (Ending.INELIGIBLE, Ending.QUOTA_FULL)
@@ -262,10 +265,10 @@ def _bonus(
     codes: dict[Ending, str],
     minutes: int,
 ) -> tuple[int, str]:
-    """The value of the work that no approval pays, and the reason.
+    """The value of work that no approval pays, and the reason.
 
-    The share of the items or of the `minutes` that they were told, whichever is larger. Somebody
-    who was turned away gets the platform's least pay for that, or a minute's pay if that is more.
+    The share of items, or of the `minutes` stated to them, whichever is larger. Somebody who was
+    turned away gets the platform's minimum for that, or a minute's pay if that is more.
     """
     _, reward = promised_to(study, submission)
     lost = submission.status in (types.TIMED_OUT, types.RETURNED)
@@ -295,7 +298,7 @@ def totals(study: Study) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Pace:
-    """The time that participants take by Prolific's clock, and their hourly pay; minor units."""
+    """Participants' time by Prolific's clock, and their hourly pay in minor units."""
 
     people: int
     minutes: float
@@ -303,7 +306,7 @@ class Pace:
 
 
 def pace_of(study: Study) -> Pace | None:
-    """The median pace of annotators who completed; None until one has."""
+    """The median pace of annotators who completed; None before anyone has."""
     came_back = ProlificSubmission.objects.filter(
         prolific_study__study=study,
         status__in=[types.AWAITING_REVIEW, types.APPROVED],

@@ -1,7 +1,7 @@
-"""Participants' demographics from Prolific's export: shown, never a ground to reject.
+"""Participants' demographics from Prolific's export: shown, never a reason to reject.
 
-Quota places follow the answers in the study. The export is compared with them, to show groups that
-Prolific fills differently from the study.
+Quota places follow the answers in the study. Comparing them with the export shows groups that
+Prolific fills differently.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from annotation.seats.quotas import matching_group
 from studies.importers.files.lines import BadLine, records
 from studies.models import Study
 
-# Columns by their filter, where their names differ from our questions.
+# Columns by filter, if their names differ from our questions.
 _FILTERED = {
     SEX: ("sex",),
     POLITICS: (
@@ -35,7 +35,7 @@ _FILTERED = {
         "political affiliation",
     ),
 }
-# Columns that every export has, and the keys of questions on the same subject.
+# Columns that every export has, and keys of questions on the same subject.
 _USUAL = {
     "age": {"age", "age group", "age band", "age range"},
     "ethnicity simplified": {"ethnicity", "ethnic group", "race"},
@@ -52,12 +52,12 @@ _BELOW = re.compile(r"(?:under|below|younger than|less than)\s*(\d+)")
 
 
 def filter_of(question: DemographicQuestion) -> str | None:
-    """The filter known to ask the same as the question."""
+    """The filter that is known to ask the same question."""
     return next((f for f in _FILTERED if question_of(f, {question.key})), None)
 
 
 def filters_for(questions: Sequence[DemographicQuestion], live: Iterable[Filter]) -> list[str]:
-    """The filters whose answers to request with the export; `live` may be empty."""
+    """The filters whose answers the export should include; `live` may be empty."""
     known = list(live)
     wanted = []
     for question in questions:
@@ -75,7 +75,7 @@ def needs_live_filters(questions: Sequence[DemographicQuestion]) -> bool:
 
 
 def column_of(question: DemographicQuestion, columns: Iterable[str]) -> str | None:
-    """The column of an export that answers the question; None if there is none."""
+    """The export's column that answers the question; None if there is none."""
     there = list(columns)
     if known := filter_of(question):
         return next((name for name in _FILTERED[known] if name in there), None)
@@ -86,7 +86,7 @@ def column_of(question: DemographicQuestion, columns: Iterable[str]) -> str | No
 
 
 def value_of(question: DemographicQuestion, text: str) -> str | None:
-    """The value of our question that matches Prolific's answer; None if none does."""
+    """The value of our question that matches Prolific's answer; None if there is none."""
     known = filter_of(question)
     for option in question.options:
         value, label = str(option["value"]), str(option["label"])
@@ -120,15 +120,15 @@ def _names(question: DemographicQuestion) -> set[str]:
 
 
 def _fold(text: str) -> str:
-    """Only the words: “What is your student status?” and student-status are the same."""
+    """Only the significant words, so that “What is your student status?” equals student-status."""
     words = " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
     return words.removeprefix("what is your ").removeprefix("your ")
 
 
-# The platform's text where a participant's answer is not available.
+# The platform's text for an answer that is not available.
 _ABSENT = {"", "DATA_EXPIRED", "CONSENT_REVOKED", "N/A", "PREFER NOT TO SAY"}
 _ID = "submission id"
-# Columns about the submission, not about the participant.
+# Columns about the submission, not the participant.
 _NOT_ABOUT_PEOPLE = {
     _ID,
     "participant id",
@@ -155,7 +155,7 @@ def fetch(*, study_id: int) -> int:
         people = read_export(text)
         if people is None:
             raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
-        # The answers of annotators who have withdrawn are not read again.
+        # Answers of annotators who withdrew are not read again.
         for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
             about = people.get(submission.submission_id)
             if about is not None and about != submission.demographics:
@@ -169,7 +169,7 @@ def _filters(client: ProlificClient, questions: Sequence[DemographicQuestion]) -
     """The filters that our questions need; the live list is read only if necessary."""
     live: Sequence[Filter] = ()
     if needs_live_filters(questions):
-        # Without the list fewer columns are compared, but the others can still be read.
+        # Without the list, fewer columns can be compared.
         with contextlib.suppress(ProlificRejected, NotFound):
             live = client.filters()
     return filters_for(questions, live)
@@ -214,7 +214,7 @@ def read_export(text: str) -> dict[str, dict[str, str]] | None:
 
 
 def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQuestion]) -> str:
-    """The differences between answers here and on Prolific; empty if there are none."""
+    """Differences between answers here and on Prolific, if any."""
     if submission.annotator is None:
         return ""
     stated = submission.annotator.demographics
@@ -224,7 +224,7 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
         if not here or not there or here == DemographicQuestion.PREFER_NOT_TO_SAY:
             continue
         means = value_of(question, there)
-        # Words that match none of our values mean nothing, unless we know the filter's own words.
+        # Words that match none of our values mean nothing, unless we know the filter's words.
         if means != here and (means is not None or filter_of(question)):
             differing.append(f"{question.key}: here “{here}”, on Prolific “{there}”")
     return "; ".join(differing)
@@ -237,7 +237,7 @@ def _prolific_value(submission: ProlificSubmission, question: DemographicQuestio
 
 @dataclass(frozen=True)
 class DemographicGroup:
-    """A quota group: its places, and how many fill it by our answers and by Prolific's."""
+    """A quota group: its places, and how many are filled by our answers and by Prolific's."""
 
     name: str
     places: int
@@ -248,10 +248,10 @@ class DemographicGroup:
 
 @dataclass(frozen=True)
 class DemographicGroups:
-    """The quota groups by our answers and by Prolific's; `unknown` annotators have none there.
+    """The quota groups by our answers and by Prolific's; `unknown` annotators have no group there.
 
-    `unasked` are the questions of the groups that no answers on Prolific cover: without them nobody
-    can be assigned to a group by Prolific's answers.
+    `unasked` are the groups' questions without answers on Prolific, without which Prolific's
+    answers cannot assign anybody to a group.
     """
 
     rows: list[DemographicGroup]
@@ -301,10 +301,10 @@ def _group(
 def _in_our_words(
     submission: ProlificSubmission, questions: Sequence[DemographicQuestion]
 ) -> dict[str, str] | None:
-    """Prolific's answers as values of our questions; None if one of them is not known.
+    """Prolific's answers as values of our questions; None if one of them is unknown.
 
-    An answer to a filter whose words we know, and that matches none of our values, is kept
-    unchanged: it fits no group. Other words that we cannot read count as no answer.
+    If we know a filter's words, an answer that matches none of our values is kept unchanged and
+    fits no group. Other unreadable words count as no answer.
     """
     stated = {}
     for question in questions:

@@ -1,4 +1,4 @@
-"""Check that a link belongs to the participant who opens it: anyone can edit a link.
+"""Check that a link belongs to the participant who opens it, because anyone can edit a link.
 
 Some workspaces send `prolific_token`, a JWT signed with RS256 under one of Prolific's published
 keys. PyJWT verifies it; it accepts no other algorithm and no key shorter than 2048 bits.
@@ -40,9 +40,9 @@ ISSUER = "https://www.prolific.com"
 _ALGORITHM = "RS256"
 _PATH = "/.well-known/study/jwks.json"
 _KEYS, _KEPT_FOR = "prolific-jwk-set", 12 * 3600
-# An unknown key id makes us read the published keys again, at most once in this many seconds.
+# An unknown key id makes us read the published keys again, at most once in this time.
 _READ_AGAIN_AFTER = 60
-# Clocks differ a little; the token itself is valid for two minutes.
+# Clocks differ a little; the token is valid for two minutes.
 _LEEWAY = 30
 _LONGEST = 8000
 
@@ -58,7 +58,7 @@ class KeysUnavailable(Exception):
 def check_token(token: str, *, query: Mapping[str, str]) -> None:
     """Check that Prolific has signed this link for these ids.
 
-    Raises `BadToken`, or `KeysUnavailable` when the keys cannot be read.
+    Raises `BadToken`, or `KeysUnavailable` if the keys cannot be read.
     """
     claims = _verified_claims(token, session=query.get("SESSION_ID", ""))
     own = urlsplit(settings.PUBLIC_BASE_URL).hostname
@@ -73,7 +73,7 @@ def check_token(token: str, *, query: Mapping[str, str]) -> None:
 
 
 def _verified_claims(token: str, *, session: str) -> dict[str, Any]:
-    """The claims of the token, after its signature, time, issuer and session were verified."""
+    """The claims of the token, once signature, time, issuer and session are verified."""
     import jwt  # Here, because it loads the cryptography library.
     from jwt.exceptions import InvalidSubjectError
 
@@ -89,8 +89,8 @@ def _verified_claims(token: str, *, session: str) -> dict[str, Any]:
             issuer=ISSUER,
             subject=session,
             leeway=_LEEWAY,
-            # The audience is the whole link: its host is compared by `check`. Prolific's clock
-            # may be ahead of ours, which does no harm, so the time of issue is not verified.
+            # The audience is the whole link, whose host `check_token` compares. The time of issue
+            # is not verified, because Prolific's clock may be ahead of ours without harm.
             options={
                 "require": ["exp", "iss", "aud", "sub"],
                 "verify_aud": False,
@@ -114,7 +114,7 @@ def _verified_claims(token: str, *, session: str) -> dict[str, Any]:
 
 
 def _key(kid: str) -> "PyJWK":
-    """The published key with this id. An unknown id makes us read the published keys again."""
+    """The published key with this id; an unknown id makes us read the keys again."""
     import jwt
 
     rows = cache.get(_KEYS)
@@ -140,7 +140,7 @@ def _read_keys() -> list[dict[str, Any]]:
     except (requests.RequestException, ValueError, AttributeError) as error:
         raise KeysUnavailable(f"{url} cannot be read.") from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise KeysUnavailable(f"{url} holds no list of keys")
+        raise KeysUnavailable(f"{url} has no list of keys")
     return rows
 
 
@@ -149,7 +149,7 @@ _OVER = LEFT | {types.REJECTED, types.APPROVED}
 
 
 class EntryVerification(enum.Enum):
-    """The facts known about a link when it is opened."""
+    """What is known about a link when it is opened."""
 
     SIGNED = "signed by Prolific"
     UNKNOWN = "of a session that Prolific does not know"
@@ -158,18 +158,18 @@ class EntryVerification(enum.Enum):
 
     @property
     def vouches(self) -> bool:
-        """Whether Prolific says that the link belongs to the participant."""
+        """Whether Prolific confirms that the link belongs to the participant."""
         return self in (EntryVerification.SIGNED, EntryVerification.KNOWN)
 
 
 def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
     """Compare PROLIFIC_PID with the submission that SESSION_ID names.
 
-    A link that Prolific has signed proves itself. If the study requires signed links, no other
-    link lets a new participant in. Otherwise Prolific is asked once for each session, if the study
-    was launched from here. If Prolific does not answer, or does not know the submission yet, the
-    participant may enter; the result says which, and the synchronisation every minute finds the
-    rest. Raises `EntryRefused`.
+    A link signed by Prolific is proof. If the study requires signed links, no other link lets a new
+    participant in. Otherwise Prolific is asked once per session, if the study was launched from
+    here. If Prolific does not answer, or does not know the submission yet, the participant may
+    enter; the result says which, and the synchronisation every minute follows up. Raises
+    `EntryRefused`.
     """
     pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
     if not pid or not is_watched(study):
@@ -192,9 +192,9 @@ def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
 
 
 def wants_refresh(study: Study) -> bool:
-    """Whether to read who has left on Prolific, so that their seats and places are free again.
+    """Whether to check now who has left on Prolific, to free their seats and places.
 
-    Only if few seats or group places are left, and once for all who arrive within half a minute.
+    Only if few seats or group places are left, and once for everybody within half a minute.
     """
     if not is_watched(study) or not _is_short(study):
         return False
@@ -202,11 +202,11 @@ def wants_refresh(study: Study) -> bool:
 
 
 def verify_return(study: Study, query: Mapping[str, str]) -> bool:
-    """Compare PROLIFIC_PID with the submission of the study that brings people back.
+    """Compare PROLIFIC_PID with the submission to the study that brings people back.
 
-    That study was created on Prolific by hand, so only its submissions are known there. If Prolific
-    does not answer, or does not know the session yet, nobody is refused; returns whether it knows
-    the session as the participant's. Raises `EntryRefused`.
+    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
+    refused if Prolific does not answer or does not know the session yet; returns whether it
+    confirms the session as the participant's. Raises `EntryRefused`.
     """
     if not is_watched(study):
         return False
@@ -225,7 +225,7 @@ def verify_return(study: Study, query: Mapping[str, str]) -> bool:
 
 
 def note_entry(annotator: Annotator, verification: EntryVerification) -> None:
-    """Store the facts about the link with a new annotator."""
+    """Store what is known about the link with a new annotator."""
     if verification == EntryVerification.SIGNED:
         services.note_signed(annotator_id=annotator.pk)
     elif verification == EntryVerification.UNKNOWN:
@@ -238,7 +238,7 @@ def _wants_signed(study: Study) -> bool:
 
 
 def _is_signed(query: Mapping[str, str]) -> bool:
-    """Whether Prolific has signed this link; False where it signs none or no key can be read."""
+    """Whether Prolific has signed this link; False if it signs none or no key can be read."""
     token = query.get("prolific_token", "")
     if not token:
         return False
@@ -277,9 +277,9 @@ def _ask(study: Study, pid: str, session: str) -> EntryVerification:
 
 
 def _is_short(study: Study) -> bool:
-    """Whether one more annotator might find no seats or a full group, as far as is known here.
+    """Whether the next annotator might find no seats or a full group, as far as we know.
 
-    Annotators who have started but have no seats or place yet will take theirs first.
+    Annotators who started but have no seats or place yet will take theirs first.
     """
     under_way = Annotator.objects.filter(study=study, state__in=ACTIVE)
     without_seats = under_way.filter(assignments=None, works_surplus=False).count()

@@ -1,6 +1,6 @@
-"""Synchronisation with Prolific: an event is only a hint, and the data read afterwards counts.
+"""Synchronisation with Prolific: an event is only a hint, the data read afterwards counts.
 
-Webhooks make it fast, and `follow_all` once a minute makes up for every lost webhook.
+Webhooks make it fast; `follow_all`, once a minute, makes up for lost ones.
 """
 
 import datetime as dt
@@ -52,18 +52,18 @@ from annotation.services.identities import forget_withdrawn
 from studies.models import Study
 from studies.statements import clock
 
-# Looks up one session and applies it; False if Prolific does not know it.
+# Looks up a session and applies it; False if Prolific does not know it.
 Refresh = Callable[..., bool]
 
-# After this time a submission is not looked for any more: the participant has left.
+# After this time a submission is no longer looked for: the participant has left.
 _LOOKED_FOR = dt.timedelta(days=2)
 _FIRST_WAIT = dt.timedelta(minutes=1)
 _LONGEST_WAIT = dt.timedelta(hours=6)
-# The shortest wait between two requests to Prolific for a page that is loaded repeatedly.
+# The shortest time between two requests to Prolific for a page that is reloaded.
 _PAGE_WAIT = dt.timedelta(seconds=20)
 # Short, because a participant is waiting for the page.
 PAGE_SECONDS = 4.0
-# Of the threads of a web process, which has eight.
+# How many of a web process's eight threads may ask Prolific at once.
 MOST_ASKING = 3
 _asking = threading.BoundedSemaphore(MOST_ASKING)
 
@@ -72,11 +72,11 @@ _asking = threading.BoundedSemaphore(MOST_ASKING)
 def page_client() -> Iterator[ProlificClient]:
     """A client that gives up soon, for a page that a participant is waiting for.
 
-    Raises `Unreachable` while as many others ask: most threads answer those who are in mid-work,
-    and the synchronisation every minute looks up what was not asked here.
+    Raises `Unreachable` if too many threads are asking, because most must serve people in mid-work.
+    The synchronisation every minute looks up what was not asked here.
     """
     if not _asking.acquire(blocking=False):
-        raise ProlificUnreachable("As many others are asking Prolific as may at once.")
+        raise ProlificUnreachable("Too many requests to Prolific are already running.")
     try:
         yield ProlificClient(
             base_url=settings.PROLIFIC_BASE_URL,
@@ -97,7 +97,8 @@ def is_watched(study: Study) -> bool:
 def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> int:
     """Look up annotators who are in no list, less and less often; return how many were found.
 
-    This also finds participants of a quota study, whose submissions may belong to a child of it.
+    This also finds participants of a quota study, whose submissions may belong to its child
+    studies.
     """
     listed = ProlificSubmission.objects.filter(prolific_study__study=study)
     known = set(listed.values_list("submission_id", flat=True))
@@ -118,18 +119,18 @@ def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> 
 
 
 def is_due(identity: ProlificIdentity, now: dt.datetime) -> bool:
-    """Whether it is time for the next look-up: after 1, 2, 4, 8 and so on minutes."""
+    """Whether the next look-up is due: after 1, 2, 4, 8 … minutes."""
     if identity.looked_at is None:
         return True
     wait = min(_FIRST_WAIT * 2 ** min(max(0, identity.looks - 1), 12), _LONGEST_WAIT)
-    # Slightly less, so that the look-up once a minute meets it.
+    # Slightly less, so that the run once a minute does not just miss it.
     return now >= identity.looked_at + wait - dt.timedelta(seconds=5)
 
 
 def _look(
     identity: ProlificIdentity, client: ProlificClient, refresh: Refresh, sessions: list[str]
 ) -> int:
-    """Look up an annotator's sessions; an annotator who is not found is in doubt from then on."""
+    """Look up an annotator's sessions; one who is not found is in doubt from then on."""
     found = sum(refresh(session, client=client) for session in sessions)
     person = ProlificIdentity.objects.filter(pk=identity.pk)
     if ProlificSubmission.objects.filter(annotator=identity.annotator_id).exists():
@@ -141,10 +142,10 @@ def _look(
 
 
 def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
-    """Whether a completion code may be shown: Prolific does not say that the annotator is unknown.
+    """Whether a completion code may be shown: not if Prolific says the annotator is unknown.
 
-    An annotator who is in no list yet is looked up now. When Prolific cannot be read, its outage
-    does not affect annotators who were never unknown.
+    An annotator who is in no list yet is looked up now. An outage of Prolific does not affect
+    annotators who were never unknown.
     """
     identity = ProlificIdentity.objects.filter(annotator=annotator).first()
     is_known = (
@@ -188,20 +189,20 @@ FINAL = frozenset(
         types.PARTIALLY_APPROVED,
     }
 )
-# An approval that is not visible after this time is requested again: a repeat costs nothing.
+# An approval that is not visible after this time is requested again; a repeat is free.
 _ASK_AGAIN = dt.timedelta(minutes=2)
-# Studies launched longer ago change seldom. They are read less often, but never skipped.
+# Studies launched longer ago rarely change, so they are read less often.
 OLD_AFTER = dt.timedelta(days=60)
 _OLD_READ_EVERY = dt.timedelta(hours=1)
-# Arrivals ask for a reading at most this often, whatever their number.
+# Arrivals, however many, request a reading at most this often.
 REFRESHED_EVERY = dt.timedelta(seconds=30)
 _TOGETHER = 100
 
 
 def follow_all() -> int:
-    """Read every recruitment that may still change; return how many studies were read.
+    """Read every recruitment that may still change; return the number of studies read.
 
-    An error with one study does not prevent the others from being read.
+    An error in one study does not stop the others.
     """
     due = _due(ProlificStudy.objects.filter(prolific_id__isnull=False))
     study_ids = sorted(set(due.values_list("study", flat=True)))
@@ -223,12 +224,12 @@ def follow_all() -> int:
 
 
 def refresh(*, study_id: int) -> bool:
-    """Read a study for all who have just arrived, at most twice a minute; whether it was read."""
+    """Read a study for all new arrivals, at most twice a minute; return whether it was read."""
     now = clock.now()
     recruitment = Recruitment.objects.filter(study=study_id)
     before = recruitment.values_list("checked_at", flat=True).first()
     is_due = Q(checked_at=None) | clock.long_ago("checked_at", REFRESHED_EVERY)
-    # Claimed before it is read, so that one of several workers does it.
+    # Claimed first, so that only one of several workers reads it.
     if not recruitment.filter(is_due).update(checked_at=now):
         return False
     try:
@@ -240,7 +241,7 @@ def refresh(*, study_id: int) -> bool:
 
 
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
-    """All but completed studies whose submissions are all settled and were read since.
+    """All studies except completed ones whose submissions are settled and were read since.
 
     Old ones are read once an hour. A simulated study is read only from a simulated Prolific.
     """
@@ -256,7 +257,7 @@ def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
 def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     """Read a study and all of its submissions and apply the changes; return how many.
 
-    Safe to run twice and at the same time as anything else. Raises `ProlificError`; data read
+    Safe to repeat and to run at the same time as anything else. Raises `ProlificError`; data read
     before the error is applied.
     """
     client = client or connect()
@@ -291,7 +292,7 @@ def read_submissions(row: ProlificStudy, client: ProlificClient) -> int:
 def _changed(
     row: ProlificStudy, listed: list[RemoteSubmission], *, read_at: dt.datetime
 ) -> list[RemoteSubmission]:
-    """The submissions that differ from what is stored; the others are only marked as read."""
+    """The submissions that differ from the stored ones; the others are only marked as read."""
     stored = ProlificSubmission.objects.filter(submission_id__in=[one.id for one in listed])
     known = {one.submission_id: one for one in stored.select_related("annotator")}
     unlinked = [one for one in listed if one.id in known and known[one.id].annotator is None]
@@ -321,9 +322,9 @@ def _differs(row: ProlificStudy, one: ProlificSubmission, remote: RemoteSubmissi
 
 
 def _follow_account(study: Study, client: ProlificClient) -> None:
-    """Store the workspace's balance and the least hourly pay, read every few minutes.
+    """Store the workspace's balance and the minimum hourly pay, read every few minutes.
 
-    Both are advice: a value that cannot be read is stored as a sentence and stops nothing.
+    Both are advisory: a value that cannot be read is stored as a sentence and blocks nothing.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     if Account.of(recruitment.account).is_fresh:
@@ -339,9 +340,9 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
 
 
 def refresh_submission(submission_id: str, *, client: ProlificClient | None = None) -> bool:
-    """Read one submission and apply it; False when it is unknown there or not ours.
+    """Read a submission and apply it; False if it is unknown there or not ours.
 
-    A fresh submission may not be found immediately: the next reading finds it.
+    A new submission may not be found immediately; a later reading finds it.
     """
     client = client or connect(patience=IN_WORKER)
     read_at = clock.now()
@@ -379,8 +380,7 @@ def apply(
 ) -> ProlificSubmission:
     """Store Prolific's data on a submission and update the annotator's part.
 
-    Data that was read earlier never replaces data that was read later, in whatever order they
-    arrive.
+    Older data never replaces data that was read later, in whatever order they arrive.
     """
     if remote.study_id not in (row.prolific_id, *row.child_ids):
         _remember_child(row, remote.study_id)
@@ -399,7 +399,7 @@ def _store(
         defaults={**seen, "prolific_study": row, "annotator": _annotator(row, remote)},
     )
     if not created:
-        # Conditional, so that of two readings the later one stays.
+        # Conditional, so that the later of two readings stays.
         ProlificSubmission.objects.filter(
             Q(seen_at=None) | Q(seen_at__lt=read_at), pk=submission.pk
         ).update(**seen)
@@ -438,7 +438,7 @@ def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None
 
 
 def _is_latest(submission: ProlificSubmission) -> bool:
-    """Whether this is the participant's last submission: earlier ones are no longer relevant."""
+    """Whether this is the participant's latest submission: earlier ones are no longer relevant."""
     newest = (
         ProlificSubmission.objects.filter(annotator=submission.annotator_id)
         .order_by("-started_at", "-pk")
@@ -449,10 +449,9 @@ def _is_latest(submission: ProlificSubmission) -> bool:
 
 
 def _move(submission: ProlificSubmission) -> None:
-    """Update the annotator's part; a change that does not fit their state has no effect.
+    """Update the annotator's part; a change that does not fit their state is ignored.
 
-    Participants who left on Prolific may continue here afterwards: a return or time-out is applied
-    once.
+    Participants who left on Prolific may continue here, so a return or time-out is applied once.
     """
     annotator_id, status = submission.annotator_id, submission.status
     if annotator_id is None:
@@ -464,14 +463,14 @@ def _move(submission: ProlificSubmission) -> None:
         if move := _move_for(status, state):
             move(annotator_id=annotator_id)
     except (WrongStep, Unfinished) as error:
-        # Their part ended differently here, or the work is not complete: settling shows both.
+        # Their part ended differently here, or is incomplete: the settlement shows both.
         logger.info("submission %s is %s: %s", submission.pk, status, error)
-    # Stored last: after a crash before this line, the next reading does it.
+    # Stored last: after a crash before this line, the next reading applies it.
     ProlificSubmission.objects.filter(pk=submission.pk).update(followed=status)
 
 
 def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
-    """The service that a submission's status calls for; None where the state fits it."""
+    """The service that a submission's status calls for; None if the state already fits."""
     if _gives_up_place(status, state):
         return services.mark_returned
     if status == types.TIMED_OUT and state in flow.ACTIVE:
@@ -487,7 +486,7 @@ def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
 
 
 def _wants_move(submission: ProlificSubmission) -> bool:
-    """Whether `_move` may still have something to do, because it did not end or did not succeed."""
+    """Whether `_move` must still run, because it was interrupted or failed."""
     if submission.annotator is None:
         return False
     if submission.followed != submission.status:
@@ -498,9 +497,9 @@ def _wants_move(submission: ProlificSubmission) -> bool:
 
 
 def _gives_up_place(status: str, state: str) -> bool:
-    """Whether the participant's seats and group place go to others: Prolific gave the place away.
+    """Whether to free the participant's seats and group place: Prolific gave their place away.
 
-    A part that was paid leaves complete work here as it is: its answers exist.
+    If a part was paid, complete work here keeps its seats: the answers exist.
     """
     if status == types.PARTIALLY_APPROVED:
         return state in flow.ACTIVE
@@ -508,7 +507,7 @@ def _gives_up_place(status: str, state: str) -> bool:
 
 
 def _ask_again(study: Study, client: ProlificClient) -> None:
-    """Request approvals again that a researcher confirmed and Prolific does not show."""
+    """Request approvals again that a researcher confirmed but Prolific does not show."""
     waiting = list(
         ProlificSubmission.objects.filter(
             clock.long_ago("approval_asked_at", _ASK_AGAIN),

@@ -1,4 +1,4 @@
-"""Webhooks: verified over the raw bytes, stored once, answered immediately, handled in Celery."""
+"""Webhooks: verified over the raw bytes, stored once, answered immediately, handled by Celery."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import ProlificEvent, ProlificStudy, Recruitment
-from annotation.prolific.api.client import IN_WORKER, ProlificClient, alone, connect, is_local
+from annotation.prolific.api.client import IN_WORKER, ProlificClient, claimed, connect, is_local
 from annotation.prolific.api.transport import NotAllowed, NotFound
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
@@ -25,13 +25,13 @@ from studies.services.studies import record
 from studies.statements import clock
 
 EVENTS = ("submission.status.change", "study.status.change")
-# Prolific repeats a webhook that was not answered. What is missed, the next reading finds.
+# Prolific repeats unanswered webhooks, and the next reading makes up for missed ones.
 _REPEATED_FOR, _AHEAD = dt.timedelta(days=1), dt.timedelta(minutes=10)
 _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class BadWebhook(ValueError):
-    """The webhook is not signed with our secret, or is no event."""
+    """The webhook is not signed with our secret, or is not an event."""
 
 
 def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bool:
@@ -48,10 +48,10 @@ def is_signed(*, secret: str, timestamp: str, body: bytes, signature: str) -> bo
 
 
 def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None:
-    """Verify a webhook and store its event; None when it was stored before.
+    """Verify a webhook and store its event; None if it was stored before.
 
-    An event is what its signed bytes say: the id in a header is not signed, and anybody who has
-    seen a webhook could send it again under another one. Raises `BadWebhook`.
+    An event is identified by its signed bytes: the id in the header is not signed, so anybody who
+    has seen a webhook could send it again under another id. Raises `BadWebhook`.
     """
     secret = settings.PROLIFIC_WEBHOOK_SECRET
     if not secret:
@@ -59,7 +59,7 @@ def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None
     if not is_signed(secret=secret, timestamp=timestamp, body=body, signature=signature):
         raise BadWebhook("the signature is not ours")
     if not _is_recent(timestamp):
-        raise BadWebhook("its time is too long ago, or in the future")
+        raise BadWebhook("its timestamp is too old, or in the future")
     event = _read(body)
     stored, created = ProlificEvent.objects.get_or_create(
         event_id=hashlib.sha256(timestamp.encode() + b"\n" + body).hexdigest(),
@@ -69,7 +69,7 @@ def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None
 
 
 def _is_recent(timestamp: str) -> bool:
-    """Whether the time of a webhook is the present one, as far as clocks and repeats may differ."""
+    """Whether the timestamp of a webhook is recent, allowing for clocks and repeats."""
     try:
         sent = dt.datetime.fromtimestamp(float(timestamp), tz=dt.UTC)
     except (ValueError, OverflowError, OSError):
@@ -82,19 +82,18 @@ def _read(body: bytes) -> dict[str, Any]:
         event = json.loads(body)
         kind, resource = event["event_type"], event["resource_id"]
     except (ValueError, KeyError, TypeError):
-        raise BadWebhook("it holds no event") from None
+        raise BadWebhook("it contains no event") from None
     if not isinstance(kind, str) or not isinstance(resource, str) or not kind.isprintable():
-        raise BadWebhook("it holds no event")
+        raise BadWebhook("it contains no event")
     if not _RESOURCE.fullmatch(resource):
         raise BadWebhook("its resource id is malformed")
     return {"event_type": kind, "resource_id": resource}
 
 
 def handle(*, event_id: int) -> bool:
-    """Read again the data that an event is about; False when it is not ours. Safe to run twice.
+    """Read the data that an event is about; False if it is not ours. Safe to repeat.
 
-    Raises `ProlificError`: the event stays unhandled, and the next reading of the study makes up
-    for it.
+    Raises `ProlificError`; the event then stays unhandled, and the next reading makes up for it.
     """
     event = ProlificEvent.objects.get(pk=event_id)
     if event.handled_at is not None:
@@ -118,16 +117,16 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
     An existing secret of the workspace is kept: a new one would break other installations that use
     it. Existing subscriptions stay as they are. Raises `NotAllowed`, `ProlificError`.
 
-    Secret and subscriptions belong to the account, so one study at a time changes them: all claim
-    the same row.
+    Secret and subscriptions belong to the account, so all studies claim the same row to change them
+    one at a time.
     """
     study = Study.objects.get(pk=study_id)
     if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
-        raise NotAllowed("Prolific calls public https addresses alone. Set PUBLIC_BASE_URL.")
+        raise NotAllowed("Prolific calls only public https addresses. Set PUBLIC_BASE_URL to one.")
     client = connect()
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
     first = Recruitment.objects.order_by("pk").values_list("study_id", flat=True)[0]
-    with alone(first, client, what="this account"):
+    with claimed(first, client, what="this account"):
         workspace = workspace_of(recruitment, client).id
         kept = client.secrets(workspace)
         secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
@@ -141,8 +140,8 @@ def subscribe(*, study_id: int, user: User | None = None) -> str:
 def _subscribe_events(client: ProlificClient, workspace: str) -> None:
     """Ensure one confirmed subscription for each event.
 
-    A subscription whose answer was lost can never be confirmed: until subscribing has succeeded
-    once here, existing subscriptions are deleted and created again.
+    A subscription whose answer was lost can never be confirmed. So until subscribing succeeds once
+    here, existing subscriptions are deleted and created again.
     """
     address = f"{settings.PUBLIC_BASE_URL}{reverse('prolific-webhook')}"
     ours = [row for row in client.subscriptions(workspace) if row.get("target_url") == address]

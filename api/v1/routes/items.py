@@ -36,7 +36,7 @@ def list_items(
 ) -> dict[str, Any]:
     """The items of a study by id, in the interchange format (docs/formats.md).
 
-    If the source forbids to pass its texts on, they are left out, as in exports.
+    If the source forbids passing its texts on, they are left out, as in exports.
     """
     study = study_of(request, slug)
     found = find_items(study, search=search, split=split).select_related("persona")
@@ -53,7 +53,7 @@ def list_items(
     operation_id="read_item",
 )
 def read_item(request: HttpRequest, slug: str, key: str) -> dict[str, Any]:
-    """One item, with its numbers of answers and seats."""
+    """An item, with its numbers of answers and seats."""
     study = study_of(request, slug)
     items = Item.everything.filter(study=study).select_related("persona")
     item = get_object_or_404(items, key=key)
@@ -69,19 +69,19 @@ class NewImport(Schema):
     model_config = ConfigDict(extra="forbid")
 
     task: Literal["", "preference", "survey_answer", "authorship", "question_answer_authorship"] = (
-        Field("", description="For items that name none; empty for that of the study.")
+        Field("", description="The task of items that name none; empty for that of the study.")
     )
-    pairs: str = Field("", max_length=60, description="How items with 3 to 5 responses are paired.")
+    pairs: str = Field("", max_length=60, description="How to pair items with 3 to 5 responses.")
     dry_run: bool = Field(False, description="Only check the files.")
     replace: int | None = Field(
-        None, ge=0, le=_MOST, description="The number of items of the study that these replace."
+        None, ge=0, le=_MOST, description="The number of items that the import replaces."
     )
 
 
 class ImportOut(JobOut):
     file_name: str
     dry_run: bool
-    faults: list[dict[str, Any]] = Field(description="What is wrong with the files, by line.")
+    faults: list[dict[str, Any]] = Field(description="The faults of the files, by line.")
     report: dict[str, Any] = Field(description="Counts and first items.")
 
 

@@ -29,12 +29,12 @@ class AboutQuestion(Schema):
 
 
 class Group(Schema):
-    """Places for annotators who match all `criteria`; none of them: for everyone else."""
+    """Places for annotators who match all `criteria`; without criteria, for everyone else."""
 
     model_config = ConfigDict(extra="forbid")
 
     target: int = Field(ge=0, le=1_000_000)
-    criteria: dict[str, str] = Field({}, description="Values by key of a question.")
+    criteria: dict[str, str] = Field({}, description="Values by question key.")
 
 
 class NewQuota(Schema):
@@ -49,7 +49,7 @@ class GroupOut(Schema):
     is_everyone_else: bool
     target: int
     completed: int
-    reserved: int = Field(description="Annotators who are at work.")
+    reserved: int = Field(description="Annotators who are working now.")
 
 
 class QuotaOut(Schema):
@@ -64,7 +64,7 @@ class QuotaOut(Schema):
     operation_id="list_annotators",
 )
 def annotators(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[str, Any]:
-    """The annotators by exported name: never with an id of a platform or free text."""
+    """The annotators by exported name, never with platform ids or free text."""
     study = study_of(request, slug)
     after = query.after("annotators", str) or [""]
     found = annotator_table(study, names(ANNOTATORS), after=after[0], most=query.limit + 1)

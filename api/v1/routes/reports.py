@@ -41,7 +41,7 @@ router = Router()
 
 
 class NewReport(Schema):
-    """Parameters; one that is left out comes from the study's plan, else from the defaults."""
+    """Parameters; missing ones come from the study's plan, or else from the defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,7 +84,7 @@ def list_reports(request: HttpRequest, slug: str, query: Query[PageQuery]) -> di
     operation_id="request_report",
 )
 def create_report(request: HttpRequest, slug: str, body: NewReport) -> Status[dict[str, Any]]:
-    """Request a report, which a worker builds; the same is not built twice at a time."""
+    """Request a report, which a worker builds; equal reports are not built at the same time."""
     study = study_of(request, slug, EDITOR)
     report = request_report(study_id=study.pk, user=user_of(request), **body.dict())
     return Status(202, _shown_report(get_report(request.user, slug, report.public_id)))
@@ -97,7 +97,7 @@ def create_report(request: HttpRequest, slug: str, body: NewReport) -> Status[di
     operation_id="read_report",
 )
 def read_report(request: HttpRequest, slug: str, report: str) -> dict[str, Any]:
-    """A report, or the progress of its building."""
+    """A report, or its progress."""
     return _shown_report(get_report(request.user, slug, report))
 
 
@@ -166,7 +166,8 @@ class ExportOut(JobOut):
     sha256: str
     expires_at: datetime | None
     withdrawn_since: int = Field(
-        description="People who withdrew after the file was written: it is not given out any more."
+        description="How many people withdrew after the file was written, which is then no longer "
+        "available."
     )
     excluded_since: int = Field(
         description="How often people were excluded or included again after it was written."
@@ -217,7 +218,7 @@ def create_export(request: HttpRequest, slug: str, body: NewExport) -> Status[di
     operation_id="read_export",
 )
 def read_export(request: HttpRequest, slug: str, export: str) -> dict[str, Any]:
-    """An export, or the progress of its writing."""
+    """An export, or its progress."""
     return _shown_export(find_export(request.user, slug, export, role=VIEWER))
 
 
@@ -225,15 +226,14 @@ def read_export(request: HttpRequest, slug: str, export: str) -> dict[str, Any]:
     "studies/{slug}/exports/{export}/file", auth=needs(EXPORT), operation_id="download_export"
 )
 def download_export(request: HttpRequest, slug: str, export: str, outdated: bool = False) -> Any:
-    """The file of an export. Copies that name annotators are for owners, and are logged.
+    """The file of an export. Downloads that name annotators are only for owners, and logged.
 
-    One from before somebody was excluded is sent with `outdated=true`; from before somebody
-    withdrew, not at all.
+    A file from before an exclusion needs `outdated=true`; one from before a withdrawal is not sent.
     """
     found = find_export(request.user, slug, export, role=VIEWER)
     since = Since.of(found, changes_of_people(found.study))
     if since.withdrew:
-        raise Problem(409, f"{since.words} The file holds their answers. Request it again.")
+        raise Problem(409, f"{since.words} The file contains their answers. Request it again.")
     if since.others and not outdated:
         raise Problem(409, f"{since.words} Request it again, or add ?outdated=true.")
     content = export_file(found)

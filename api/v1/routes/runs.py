@@ -31,7 +31,7 @@ _LARGEST = 2_147_483_647
 
 
 class NewJudge(Schema):
-    """A judge on a server. A key is named by the variable that holds it, and never sent here."""
+    """A judge on a server. Name the variable that holds its key; never send the key here."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -101,7 +101,7 @@ def read_judge(request: HttpRequest, slug: str, judge: int) -> Judge:
 
 
 def _judges(study: Study) -> Any:
-    """Judges that can be asked: imported judgments belong to none of these."""
+    """Judges that can be asked, without those of imported judgments."""
     here = Count("runs", filter=Q(runs__study=study))
     return Judge.objects.exclude(model=IMPORTED).annotate(runs_here=here)
 
@@ -111,7 +111,7 @@ _MOST_ITEMS = 2_147_483_647
 
 
 class NewRun(Schema):
-    """A judge and what it is asked (docs/judging.md). The same again continues the same run."""
+    """A judge and what to ask it (docs/judging.md). The same parameters continue the same run."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -127,7 +127,7 @@ class NewRun(Schema):
     )
     token_budget: int | None = Field(None, ge=1, le=2**53)
     by_batch: bool = False
-    wording: str = Field("", max_length=200, description="A wording of the study, name@version.")
+    wording: str = Field("", max_length=200, description="A wording of the study: name@version.")
     framing: str = Field("observer", max_length=20)
     bias_probe: str = Field("", max_length=60)
     prompt_language: str = Field("", max_length=10)
@@ -143,7 +143,7 @@ class CostEstimate(Schema):
     tokens: int
     dollars: float | None = Field(description="Null if the judge has no price.")
     seconds: float | None
-    is_tried: bool = Field(description="Whether it is from replies of the run itself.")
+    is_tried: bool = Field(description="Whether it is based on replies of the run.")
 
 
 class Progress(Schema):
@@ -176,7 +176,7 @@ class RunOut(Schema):
     is_imported: bool
     state: str
     is_active: bool = Field(description="Whether it is queued or running.")
-    message: str = Field(description="Why it is in its state.")
+    message: str = Field(description="The reason for its state.")
     progress: Progress
     budget: float | None
     token_budget: int | None
@@ -191,7 +191,7 @@ class RunOut(Schema):
     "studies/{slug}/runs", response=PageOf[RunOut], auth=needs(READ), operation_id="list_runs"
 )
 def list_runs(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[str, Any]:
-    """The runs of a study in the order in which they were made."""
+    """The runs of a study in the order of their creation."""
     study = study_of(request, slug)
     runs = study.judge_runs.order_by("pk")
     if after := query.after("runs", int):
@@ -213,7 +213,7 @@ def list_runs(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[
     operation_id="estimate_run",
 )
 def estimate(request: HttpRequest, slug: str, body: NewRun) -> RunEstimate:
-    """What starting a run would ask and cost. Nothing is stored or sent; for editors."""
+    """What a run would ask and cost, without storing or sending anything; for editors."""
     study = study_of(request, slug, EDITOR)
     spec = _spec(study, body)
     judge = Judge.objects.get(pk=spec.judge_id)
@@ -240,7 +240,7 @@ def read_run(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     "studies/{slug}/runs/{run}/pause", response=RunOut, auth=needs(WRITE), operation_id="pause_run"
 )
 def pause(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    """Pause a run: replies under way are still stored. A run that has ended stays as it is."""
+    """Pause a run; replies on their way are still stored. A run that has ended does not change."""
     return _change(request, slug, run, lifecycle.pause_run)
 
 
@@ -251,7 +251,7 @@ def pause(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     operation_id="cancel_run",
 )
 def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    """End a run for good, and keep its judgments."""
+    """End a run permanently and keep its judgments."""
     return _change(request, slug, run, lifecycle.cancel_run)
 
 
@@ -281,7 +281,7 @@ def retry(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
     operation_id="list_judgments",
 )
 def judgments(request: HttpRequest, slug: str, run: str, query: Query[PageQuery]) -> dict[str, Any]:
-    """The judgments of a run by item, as in exports; those that wait are left out."""
+    """The finished judgments of a run by item, as in exports."""
     study = study_of(request, slug)
     after = query.after("judgments", str, int, str, int)
     found = judgment_page(
@@ -301,7 +301,10 @@ def _spec(study: Study, body: NewRun) -> RunSpec:
     name, wording = given.pop("judge"), given.pop("wording")
     judge = Judge.objects.filter(name=name, is_retired=False).exclude(model=IMPORTED).first()
     if judge is None:
-        message = f"There is no judge “{name}”, or it is retired. List the judges of the study."
+        message = (
+            f"There is no judge “{name}”, or it is retired. List the judges of the study to see "
+            "their names."
+        )
         raise Problem(422, message, errors=[{"field": "judge", "message": message}])
     return RunSpec(
         study_id=study.pk,

@@ -21,7 +21,7 @@ from studies.services.studies import StateNote, change_state, create_study, open
 
 router = Router()
 TaskName = Literal["preference", "survey_answer", "authorship", "question_answer_authorship"]
-# No default that a program could send: an optional setting is left out, not null.
+# Not a value that a program can send: omit an optional setting instead of sending null.
 _NOT_GIVEN: Any = None
 _SMALL = 32_767  # the largest number that the database stores in these fields
 
@@ -32,7 +32,7 @@ class Criterion(Schema):
 
 
 class Settings(Schema):
-    """What a researcher sets; docs/formats.md and the page Settings explain each."""
+    """A study's settings, explained in docs/formats.md and on the page Settings."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,11 +78,11 @@ class Settings(Schema):
 
 class NewStudy(Settings):
     slug: str = Field(
-        "", max_length=60, description="The short name; if empty, it is made from the title."
+        "", max_length=60, description="The short name; if empty, it is derived from the title."
     )
     title: str = Field(min_length=1, max_length=200)
     preset: Literal["", "paper", "ties", "class", "pilot"] = Field(
-        "", description="Settings to begin with."
+        "", description="Initial settings."
     )
 
 
@@ -91,8 +91,8 @@ class ChangedSettings(Settings):
         None,
         ge=0,
         le=2_000_000_000,
-        description="The `version` that you read: refused with 409 if somebody else has changed "
-        "the study since.",
+        description="The `version` that you read; 409 if somebody else has changed the study "
+        "since.",
     )
 
 
@@ -101,7 +101,7 @@ class NewState(Schema):
 
     state: Literal["open", "paused", "closed"]
     reason: str = Field(
-        "", max_length=1_000, description="Why a draft opens in spite of a failed launch check."
+        "", max_length=1_000, description="Why a draft opens despite a failed launch check."
     )
 
 
@@ -113,20 +113,20 @@ class StudyRow(Schema):
     state: Literal["draft", "open", "paused", "closed"]
     role: Literal["owner", "editor", "viewer"]
     is_archived: bool
-    items: int = Field(description="Items that are judged, without checks and practice.")
+    items: int = Field(description="Main items, without checks and practice.")
     answers: int = Field(description="Answers that fill a seat.")
-    seats: int = Field(description="Answers wanted.")
+    seats: int = Field(description="Answers needed.")
     created_at: datetime
 
 
 class StudyOut(StudyRow):
     version: int
-    is_frozen: bool = Field(description="Whether there are answers, which fix what was shown.")
+    is_frozen: bool = Field(description="Whether there are answers, which fix the content.")
     settings: dict[str, Any] = Field(description="As `PATCH` takes them.")
 
 
 class ChangedState(StudyOut):
-    notes: list[str] = Field(description="What else was done, or could not be, on Prolific.")
+    notes: list[str] = Field(description="What was done on Prolific, or why that failed.")
 
 
 @router.get("studies", response=PageOf[StudyRow], auth=needs(READ), operation_id="list_studies")
@@ -153,7 +153,7 @@ def index(
 
 @router.post("studies", response={201: StudyOut}, auth=needs(WRITE), operation_id="create_study")
 def create(request: HttpRequest, body: NewStudy) -> Status[dict[str, Any]]:
-    """Create a study as a draft that you own."""
+    """Create a draft study that you own."""
     user = user_of(request)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
@@ -173,7 +173,7 @@ def read(request: HttpRequest, slug: str) -> dict[str, Any]:
 
 @router.patch("studies/{slug}", response=StudyOut, auth=needs(WRITE), operation_id="change_study")
 def change(request: HttpRequest, slug: str, body: ChangedSettings) -> dict[str, Any]:
-    """Change some settings of a study; those that answers depend on are fixed with the first."""
+    """Change settings of a study; the first answer fixes those that answers depend on."""
     study = study_of(request, slug, EDITOR)
     given = body.dict(exclude_unset=True)
     version = given.pop("version", None)
@@ -199,7 +199,7 @@ def state(request: HttpRequest, slug: str, body: NewState) -> dict[str, Any]:
 
 
 def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsForm:
-    """The form of the settings page with the values that are `given`; refused if it is invalid."""
+    """The settings form with the `given` values. Raises `Problem` if it is invalid."""
     values = _settings(study) | given
     values["pay"] = major_units(values.pop("reward"), values["currency"])
     form = SettingsForm(values | {"slug": slug, "version": study.version}, instance=study)
@@ -209,7 +209,7 @@ def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsFor
 
 
 def _check_frozen(study: Study, given: dict[str, Any]) -> None:
-    """The form ignores what can no longer change; a program must hear of it."""
+    """Refuse settings that can no longer change, because the form would silently ignore them."""
     stored = _settings(study)
     if fixed := [
         name
@@ -233,7 +233,7 @@ def _settings(study: Study) -> dict[str, Any]:
 
 
 def _roles(request: HttpRequest, studies: Iterable[Study]) -> dict[int, str]:
-    """The user's role in each study; one query."""
+    """The user's role in each study, in one query."""
     if request.user.is_superuser:
         return {study.pk: Membership.Role.OWNER for study in studies}
     rows = Membership.objects.filter(user=request.user.pk, study__in=[s.pk for s in studies])

@@ -1,8 +1,7 @@
-"""The doctor: what must hold in the data and files of an installation, and repairs of counters.
+"""The doctor: checks of an installation's data and files, and repairs of counters.
 
-A check yields a `Fault` for each thing that does not hold. It reads in portions, so its memory does
-not grow with the installation. Checks of one subject are in one module; `examination.CHECKS` lists
-them.
+A check yields an `InvariantFault` for each violation. It reads in portions, so its memory does not
+grow with the installation. Checks of one subject share a module; `examination` lists them.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,19 +15,19 @@ PORTION = 2_000
 
 @dataclass(frozen=True)
 class InvariantFault:
-    """One thing that does not hold. `key` is what a repair needs to find it again."""
+    """A violation; `key` lets a repair find it again."""
 
     sentence: str
     study: str = ""  # its short name, if it belongs to one
     key: Any = None
-    unchecked: bool = False  # the check could not go on; nothing is known to be wrong
+    unchecked: bool = False  # the check had to stop; nothing is known to be wrong
 
 
 @dataclass(frozen=True)
 class InvariantCheck:
-    """Something that must hold. `repair` changes only what follows from other data.
+    """An invariant. `repair` changes only what follows from other data.
 
-    A repair returns what it did, or "" if it must not change this fault or it is gone.
+    A repair returns what it did, or "" if it must not change the fault or the fault is gone.
     """
 
     name: str
@@ -39,7 +38,7 @@ class InvariantCheck:
 
 
 def portions(rows: Manager[Any], model: type[Model]) -> Iterator[tuple[int, int]]:
-    """Ranges of ids that together cover all rows, each of at most `PORTION` ids."""
+    """Ranges of at most `PORTION` ids that together cover all rows."""
     found = rows.aggregate(first=Min(model._meta.pk.name), last=Max(model._meta.pk.name))
     if found["first"] is None:
         return

@@ -1,4 +1,4 @@
-"""Seats, answers and quota groups: what annotators hold, against the counters."""
+"""Checks of seats, answers and quota groups against what annotators hold."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -61,7 +61,7 @@ def wrong_item_counters() -> Iterator[InvariantFault]:
 def repair_item_counters(fault: InvariantFault) -> str:
     study_id = Item.everything.values_list("study", flat=True).get(pk=fault.key)
     lock_study(study_id)
-    # An answer that is being stored holds this row, or waits for it and adds itself afterwards.
+    # An answer being stored holds this row, or waits for it and counts itself afterwards.
     item = Item.everything.select_for_update(no_key=True).get(pk=fault.key)
     taken, answered = _held([item.pk]).get(item.pk, (0, 0))
     if taken > item.seats_needed or (taken, answered) == (item.seats_taken, item.answered):
@@ -71,7 +71,7 @@ def repair_item_counters(fault: InvariantFault) -> str:
 
 
 def wrong_seat_numbers() -> Iterator[InvariantFault]:
-    """Items without the number of seats that their study wants, or more annotators than that."""
+    """Items whose number of seats differs from what their study wants."""
     studies = Study.objects.values_list(
         "pk", "slug", "annotations_per_item", "human_sample", "draw", "set_display"
     ).order_by("pk")
@@ -86,8 +86,8 @@ def wrong_seat_numbers() -> Iterator[InvariantFault]:
         if number := rows.count():
             first, needed = rows.values_list("key", "seats_needed")[0]
             yield InvariantFault(
-                f"{number:,} items have other seats than the {wanted} that the study wants at each "
-                f"item for people; the first is {first} with {needed}.",
+                f"{number:,} items do not have the {wanted} seats that the study wants for each of "
+                f"people's items; the first is {first} with {needed}.",
                 slug,
                 pk,
             )
@@ -104,7 +104,7 @@ def repair_seat_numbers(fault: InvariantFault) -> str:
 
 
 def too_many_holders() -> Iterator[InvariantFault]:
-    """More seats held at an item than it has; the counter cannot show it, its constraint would."""
+    """Items with more holders than seats, which a constraint keeps out of the counter."""
     for low, high in portions(Item.everything, Item):
         held = _held(item__pk__range=(low, high))
         needed = Item.everything.filter(pk__in=held).values_list(
@@ -165,7 +165,7 @@ def repair_group_counters(fault: InvariantFault) -> str:
 
 
 def contradicting_answers() -> Iterator[InvariantFault]:
-    """Places whose state contradicts their answer."""
+    """Seats whose state contradicts their answer."""
     states, standings = Assignment.State, Annotation.Standing
     main = Q(item__split=Item.Split.MAIN)
     counted = Q(annotation__standing=standings.COUNTED)
@@ -193,7 +193,7 @@ def contradicting_answers() -> Iterator[InvariantFault]:
 
 
 def wrong_revisions() -> Iterator[InvariantFault]:
-    """Answers that are not their own last revision, or whose revisions have gaps."""
+    """Answers that differ from their last revision, or whose revisions have gaps."""
     for low, high in portions(Annotation.objects, Annotation):
         last = AnnotationRevision.objects.filter(
             annotation=OuterRef("pk"), number=OuterRef("revision")
@@ -234,7 +234,7 @@ def wrong_revisions() -> Iterator[InvariantFault]:
 
 
 def wrong_rankings() -> Iterator[InvariantFault]:
-    """Rankings that contradict what was shown, or the choice that follows from them."""
+    """Rankings that contradict what was shown, or the stored choice."""
     for low, high in portions(Annotation.objects, Annotation):
         rows = Annotation.objects.filter(pk__range=(low, high)).filter(
             Q(ranking__isnull=False) | Q(assignment__option_order__isnull=False)
@@ -258,7 +258,7 @@ def wrong_rankings() -> Iterator[InvariantFault]:
 
 
 def drafts_without_place() -> Iterator[InvariantFault]:
-    """Drafts whose place is gone; a database with its foreign keys has none."""
+    """Drafts whose place is gone, which foreign keys normally prevent."""
     places = Assignment.objects.filter(pk=OuterRef("assignment_id")).values("pk")
     for low, high in portions(Draft.objects, Draft):
         rows = Draft.objects.filter(pk__range=(low, high)).annotate(place=Subquery(places))
@@ -278,9 +278,9 @@ def remove_draft(fault: InvariantFault) -> str:
 
 
 def paid_twice() -> Iterator[InvariantFault]:
-    """People whose work is paid by a bonus and an approval, or who have two bonuses for one reason.
+    """People paid by a bonus and an approval, or with two bonuses for one reason.
 
-    And bonuses that are cancelled while their payment is not, or the other way round.
+    Also bonuses that are cancelled although their payment is not, and the other way round.
     """
     approved = ProlificSubmission.objects.filter(status=types.APPROVED)
     people = set(approved.exclude(annotator=None).values_list("annotator", flat=True))
@@ -344,19 +344,19 @@ CHECKS = [
         "answers",
         "The state of each place agrees with its answer",
         contradicting_answers,
-        "Answers are data: compare with a backup before you change anything.",
+        "Answers are original data: compare with a backup before you change anything.",
     ),
     InvariantCheck(
         "revisions",
         "Each answer is its own last revision, and no revision is missing",
         wrong_revisions,
-        "Revisions are data: compare with a backup before you change anything.",
+        "Revisions are original data: compare with a backup before you change anything.",
     ),
     InvariantCheck(
         "rankings",
-        "Each order of a whole set agrees with what was shown and with the choice",
+        "Each ranking of a set agrees with what was shown and with the choice",
         wrong_rankings,
-        "Answers are data: compare with a backup before you change anything.",
+        "Answers are original data: compare with a backup before you change anything.",
     ),
     InvariantCheck(
         "drafts",
@@ -369,6 +369,6 @@ CHECKS = [
         "payments",
         "Nobody is paid twice for the same work",
         paid_twice,
-        "Cancel the bonus under Bonuses if it is not paid. Prolific cannot take back what is paid.",
+        "Cancel the bonus under Bonuses if it is not paid. Prolific cannot take back payments.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""All checks in their order, what they found, and repairs; checks of the installation itself."""
+"""All checks in order, their findings and repairs; checks of the installation itself."""
 
 import logging
 import re
@@ -48,9 +48,7 @@ def unsafe_settings() -> Iterator[InvariantFault]:
             f"DEBUG is on at {settings.PUBLIC_BASE_URL}: error pages show your data."
         )
     if "*" in settings.ALLOWED_HOSTS:
-        yield InvariantFault(
-            "ALLOWED_HOSTS is *: the site answers under any name. List its own names."
-        )
+        yield InvariantFault("ALLOWED_HOSTS is *: the site answers under any name. List its names.")
     elif is_public and public.hostname not in settings.ALLOWED_HOSTS:
         yield InvariantFault(f"ALLOWED_HOSTS lacks {public.hostname}, the host of PUBLIC_BASE_URL.")
     if is_public and public.scheme != "https":
@@ -69,7 +67,7 @@ def open_files() -> Iterator[InvariantFault]:
 
 
 def lost_owners() -> Iterator[InvariantFault]:
-    """Studies that had members, and whose owners can all no longer sign in."""
+    """Studies with members, none of whose owners can sign in."""
     owners = Membership.objects.filter(
         study=OuterRef("pk"), role=Membership.Role.OWNER, user__is_active=True
     )
@@ -88,7 +86,7 @@ def other_migrations() -> Iterator[InvariantFault]:
 
 
 def missing_constraints() -> Iterator[InvariantFault]:
-    """Named constraints that the database no longer has, for example after a partial restore."""
+    """Named constraints that the database lacks, for example after a partial restore."""
     found = _constraint_names()
     for model in apps.get_models():
         for constraint in model._meta.constraints:
@@ -98,7 +96,7 @@ def missing_constraints() -> Iterator[InvariantFault]:
 
 
 def _constraint_names() -> set[str]:
-    """One query for all tables: Django's own introspection parses the SQL of every one of them."""
+    """One query for all tables, because Django's introspection parses the SQL of each."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
@@ -125,7 +123,7 @@ def broken_references() -> Iterator[InvariantFault]:
 
 
 def damaged_database() -> Iterator[InvariantFault]:
-    """What SQLite itself finds wrong with its file."""
+    """Faults that SQLite finds in its file."""
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
@@ -146,7 +144,7 @@ def another_clock() -> Iterator[InvariantFault]:
 
 
 def silent_processes() -> Iterator[InvariantFault]:
-    """Processes that ran once and are silent now. Where none ever ran, none is missed."""
+    """Processes that ran once and are silent now; one that never ran is not missed."""
     for role, state in silent_roles().items():
         if Heartbeat.objects.filter(role=role).exists():
             yield InvariantFault(f"The {Heartbeat.Role(role).label} is {state}.")
@@ -159,16 +157,16 @@ def full_disks() -> Iterator[InvariantFault]:
 
 MIGRATIONS = InvariantCheck(
     "migrations",
-    "The database is as new as the program, and not newer",
+    "The database and the program have the same version",
     other_migrations,
     "Run python -m config.migrate of the version that the database needs.",
 )
 INSTALLATION_CHECKS = [
     InvariantCheck(
         "settings",
-        "The settings are safe for the address of the site",
+        "The settings are safe for the site's address",
         unsafe_settings,
-        "Change the setting (docs/configuration.md) and start the processes again.",
+        "Change the setting (docs/configuration.md) and restart the processes.",
     ),
     InvariantCheck(
         "private-files",
@@ -181,7 +179,7 @@ INSTALLATION_CHECKS = [
         "clock",
         "The clock of this machine is that of the database",
         another_clock,
-        "Set the clocks, then start the processes again.",
+        "Set the clocks, then restart the processes.",
     ),
     InvariantCheck(
         "disk",
@@ -191,9 +189,9 @@ INSTALLATION_CHECKS = [
     ),
     InvariantCheck(
         "processes",
-        "Workers and the schedule were heard of in the last minute",
+        "Workers and the schedule sent a heartbeat in the last minute",
         silent_processes,
-        "Start python -m config.processes worker, and look at the end of its log.",
+        "Start python -m config.processes worker, and check the end of its log.",
     ),
     InvariantCheck(
         "files-location",
@@ -205,11 +203,11 @@ INSTALLATION_CHECKS = [
         "owners",
         "Each study with members has an owner who can sign in",
         lost_owners,
-        "An administrator opens the study’s Team and makes a member an owner, or invites one.",
+        "An administrator can make a member an owner on the study’s page Team, or invite one.",
     ),
     InvariantCheck(
         "database-file",
-        "The database file is whole",
+        "The database file is intact",
         damaged_database,
         "Restore a backup.",
     ),
@@ -221,7 +219,7 @@ INSTALLATION_CHECKS = [
     ),
     InvariantCheck(
         "references",
-        "Each row that is referred to exists",
+        "Every row that others refer to exists",
         broken_references,
         "Restore a backup. doctor --repair deletes drafts without a place.",
     ),
@@ -242,7 +240,7 @@ _SHOWN = 20  # of each check
 
 @dataclass
 class Examined:
-    """What one check found: the first faults, and how many there are."""
+    """The findings of a check: the first faults, and their number."""
 
     check: InvariantCheck
     count: int = 0
@@ -261,12 +259,12 @@ class Examined:
 
 
 def every_check() -> list[InvariantCheck]:
-    """The checks of the core and of extras, in the order in which they run."""
+    """The checks of the core and of extras, in the order they run."""
     return MORE.among(CHECKS)
 
 
 def examine(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
-    """Run the checks, all if none are given, each when it is asked for; nothing changes."""
+    """Run these checks, by default all, one at a time as they are consumed. Changes nothing."""
     for check in every_check() if checks is None else checks:
         found = Examined(check)
         for fault in _faults(check):
@@ -275,21 +273,21 @@ def examine(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined
                 found.faults.append(fault)
         yield found
         if check is MIGRATIONS and found.count:
-            return  # tables or columns that the other checks read may be missing
+            return  # other checks may read tables or columns that are missing
 
 
 def _faults(check: InvariantCheck) -> Iterator[InvariantFault]:
-    """What a check finds, and that it could not go on while files are away."""
+    """The faults of a check, including that it had to stop because files are unavailable."""
     try:
         yield from check.find()
     except OSError as error:
-        yield InvariantFault(f"This was not checked to its end. {error}", unchecked=True)
+        yield InvariantFault(f"This check could not finish. {error}", unchecked=True)
 
 
 def repair(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
-    """Repair what can be repaired, and then run the checks: what they find is left.
+    """Repair what can be repaired, then run the checks to find what is left.
 
-    Each repair is a transaction of its own, in the log of the server and in that of its study.
+    Each repair is its own transaction, logged by the server and in its study.
     """
     checks = every_check() if checks is None else checks
     done = {check.name: _repair(check) for check in checks if check.repair}

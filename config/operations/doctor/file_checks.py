@@ -1,4 +1,4 @@
-"""Files of reports, exports, imports and so on, against the rows that name them; jobs."""
+"""Checks of files of reports, exports and imports against their rows; checks of jobs."""
 
 import json
 import shutil
@@ -20,12 +20,12 @@ from studies.jobs.models import Job
 from studies.media.storage import stored_file
 from studies.models import ImportJob, MediaFile
 
-# A report with more rows of items than this file has room for is compared by its hash of inputs.
+# Reports with more item rows than report.json has room for are compared by their input hash.
 _COMPARED_BYTES = 64 * 1024**2
 
 
 def broken_reports() -> Iterator[InvariantFault]:
-    """Finished reports without their page, or whose report.json is not what the database has."""
+    """Finished reports without a page, or whose report.json differs from the database."""
     done = Report.objects.filter(state=Report.State.DONE).order_by("pk")
     for pk, name, study, number, hashed in list(
         done.values_list("pk", "public_id", "study__slug", "number", "inputs_hash")
@@ -42,21 +42,21 @@ def _wrong_report(pk: int, folder: Stored, inputs_hash: str) -> str:
     if page.size() == 0:
         return "report.html is empty."
     if data.size() > _COMPARED_BYTES:
-        return "" if _has_text(data, inputs_hash) else "report.json is of other data."
+        return "" if _has_text(data, inputs_hash) else "report.json belongs to other data."
     try:
         found = json.loads(data.read_bytes())
     except ValueError:
         return "report.json cannot be read."
     stored = Report.objects.values_list("result", flat=True).get(pk=pk)
     if {**found, "items": []} != stored and not _is_of_another_version(found, stored):
-        return "report.json is not the result that the database has."
+        return "report.json differs from the result in the database."
     return ""
 
 
 def _is_of_another_version(found: Any, stored: Any) -> bool:
-    """Whether another version of the program wrote the report, and nothing that both have differs.
+    """Whether another version of the program wrote the report, and all common keys agree.
 
-    An update may add keys to a stored result, or take some away; the file stays as it was shared.
+    An update may add keys to a stored result or remove some; the shared file stays unchanged.
     """
     try:
         code = stored["software"]["code"]
@@ -94,24 +94,22 @@ def broken_exports() -> Iterator[InvariantFault]:
             yield InvariantFault(f"Export {name}: {stored} is missing.", study)
         elif stored.size() != size or stored.sha256() != sha256:
             yield InvariantFault(
-                f"Export {name}: {stored} has another content than when it was made.", study
+                f"Export {name}: {stored} has changed since it was created.", study
             )
 
 
 def broken_media() -> Iterator[InvariantFault]:
-    """Pictures and sounds that are missing, or have another content than their name says."""
+    """Pictures and sounds that are missing, or whose content does not match their name."""
     for file in MediaFile.objects.select_related("study").order_by("pk").iterator():
         stored = stored_file(file)
         if not stored.is_file():
             yield InvariantFault(f"{stored} is missing.", file.study.slug)
         elif stored.sha256() != file.sha256:
-            yield InvariantFault(
-                f"{stored} has another content than when it was imported.", file.study.slug
-            )
+            yield InvariantFault(f"{stored} has changed since it was imported.", file.study.slug)
 
 
 def missing_uploads() -> Iterator[InvariantFault]:
-    """Files that wait for a worker, but are not there."""
+    """Missing files of imports that wait for a worker."""
     for job in ImportJob.objects.filter(state__in=Job.OPEN).select_related("study"):
         lost = [n for n in job.reading.get("files", []) if not (import_folder(job) / n).is_file()]
         if lost:
@@ -139,7 +137,7 @@ def orphan_files() -> Iterator[InvariantFault]:
 
 
 def remove_orphan(fault: InvariantFault) -> str:
-    """Delete a draft, or what was deleted according to its row; what nobody knows stays."""
+    """Delete a draft, or files that are deleted according to their row; keep unknown files."""
     kind, found = fault.key
     if kind == "deleted":
         found.delete()
@@ -151,7 +149,7 @@ def remove_orphan(fault: InvariantFault) -> str:
 
 
 def stalled_jobs() -> Iterator[InvariantFault]:
-    """Work that waits although a worker should have it."""
+    """Jobs that wait although a worker should have them."""
     for table in apps.get_models():
         if issubclass(table, Job):
             for job in table._default_manager.filter(state__in=Job.OPEN).iterator():
@@ -164,7 +162,7 @@ def stalled_jobs() -> Iterator[InvariantFault]:
 
 
 def restart_job(fault: InvariantFault) -> str:
-    """Queue it again, or end it if it has ended its workers too often."""
+    """Queue a job again, or end it if too many workers died from it."""
     from config.celery import restart_jobs
 
     restart_jobs()
@@ -178,7 +176,7 @@ def restart_job(fault: InvariantFault) -> str:
 CHECKS = [
     InvariantCheck(
         "reports",
-        "Each report has its files, and they are what the database has",
+        "Each report has its files, which match the database",
         broken_reports,
         "Build the report again, or restore its folder from a backup.",
     ),
@@ -204,14 +202,15 @@ CHECKS = [
         "orphan-files",
         "Each folder of files belongs to a row of the database",
         orphan_files,
-        "doctor --repair deletes drafts and what was deleted before. Look at the others yourself.",
+        "doctor --repair deletes drafts and files that were to be deleted. Check the others "
+        "yourself.",
         remove_orphan,
     ),
     InvariantCheck(
         "jobs",
         "No job waits without a worker",
         stalled_jobs,
-        "Start a worker: python -m config.processes worker. It begins stalled jobs again.",
+        "Start a worker: python -m config.processes worker. It restarts stalled jobs.",
         restart_job,
     ),
 ]

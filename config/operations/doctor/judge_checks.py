@@ -1,4 +1,4 @@
-"""Runs, judgments and the ledger of requests; keys of judges."""
+"""Checks of runs, judgments, the ledger of requests, and keys of judges."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -51,7 +51,7 @@ def _money(nano: int) -> str:
 
 @transaction.atomic
 def repair_run_totals(fault: InvariantFault) -> str:
-    # A worker that stores an answer locks the run first, so the ledger does not change meanwhile.
+    # Workers lock the run before they store an answer, so the ledger does not change meanwhile.
     run = JudgeRun.objects.select_for_update(no_key=True).get(pk=fault.key)
     nano, tokens, retries = ledger_use(run.pk)
     if (nano, tokens, retries) == (run.spent_nano, run.tokens, run.retries):
@@ -101,12 +101,12 @@ def broken_ledger() -> Iterator[InvariantFault]:
             in_flight.values_list("judgment", "judgment__run__study__slug", "number")
         ):
             yield InvariantFault(
-                f"Judgment {judgment}: request {number} is in flight, but nobody asks it.", study
+                f"Judgment {judgment}: request {number} is in flight, but no worker has it.", study
             )
 
 
 def judgments_without_request() -> Iterator[InvariantFault]:
-    """Answers that no request of the ledger brought."""
+    """Answers without a request in the ledger."""
     for low, high in portions(Judgment.everything, Judgment):
         asked = Judgment.everything.filter(
             pk__range=(low, high),
@@ -126,7 +126,7 @@ def judgments_without_request() -> Iterator[InvariantFault]:
 
 
 def runs_against_judgments() -> Iterator[InvariantFault]:
-    """Runs whose state contradicts the states of their judgments, or whose items have gaps."""
+    """Runs whose state contradicts their judgments, or whose items have gaps."""
     runs = JudgeRun.objects.order_by("pk").values_list(
         "pk", "public_id", "study__slug", "state", "orders", "samples", "setting", "is_imported"
     )
@@ -144,7 +144,8 @@ def runs_against_judgments() -> Iterator[InvariantFault]:
             lost = lost.exclude(lease__in=delivery.leases())
         if lost_ones := lost.count():
             yield InvariantFault(
-                f"Run {name}: {lost_ones:,} judgments are with a worker that was silent for long.",
+                f"Run {name}: {lost_ones:,} judgments are with a worker that has been silent for "
+                "long.",
                 study,
             )
         if not imported and setting not in sharing():
@@ -154,7 +155,7 @@ def runs_against_judgments() -> Iterator[InvariantFault]:
 def _items_with_gaps(
     judgments: QuerySet[Judgment], name: str, study: str, samples: int, orders: str
 ) -> Iterator[InvariantFault]:
-    """Items that were asked less often than the run's samples and orders say."""
+    """Items that were asked less often than the run's samples and orders require."""
     each = judgments.filter(anchor="").order_by().values("item").annotate(n=Count("pk"))
     for is_fixed in (True, False):
         sides = 2 if orders == JudgeRun.Orders.BOTH and not is_fixed else 1
@@ -171,7 +172,7 @@ def _items_with_gaps(
 
 
 def mixed_runs() -> Iterator[InvariantFault]:
-    """Runs with answers of another protocol, which were copied from other runs."""
+    """Runs with answers of another protocol, copied from other runs."""
     taken = Judgment.everything.exclude(reused_from=None).order_by("run", "reused_from__run")
     pairs = taken.values("run", "reused_from__run").annotate(n=Count("pk"))
     found = [(row["run"], row["reused_from__run"], row["n"]) for row in pairs]
@@ -183,7 +184,7 @@ def mixed_runs() -> Iterator[InvariantFault]:
         if protocol_sha256(run) != protocol_sha256(runs[source]):
             yield InvariantFault(
                 f"Run {run.public_id}: {n:,} of its answers were copied from run "
-                f"{runs[source].public_id}, which asked or read otherwise.",
+                f"{runs[source].public_id}, which asked or read differently.",
                 run.study.slug,
             )
 
@@ -215,19 +216,20 @@ CHECKS = [
         "budgets",
         "No run or campaign exceeds its budget",
         exceeded_budgets,
-        "Compare with the provider's bill, and raise the budget if the sum is right.",
+        "Compare with the provider's bill, and raise the budget if the amount is right.",
     ),
     InvariantCheck(
         "ledger",
-        "The requests of each judgment are numbered without gaps, and none is in flight alone",
+        "The requests of each judgment are numbered without gaps, and none is in flight without a "
+        "worker",
         broken_ledger,
-        "The ledger is data: compare with a backup.",
+        "The ledger is original data: compare with a backup.",
     ),
     InvariantCheck(
         "requests",
         "Each answer of a judge has a request in the ledger",
         judgments_without_request,
-        "The ledger is data: compare with a backup.",
+        "The ledger is original data: compare with a backup.",
     ),
     InvariantCheck(
         "runs",
@@ -238,16 +240,15 @@ CHECKS = [
     ),
     InvariantCheck(
         "mixed-runs",
-        "No run has answers that another one asked or read otherwise",
+        "No run has answers that another one asked or read differently",
         mixed_runs,
-        "Start the run again as one of its own, with judge --fresh and another --seed, and do not "
-        "use this one.",
+        "Start a separate run with judge --fresh and another --seed, and do not use this one.",
     ),
     InvariantCheck(
         "keys",
         "Stored keys of judges and secrets of webhooks can be decrypted",
         unreadable_keys,
-        "Set SECRET_KEY and JUDGE_STORED_KEYS as they were, or enter the key again on the judge's "
-        "page and add the webhook again.",
+        "Restore SECRET_KEY and JUDGE_STORED_KEYS, or enter the key again on the judge's page and "
+        "add the webhook again.",
     ),
 ]

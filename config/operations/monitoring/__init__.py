@@ -1,1 +1,1 @@
-"""What another program watches: lines of the log, and figures in the format of Prometheus."""
+"""Monitoring: log lines, and figures in Prometheus's format."""

@@ -20,7 +20,7 @@ _GIVEN = re.compile(r"[\w.-]{8,64}")
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, message, and the ids of what is being done."""
+    """One object a line: time, level, logger, message, and ids of the request or task."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
             "process": record.process,
             **_context.get(),
         }
-        # Django logs the status of a response after all middleware has ended.
+        # Django logs the status of a response after all middleware has run.
         if own := getattr(getattr(record, "request", None), "log_id", ""):
             line["request"] = own
         if record.exc_info:
@@ -41,7 +41,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """One line a message: what somebody typed into it begins no line and moves no cursor."""
+    """One line a message: typed text in it cannot start a line or move the cursor."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = _CONTROL.sub(lambda found: repr(found[0])[1:-1], record.message)
@@ -51,7 +51,7 @@ class TextLines(logging.Formatter):
 def request_ids(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Give each request an id, or keep the one that a proxy gave it; the response names it."""
+    """Give each request an id, or keep a proxy's, and send it with the response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         given = request.headers.get(HEADER, "")
@@ -69,7 +69,7 @@ def request_ids(
 
 
 def task_ids(task: Any, args: Any, kwargs: Any) -> dict[str, int]:
-    """The ids that a task was called with, such as run_id, and nothing else of its arguments."""
+    """The ids among a task's arguments, such as run_id, and no other arguments."""
     try:
         given = inspect.signature(task.run).bind_partial(*(args or ()), **(kwargs or {})).arguments
     except TypeError:

@@ -1,4 +1,4 @@
-"""The page /metrics for Prometheus, by statements whose cost does not grow with the answers."""
+"""The page /metrics for Prometheus; its queries do not get slower with more answers."""
 
 import hmac
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Metric:
 
 
 def measure() -> Iterator[Metric]:
-    """All metrics; without the database only whether the parts work, and the disk."""
+    """All metrics; without the database, only the parts' states and the disks."""
     parts = health()
     works: dict[Labels, float] = {
         (("part", name),): int(state == "ok") for name, state in parts.items()
@@ -129,7 +129,7 @@ _FORWARDED = ("X-Forwarded-For", "Forwarded", "X-Real-IP")
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Figures for who has METRICS_TOKEN; without a token only for programs on this machine."""
+    """Figures for holders of METRICS_TOKEN, or if that is unset for programs on this machine."""
     if not _may_read(request):
         raise Http404
 
@@ -144,6 +144,6 @@ def _may_read(request: HttpRequest) -> bool:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         is_right = hmac.compare_digest(given.strip().encode(), token.encode())
         return scheme.lower() == "bearer" and is_right
-    # A proxy on this machine has the address of loopback too, and names the client in a header.
+    # A proxy on this machine also has a loopback address, and names the client in a header.
     is_forwarded = any(name in request.headers for name in _FORWARDED)
     return request.META.get("REMOTE_ADDR") in _LOOPBACK and not is_forwarded

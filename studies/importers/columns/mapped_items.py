@@ -36,7 +36,7 @@ _PLAIN = ("question", "context", "context_title", "topic", "group", "language")
 
 @dataclass
 class MappedRows:
-    """Turns rows into raw items by a mapping, and counts what the file's items do not say."""
+    """Turns rows into raw items by a mapping, and counts values that could not be read."""
 
     mapping: ColumnMapping
     repeated: int = 0
@@ -60,7 +60,7 @@ class MappedRows:
         self._history = list(zip(asked, chosen, rejected or [""] * len(asked), strict=False))
 
     def item(self, cells: Mapping[str, str]) -> dict[str, Any] | None:
-        """The raw item of a row, in the shape of the item format; None for one that was there."""
+        """The raw item of a row, in the shape of the item format; None for a repeated row."""
         self._note_columns(cells)
         get = {name: cells.get(column or "", "") for name, column in self._columns.items()}
         persona = self._persona(cells, get)
@@ -171,7 +171,7 @@ class MappedRows:
 
     @property
     def notes(self) -> dict[str, int]:
-        """What was changed or could not be read, with how often."""
+        """What was changed or could not be read, and how often."""
         found = {}
         if unread := self.unread.total():
             common = self.unread.most_common(_VALUES_SHOWN)
@@ -257,14 +257,14 @@ def _left_out(mapped: MappedRows) -> tuple[str, ...]:
 
 
 def _is_chosen_first(get: Mapping[str, str]) -> bool:
-    """Which side the chosen response has: drawn from the texts, so that no side reveals it."""
+    """The side of the chosen response: drawn from the texts, so that the side reveals nothing."""
     return (
         int(_hash([get.get(name, "") for name in ("question", "chosen", "rejected")]), 16) % 2 == 0
     )
 
 
 def _number(cell: str) -> float | int | str | None:
-    """A score as a number; a cell that is none stays, so that it is reported."""
+    """A score as a number; any other cell stays as it is, and is reported later."""
     if not cell:
         return None
     try:

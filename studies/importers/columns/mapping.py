@@ -82,17 +82,16 @@ _TEXTS = ("question", "persona_text")
 
 
 class BadMapping(StudyError):
-    """A mapping that cannot be read, or by which no item can be made."""
+    """A mapping that cannot be read, or cannot make an item."""
 
 
 @dataclass(frozen=True)
 class ColumnMapping:
     """Which column has which field.
 
-    `labels` are the names of persona features, by column. `answers` has what a value of the own
-    answer means: r1, r2, tie, nothing, or ? for a value that is not read. Values that are not in it
-    are read by common rules.
-    `question` and `persona_text` are for all items, in files without such a column.
+    `labels` are the names of persona features, by column. `answers` says what a value of the own
+    answer means: r1, r2, tie, nothing, or ? for a value that is not read. Common rules read the
+    other values. `question` and `persona_text` are for all items, in files without such a column.
     """
 
     fields: Mapping[str, str]
@@ -135,7 +134,7 @@ class ColumnMapping:
         elif not pair and (not used["response_1"] or not used["response_2"]):
             found.append("Choose the columns of response 1 and response 2.")
         if pair and used["own_answer"]:
-            found.append("The chosen response is the own answer already. Choose one of them.")
+            found.append("The chosen response already is the own answer. Keep one of the two.")
         if not (used[FEATURE] or used["persona_text"] or self.persona_text):
             found.append("Choose at least one column about the persona, or describe it below.")
         asked, chosen, rejected = (used[name] for name in HISTORY)
@@ -178,12 +177,14 @@ class ColumnMapping:
     def of(cls, raw: Any) -> Self:
         """The mapping in a JSON value. Raises `BadMapping`."""
         if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-            raise BadMapping(f"A mapping is a JSON object with format “{FORMAT}”.")
+            raise BadMapping(f"A mapping must be a JSON object with format “{FORMAT}”.")
         if unknown := raw.keys() - {"format", "columns", "answers", *_TEXTS}:
             raise BadMapping(f"A mapping has no key “{min(unknown)}”.")
         columns, answers = raw.get("columns", []), raw.get("answers", {})
         if not isinstance(columns, list) or not all(map(_is_column, columns)):
-            raise BadMapping("“columns” of a mapping is a list of objects with column and field.")
+            raise BadMapping(
+                "“columns” of a mapping must be a list of objects with column and field."
+            )
         for entry in columns:
             if entry["field"] != NOT_IMPORTED and entry["field"] not in FIELDS:
                 known = ", ".join(FIELDS)
@@ -191,12 +192,12 @@ class ColumnMapping:
                     f"“{entry['column']}” is mapped to “{entry['field']}”. Use one of: {known}."
                 )
         if not isinstance(answers, dict):
-            raise BadMapping("“answers” of a mapping is an object.")
+            raise BadMapping("“answers” of a mapping must be an object.")
         for value, answer in answers.items():
             if answer not in (*ANSWERS, UNREAD):
                 raise BadMapping(f"The answer “{value}” means “{answer}”. Use r1, r2 or tie.")
         if not all(isinstance(raw.get(name, ""), str) for name in _TEXTS):
-            raise BadMapping("“question” and “persona_text” of a mapping are texts.")
+            raise BadMapping("“question” and “persona_text” of a mapping must be texts.")
         mapping = cls.stored(raw)
         if faults := mapping.faults():
             raise BadMapping(" ".join(faults))
@@ -253,11 +254,11 @@ def read_answer(
 ) -> str | None:
     """r1, r2, tie, "" for no answer, or None if the value cannot be read.
 
-    `texts` are the responses, `names` the models that wrote them; `answers` has what other values
-    mean, before the common rules.
+    `texts` are the responses, `names` the models that wrote them; `answers`, the meaning of other
+    values, comes before the common rules.
     """
     for pair in (texts, names):
-        # Texts that differ in capitals only are told apart by the exact one.
+        # Of texts that differ only in capitals, the exact one counts.
         for form in (str.strip, fold):
             both = [form(text) for text in pair]
             if value and form(value) in both and both[0] != both[1]:
@@ -359,7 +360,7 @@ def guess(head: Head) -> ColumnMapping:
         fields[asking] = "question"
     has_sides = {"response_1", "response_2"} <= taken
     if {"chosen", "rejected"} <= taken:
-        # With both responses there, a chosen one says which of them it is.
+        # If both responses are there, a “chosen” column says which one was chosen.
         turned = (
             {"chosen": "own_answer", "rejected": NOT_IMPORTED}
             if has_sides and "own_answer" not in taken

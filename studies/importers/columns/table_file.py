@@ -102,7 +102,7 @@ def _is_of_one_kind(cells: Mapping[str, Any]) -> bool:
 
 
 def _of_columns(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of {column: {row: cell}}; their names are ids, unless they are only numbers."""
+    """The rows of {column: {row: cell}}; row names become ids, unless they are only numbers."""
     names = [*next(iter(value.values()))]
     has_ids = not all(name.isdecimal() for name in names)
     for name in names:
@@ -149,7 +149,7 @@ def read_head(file: File) -> Head:
             rows.append(found)
             columns |= dict.fromkeys(found[1])
     if faults and len(data) == HEAD_BYTES and len(rows) + len(faults) < HEAD_ROWS:
-        faults.pop()  # of the row that goes on after the beginning of the file
+        faults.pop()  # of the row that continues after the beginning of the file
     return Head(file.name, tuple(columns), tuple(rows), tuple(faults))
 
 
@@ -244,16 +244,16 @@ def _one_object(file: File) -> tuple[Any, bool]:
 
 def _csv_rows(file: File) -> Iterator[TableRow | BadLine]:
     with file.open() as stream:
-        for found in records(stream, file.name, header_faults=_twice):
+        for found in records(stream, file.name, header_faults=_repeated_column):
             if isinstance(found, BadLine):
                 yield found
             else:
                 line, cells = found
-                # Columns without a name, such as numbers of rows, are no columns.
+                # Columns without a name, such as row numbers, are left out.
                 yield line, {name: as_typed(cell).strip() for name, cell in cells.items() if name}
 
 
-def _twice(line: int, header: list[str], name: str) -> list[BadLine]:
+def _repeated_column(line: int, header: list[str], name: str) -> list[BadLine]:
     return [
         BadLine(
             Fault(
@@ -298,15 +298,15 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
             if body[space : space + 1] == "]" and is_first:
                 return
             value, end = DECODER.raw_decode(body, space)
-            # A number at the end of what was read may go on.
+            # A number at the end of what was read may continue.
             if end == len(body) and not at_end:
                 raise ValueError
         except (ValueError, RecursionError) as error:
-            # What the decoder refuses itself, such as NaN, is no matter of what is still to come.
+            # The decoder refuses this, such as NaN, whatever follows.
             reason = str(error) if type(error) is ValueError else ""
             if reason or at_end or len(text) > MAX_ROW or has_too_many_values(text):
                 skipped = body[: len(body) - len(body.lstrip())].count("\n")
-                message = "this is not the list of objects that the file begins."
+                message = "the file begins with a list of objects, but this is not part of one."
                 message = f"{reason}." if reason else message
                 yield _bad(line + skipped, message, name)
                 return
@@ -320,10 +320,10 @@ def _elements(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLin
         start_line = line + body.count("\n", 0, space)
         lists += body.count("[", space, end) + body.count("{", space, end)
         if lists > MAX_LISTS:
-            yield _bad(start_line, "up to here are more lists and objects than are read.", name)
+            yield _bad(start_line, "there are too many lists and objects up to here.", name)
             return
         if is_too_deep([value]):
-            yield _bad(start_line, "objects and lists lie too deep inside each other.", name)
+            yield _bad(start_line, "objects and lists are nested too deep.", name)
         else:
             yield start_line, value
         line += body.count("\n", 0, end)

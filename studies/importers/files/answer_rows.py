@@ -1,4 +1,4 @@
-"""Rows of a file of answers or judgments, with any columns, and where they wait to be stored."""
+"""Rows of a file of answers or judgments with any columns, kept until they are stored."""
 
 import json
 import re
@@ -21,19 +21,19 @@ _NO_SIDES = "Sides A and B are decided when the item is shown."
 ScaleRange = tuple[float, float]  # the lowest and the highest certainty
 PERCENT: ScaleRange = (1, 100)
 _SCALE = re.compile(r"(\d{1,4}(?:\.\d+)?)-(\d{1,4}(?:\.\d+)?)")
-LARGEST_STEP = 10  # a scale up to it has steps
-_FEW = 10  # certainties, which may all be low by chance
+LARGEST_STEP = 10  # a scale up to this has steps
+_FEW = 10  # certainties that may all be low by chance
 
 
 def scale_of(text: str) -> ScaleRange | None:
-    """“1-5” as a scale; None if it is none."""
+    """“1-5” as a scale; None for any other text."""
     found = _SCALE.fullmatch(text.strip())
     scale = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
     return scale if scale[0] < scale[1] else None
 
 
 def percent(value: float, scale: ScaleRange) -> float | None:
-    """A certainty from 1 to 100, None outside of its scale; a step is the middle of its part."""
+    """A certainty from 1 to 100; None outside its scale. A step counts as its middle."""
     low, high = scale
     if scale == PERCENT and value == 0:
         return 1.0
@@ -47,11 +47,13 @@ def percent(value: float, scale: ScaleRange) -> float | None:
 
 
 def unclear_scale(certainties: Sequence[int], file: str) -> Fault | None:
-    """The fault of a file whose certainties are all so low that they may be on another scale."""
+    """The fault of a file whose certainties are so low that they may be on another scale."""
     if len(certainties) < _FEW or max(certainties) > LARGEST_STEP:
         return None
     message = f"all {len(certainties):,} certainties are from 1 to {max(certainties)}, not to 100."
-    remedy = "Name their scale with --scale, such as --scale 1-5, or --scale 1-100 if it is right."
+    remedy = (
+        "Name their scale with --scale, for example --scale 1-5, or confirm it with --scale 1-100."
+    )
     return Fault(None, "certainty", "scale of certainty", message, remedy, file=file)
 
 
@@ -100,7 +102,7 @@ class AnswerRow(ImportRow):
         return certainty
 
     def _on_scale(self, value: Any) -> int | None:
-        """A certainty on the scale that the file is said to have, as a whole number to 100."""
+        """A certainty on the stated scale of the file, as a whole number up to 100."""
         if value is None or value == "":
             return None
         try:
@@ -119,7 +121,7 @@ class AnswerRow(ImportRow):
         return None if found is None else int(found)
 
     def rater_kind(self, raw: Mapping[str, Any], expected: str, *, command: str) -> None:
-        """Refuse a row of another kind of rater, which belongs into the import of `command`."""
+        """Refuse a row of another kind of rater, which `command` imports."""
         kind = raw.get("rater_kind")
         if kind not in (None, "", expected):
             self.fault(
@@ -181,7 +183,7 @@ class KeptRow(NamedTuple):
 class KeptRows:
     """Rows in the order of their file, in a temporary database without a name.
 
-    So an import needs the same memory whatever its size. The rows can be read any number of times.
+    An import of any size needs the same memory. The rows can be read any number of times.
     """
 
     def __init__(self) -> None:
@@ -189,7 +191,7 @@ class KeptRows:
         self._rows.execute("PRAGMA journal_mode = OFF")
         self._rows.execute("CREATE TABLE kept (line INTEGER, key TEXT UNIQUE, row TEXT)")
         self._count = 0
-        self._place: type[int] = int  # lines, or the entries of a list
+        self._place: type[int] = int  # lines, or entries of a list
 
     def keep(self, line: int, key: Sequence[str | int], values: Sequence[Any]) -> KeptRow | None:
         """Keep a row, or return the earlier row with the same key."""

@@ -42,8 +42,8 @@ _PARTS = (*_ITEMS, "dataset.json", "personas.jsonl", "persona_features.csv")
 class File:
     """A file that is read as a stream: from memory, from a disk or out of a zip.
 
-    A Parquet file is read as lines of JSON, a packed file and a workbook as `packed.unpacked` does,
-    unless it is small, by a child process.
+    A Parquet file is read as lines of JSON; a packed file or workbook as in `packed.unpacked`. A
+    child process reads files that are not small.
     """
 
     name: str
@@ -51,7 +51,7 @@ class File:
 
     def open(self) -> IO[bytes]:
         raw = self.raw()
-        # A member of a zip is opened where the whole zip may be.
+        # A member of a zip is read only if the zip is within the limits.
         if not isinstance(self.source, zipfile.Path) and _is_packed(raw):
             size = unpacked_size(self.name, raw, self.size())
             if is_needed(size):
@@ -85,7 +85,7 @@ class File:
         return File(self.name, self.read()) if self.name.lower().endswith(WORKBOOKS) else self
 
     def head(self) -> bytes:
-        """Its first bytes that are no white space and no mark of the byte order."""
+        """Its first bytes after white space and a byte order mark."""
         with self.open() as stream:
             return stream.read(1024).lstrip(b"\xef\xbb\xbf").lstrip()
 
@@ -174,7 +174,7 @@ def _opened(file: File) -> Bundle:
     if file.name.lower().endswith(_OTHER_WORKBOOKS):
         raise _refused(
             file.name,
-            "the file is a workbook of a kind that is not read.",
+            "this kind of workbook cannot be read.",
             "Save it as .xlsx, or its sheet as ‘CSV UTF-8’.",
         )
     packed = file.source if isinstance(file.source, (Path, bytes)) else file.read()
@@ -230,7 +230,7 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
         if info.file_size > MAX_BYTES:
             raise _too_big(f"{name}/{base}")
         if base in parts:
-            raise _refused(name, f"the zip file has {base} twice.", "Pack one folder only.")
+            raise _refused(name, f"the zip file contains {base} twice.", "Pack one folder only.")
         parts[base] = File(base, zipfile.Path(archive, info.filename))
         within = folder if base in _ITEMS else within
         with archive.open(info) as start:
@@ -250,8 +250,8 @@ def _zip_in_zip(name: str, inner: str) -> Refused:
 def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
     """The number of bytes to read of a file of `size` bytes; of a zip, its unpacked size.
 
-    A zip that cannot be read counts with its own size, a Parquet or gzip file, which can be any
-    size, as the largest file. Raises `Refused` as `open_zip` does.
+    A zip that cannot be read counts with its own size; a Parquet or gzip file, which may unpack to
+    any size, counts as the largest file. Raises `Refused` as `open_zip` does.
     """
     try:
         start = file.read(len(MAGIC))
@@ -269,7 +269,7 @@ def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
 
 
 def size_of(path: Path) -> int:
-    """The unpacked bytes of a file or of a folder's files; 0 of a pipe, and of what is not there.
+    """The unpacked bytes of a file or a folder's files; 0 for a pipe or a missing file.
 
     A zip beyond the limits counts as the largest file.
     """
@@ -303,7 +303,7 @@ def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
         raise _refused(
             name,
             f"{items} is not the file that dataset.json describes: their sha256 differ.",
-            "Take both from one bundle, or remove sha256 from dataset.json.",
+            "Use both from one bundle, or remove sha256 from dataset.json.",
         )
     return Bundle(
         name,
@@ -325,7 +325,7 @@ def _dataset(name: str, file: File) -> dict[str, Any]:
         raise _refused(name, "dataset.json holds the character U+0000.", "Remove it.")
     if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
         raise _refused(
-            name, f"dataset.json does not say format “{FORMAT}”.", "Write what the file is."
+            name, f"dataset.json has no format “{FORMAT}”.", "Add it, or import the right file."
         )
     version = str(dataset.get("format_version", ""))
     if version.partition(".")[0] != "1":

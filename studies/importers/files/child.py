@@ -1,15 +1,15 @@
-"""Reading of files from outside in a child process, so that no file takes a server or worker along.
+"""Reading of foreign files in a child process, so that no file can crash a server or worker.
 
-The limits of this folder are counted before anything is parsed. What they do not foresee, such as a
-fault of a library that unpacks, ends the child alone: it may use `MEMORY` and a time by the size of
-the file, and its end becomes a sentence. It starts as a new program, because a process with threads
-cannot be copied, and sends what it read as pickles.
+The limits of this folder are checked before anything is parsed. What they miss, such as a bug in an
+unpacking library, ends only the child: its memory and time are limited, and its end becomes an
+error sentence. It starts as a new program, because a process with threads cannot be forked safely,
+and sends what it read as pickles.
 
-Files of up to `SMALL` bytes, unpacked, are read without a child: they cost less than starting one.
-The most that one made of lists, objects, cells or rows took was 20 MB and 0.4 s. Lines of JSON and
-rows of CSV, which are limited one by one, may also be read by the parent, one at a time.
+Files of up to `SMALL` unpacked bytes are read without a child, which would cost more to start: the
+worst ones tried, full of lists, objects, cells or rows, took 20 MB and 0.4 s. The parent may also
+read lines of JSON and rows of CSV, which are limited one by one.
 
-macOS limits the time only; it has no limit of the memory of a process.
+macOS can limit only the time of a process, not its memory.
 """
 
 import os
@@ -33,7 +33,7 @@ SECONDS = 60  # of computing, and as many more for each MB
 SECONDS_PER_MB = 2
 _ROOT = Path(__file__).resolve().parents[3]
 _START = "from studies.importers.files.child import answer; answer()"
-# Threads reserve memory that they do not use, which the limit would count.
+# Threads reserve memory without using it, and the limit would count it.
 _ONE_THREAD = {
     "MALLOC_ARENA_MAX": "1",
     "OMP_NUM_THREADS": "1",
@@ -46,7 +46,7 @@ Send = Callable[[Any], None]
 
 
 def is_needed(size: int) -> bool:
-    """Whether a file of `size` bytes, unpacked, is to be read in a child of this process."""
+    """Whether a file of `size` unpacked bytes must be read in a child process."""
     return size > SMALL and not _is_child
 
 
@@ -105,7 +105,7 @@ def _received(child: "subprocess.Popen[bytes]", name: str, seconds: int) -> Iter
 
 
 def _died(code: int, name: str, seconds: int) -> Refused:
-    message = "reading it ended the process that reads files. It may be damaged."
+    message = "the process that reads files crashed on it. It may be damaged."
     if code == -signal.SIGXCPU:
         message = f"reading it takes more than {seconds} seconds of computing."
     elif code in (_OUT_OF_MEMORY, -signal.SIGKILL):
@@ -114,7 +114,7 @@ def _died(code: int, name: str, seconds: int) -> Refused:
 
 
 def _refused(name: str, message: str) -> Refused:
-    remedy = "Leave out what is not needed, or split the file and import the parts."
+    remedy = "Leave out what you do not need, or split the file and import the parts."
     return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])
 
 
@@ -142,7 +142,7 @@ def answer() -> NoReturn:
         function(lambda part: _send(out, "part", part), *args)
         _send(out, "end", None)
     except MemoryError:
-        os._exit(_OUT_OF_MEMORY)  # there may be none for a message
+        os._exit(_OUT_OF_MEMORY)  # nobody may be left to receive a message
     except Exception as error:  # noqa: BLE001  it is raised by the parent
         error.add_note(traceback.format_exc())
         _send(out, "error", (type(error), error.args, error.__dict__))
@@ -155,7 +155,7 @@ def _send(out: IO[bytes], kind: str, value: Any) -> None:
 
 
 def _limit(kind: int, most: int) -> None:
-    """Lower a limit of this process, where the system has it."""
+    """Lower a limit of this process, if the system has that limit."""
     with suppress(ValueError, OSError):
         _, hard = resource.getrlimit(kind)
         resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))

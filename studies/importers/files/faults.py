@@ -52,12 +52,12 @@ def place(line: int) -> str:
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault that prevents a file from being imported.
+    """A fault that prevents the import of a file.
 
     `rule` groups faults of one kind; `message` states what and where, `remedy` how to fix it.
-    `names_file`: the file is one of several that are read together, so the message names it.
-    `item` is the id of the row's item, `is_entry` says that `line` counts the entries of a list,
-    `ends_reading` that nothing after the fault was read.
+    `names_file`: several files are read together, so the message names the file. `item` is the id
+    of the row's item, `is_entry` says that `line` counts the entries of a list, `ends_reading` that
+    nothing after the fault was read.
     """
 
     line: int | None
@@ -181,7 +181,7 @@ def summary(faults: tuple[Fault, ...], *, is_cut: bool = False) -> str:
 
 
 def skipped_rows(faults: Sequence[Fault]) -> str:
-    """Lines for a result about rows that were left out on request; empty if there are none."""
+    """Lines about rows that were left out on request; empty if there are none."""
     if not faults:
         return ""
     rows = len({(fault.file, fault.line) for fault in faults})
@@ -207,7 +207,7 @@ _WHOLE = re.compile(r"\s*(-?[0-9]{1,18})(?:\.0*)?\s*")
 
 
 def same_id(value: str) -> str:
-    """An id as it is compared: 5.0, as columns of numbers with gaps are written, is 5."""
+    """An id as it is compared: 5.0, which programs write in a column with gaps, is 5."""
     found = _WHOLE.fullmatch(value)
     return found[1] if found and "." in value else value
 

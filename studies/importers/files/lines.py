@@ -20,7 +20,7 @@ from studies.importers.files.faults import (
     Fault,
 )
 
-_LIST_COUNTS = 8  # a list or an object costs as much as so many plain values
+_LIST_COUNTS = 8  # a list or an object costs as much as this many plain values
 MAX_LISTS = MAX_FILE_VALUES // _LIST_COUNTS
 _TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 
@@ -52,8 +52,8 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
             )
         values += values_in(line)
         if values > MAX_FILE_VALUES:
-            message = "up to here the file holds more values, lists and objects than are read."
-            remedy = "Leave out what is not needed, or split the file and import the parts."
+            message = "there are too many values, lists and objects up to here."
+            remedy = "Leave out what you do not need, or split the file and import the parts."
             raise BadLine(
                 Fault(number, "", "too many values", message, remedy, file=name, ends_reading=True)
             )
@@ -61,7 +61,7 @@ def lines_of(stream: IO[bytes], name: str) -> Iterator[bytes]:
 
 
 def values_in(data: bytes) -> int:
-    """What `MAX_FILE_VALUES` limits, also where the signs of it are part of a text."""
+    """The count that `MAX_FILE_VALUES` limits; brackets and commas inside texts count too."""
     return _signs(data, (b",",)) + _LIST_COUNTS * _signs(data, (b"[", b"{"))
 
 
@@ -77,7 +77,7 @@ def has_too_many_values(text: str) -> bool:
 
 
 def document(stream: IO[bytes]) -> Any:
-    """The JSON of a whole file. Raises `ValueError` or `RecursionError`, also if it is too much."""
+    """The JSON of a whole file. Raises `ValueError` (also if too large) or `RecursionError`."""
     data = stream.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
         raise ValueError(f"it is larger than {MAX_DOCUMENT >> 20} MB")
@@ -198,7 +198,7 @@ def header_of(line: str) -> list[str] | None:
 
 
 def stated_delimiter(line: str) -> str:
-    """The delimiter in a first line such as “sep=;”, which is no row; empty in any other line."""
+    """The delimiter in a first line such as “sep=;”, which is not a row; otherwise empty."""
     found = _STATED.fullmatch(line.strip("\r\n"))
     return found[1] if found else ""
 
@@ -229,7 +229,7 @@ def _too_many(line: int, header: list[str], name: str) -> list[BadLine]:
     if len(header) <= MAX_COLUMNS:
         return []
     message = f"there are {len(header):,} columns; at most {MAX_COLUMNS:,} are read."
-    remedy = "Leave out the columns that are not needed."
+    remedy = "Leave out the columns that you do not need."
     return [
         BadLine(Fault(line, "", "too many columns", message, remedy, file=name, ends_reading=True))
     ]

@@ -1,9 +1,8 @@
 """Packed files as the one table in them: gzip, zip, Parquet, the first sheet of a workbook.
 
-They are unpacked as they are read, within the limits of a file. Line ends of old Macintosh
-programs, which have no line feed, become line feeds. Rows of Parquet become lines of JSON. A small
-file can hold the same long text a million times; so the texts of every few rows are measured before
-they are copied.
+They are unpacked as they are read, within the limits of a file. The line ends of old Macintosh
+programs become line feeds. Rows of Parquet become lines of JSON. A small file can repeat a long
+text a million times, so the texts of every few rows are measured before they are copied.
 """
 
 import datetime as dt
@@ -96,7 +95,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
             if about.schema.column(number).physical_type == "BYTE_ARRAY"
         ]
         file.seek(0)
-        # Texts stay in the dictionary of the file, where a repeated one is held once.
+        # Texts stay in the file's dictionary, which holds a repeated text once.
         found = pq.ParquetFile(file, read_dictionary=texts)
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
         raise _broken(name, error) from error
@@ -111,7 +110,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
     if size > (most := min(MAX_UNPACKED, MAX_PACKED_BYTES + _BYTES_PER_BYTE * packed)):
         message = f"the file unpacks to {size // _MB:,} MB; at most {most // _MB} are read."
         raise _refused(name, message, "Split it and import the parts.")
-    # Nulls, zeros and repeated values need almost no bytes, but as much work as others.
+    # Nulls, zeros and repeated values need few bytes, but as much work as others.
     values = sum(
         about.row_group(group).column(number).num_values
         * max(1, about.schema.column(number).max_definition_level)
@@ -119,7 +118,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
         for number in range(about.num_columns)
     )
     if values > (most := MAX_PACKED_VALUES + _VALUES_PER_BYTE * packed):
-        message = f"the file holds {values:,} values in so few bytes; at most {most:,} are read."
+        message = f"the file holds {values:,} values, more than its size allows ({most:,})."
         raise _refused(name, message, "Leave out empty and repeated columns.")
     return found
 
@@ -154,7 +153,7 @@ def _lines(found: Any, name: str) -> Iterator[bytes]:
 
 
 def _longest(cells: Any) -> int:
-    """The length in bytes of the longest text in an array, also inside of lists and objects."""
+    """The length in bytes of the longest text in an array, also inside lists and objects."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -173,7 +172,7 @@ def _longest(cells: Any) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row as JSON has it; bytes that are no text, such as pictures, are left out."""
+    """A value of a row as JSON; bytes that are not text, such as pictures, are left out."""
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -228,7 +227,7 @@ _REFERENCE = re.compile(rb'\br="([A-Z]{1,3}[0-9]{1,7})"')
 
 
 def unpacked(stream: IO[bytes], name: str, start: bytes) -> IO[bytes]:
-    """The table in a packed file, which begins with `start`; of any other file, its own bytes.
+    """The table in a packed file, which begins with `start`; the bytes of any other file.
 
     Raises `Refused` if it cannot be read, now or while it is read.
     """
@@ -246,7 +245,7 @@ def unpacked(stream: IO[bytes], name: str, start: bytes) -> IO[bytes]:
 
 
 def is_single(archive: zipfile.ZipFile) -> bool:
-    """Whether a zip is a workbook, or holds one table that is no part of a bundle."""
+    """Whether a zip is a workbook, or holds one table and is not a bundle."""
     return _WORKBOOK in archive.namelist() or _only_table(archive) is not None
 
 
@@ -260,7 +259,7 @@ def check_list(name: str, file: Path | IO[bytes]) -> None:
 
 
 def _size_of_list(file: IO[bytes]) -> int:
-    """The bytes of a zip's list of files, as its last record states them; 0 if it is no zip."""
+    """The size of a zip's list of files, as its last record states it; 0 for other files."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(size - _LONGEST_END, 0))
     tail = file.read()
@@ -276,7 +275,7 @@ def _size_of_list(file: IO[bytes]) -> int:
 
 def too_many_files(name: str) -> Refused:
     message = f"the zip file holds more than {MAX_MEMBERS:,} files."
-    return refused(name, message, "Pack only the files that are needed.")
+    return refused(name, message, "Pack only the files that you need.")
 
 
 def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
@@ -289,7 +288,7 @@ def _archive(stream: IO[bytes], name: str) -> zipfile.ZipFile | None:
 
 
 def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
-    """The table in a zip, next to files that are none; None in a bundle and a log of Inspect."""
+    """The only table in a zip; None for a bundle or a log of Inspect."""
     found = [
         info
         for info in archive.infolist()
@@ -302,7 +301,7 @@ def _only_table(archive: zipfile.ZipFile) -> zipfile.ZipInfo | None:
 
 
 def _without_packing(stream: IO[bytes], blocks: Iterator[bytes], name: str) -> IO[bytes]:
-    """The bytes of the one file that was packed, which is not packed itself."""
+    """The bytes of the one packed file, which must not be packed again."""
     first = next(blocks, b"")
     if first.startswith((ZIPPED, GZIPPED, b"PAR1")):
         message = "the packed file holds another packed file."
@@ -381,9 +380,9 @@ def _rows_as_csv(stream: IO[bytes], archive: zipfile.ZipFile, name: str) -> Iter
         )
         with archive.open(path) as xml:
             _check_formulas(xml, name)
-        sheet.reset_dimensions()  # as other programs state them, they may leave cells out
+        sheet.reset_dimensions()  # other programs may state these too small, which would lose cells
         yield from _within_limit(_csv_lines(sheet.iter_rows(values_only=True), name), name)
-    # A damaged workbook fails anywhere inside of the library.
+    # A damaged workbook may fail anywhere in the library.
     except (*broken, LookupError, ValueError, TypeError, AttributeError) as error:
         raise unreadable(name) from error
 
@@ -414,7 +413,7 @@ def _check_sizes(archive: zipfile.ZipFile, name: str) -> None:
 
 
 def _check_cells(xml: IO[bytes], name: str) -> None:
-    """Refuse a sheet with too many cells, in all or in one row."""
+    """Refuse a sheet with too many cells, in total or in one row."""
     cells = in_row = 0
     for block in _blocks(xml):
         cells += block.count(b"<c")
@@ -466,7 +465,7 @@ def _too_many_cells(name: str) -> Refused:
 
 
 def _as_text(value: Any) -> str:
-    """A cell as text. Its line ends are no line feeds, so that each row is one line."""
+    """A cell as text, without line feeds, so that each row is one line."""
     if value is None:
         return ""
     if isinstance(value, bool):

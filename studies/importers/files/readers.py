@@ -48,7 +48,7 @@ COLUMNS = (
     "language",
     "shuffle",
     "metadata",
-    # Columns that our own exports add, so that an exported CSV can be imported again.
+    # Columns that our exports add: an exported CSV can be imported again.
     "persona_features",
     "persona_history",
     "kind_1",
@@ -71,7 +71,7 @@ COLUMNS = (
     "media_2",
     "extra",
 )
-# The description of one file, next to its name; an export has both in one cell.
+# The description of one file, next to its name; an export puts both into one cell.
 DESCRIPTIONS = ("media_description", "media_description_1", "media_description_2")
 # Columns of items with more than two responses, which an import makes pairs of.
 MORE = range(3, 6)
@@ -122,16 +122,16 @@ def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] |
             if has_too_many_values(text):
                 raise ValueError(f"the line holds more than {MAX_VALUES:,} values")
             found = DECODER.decode(text)
-            # Few brackets cannot lie deep inside each other.
+            # Few brackets cannot be nested deeply.
             if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
-                raise ValueError("objects and lists lie too deep inside each other")
+                raise ValueError("objects and lists are nested too deep")
             yield line, found
         except (ValueError, RecursionError) as error:
             message = f"{error}."
             if isinstance(error, json.JSONDecodeError):
                 message = f"this is not JSON ({error.msg})."
             elif isinstance(error, RecursionError):
-                message = "this is not JSON (objects and lists lie too deep inside each other)."
+                message = "this is not JSON (objects and lists are nested too deep)."
             yield BadLine(
                 Fault(
                     line,
@@ -332,7 +332,7 @@ def _response(parsed: _Cells, number: int) -> dict[str, Any]:
     name = parsed.cells.get(f"generated_by_{number}") or None
     provider = parsed.cells.get(f"provider_{number}") or None
     family = parsed.cells.get(f"family_{number}") or None
-    # The basic columns name only models: a source with a name and no kind is a model.
+    # The basic columns name only models, so a source with a name and no kind is a model.
     kind = parsed.cells.get(f"kind_{number}") or ("model" if name else None)
     maker = {"kind": kind, "name": name, "provider": provider, "family": family}
     return {

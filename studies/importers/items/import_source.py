@@ -1,8 +1,8 @@
-"""Reads checked items from paths (files, folders, zips) in any format.
+"""Reading of checked items from paths (files, folders, zips) in any format.
 
-Also items of an export whose source forbids redistributing their texts. Such an export lists ids
-and content hashes. Anyone who has the source's own files imports them `like` that list, which gives
-exactly its items, each with the content that was judged.
+An export whose source forbids redistributing texts lists only ids and content hashes. Anyone who
+has the source's own files imports them `like` that list, and gets exactly its items with the
+content that was judged.
 """
 
 import json
@@ -134,9 +134,8 @@ def _read(
         if OPTION in (options or {}):
             raise BadOption(
                 OPTION,
-                "pairs are made of files in the item format. A mapping of columns makes items of "
-                "two responses: name the columns response_1 to response_5, and leave the mapping "
-                "out.",
+                "pairs are made only from files in the item format. A mapping makes items with two "
+                "responses. Name the columns response_1 to response_5 and leave the mapping out.",
             )
         columns = ColumnMapping.of(mapping)
         return [
@@ -206,7 +205,7 @@ def read_set(
     watch: Watch | None = None,
     skip_faulty: bool = False,
 ) -> ReadItems:
-    """Make the items of a data set, or the first `limit` of them, and check each."""
+    """Make and check the items of a data set, or the first `limit` of them."""
     chosen = parse_options(dataset.options, options)
     seed = DEFAULT_SEED if seed is None else seed
     files = Files(dataset.title, dataset.roles, parts)
@@ -370,12 +369,12 @@ def only_listed(
 
 
 def _fault(key: str, item: ItemRecord | None) -> Fault:
-    remedy = "Give the files, in the revision and order, that the export's README.md names."
+    remedy = "Give the files that the export's README.md names, in that revision and order."
     if item is None:
         return Fault(
             None, "id", "item is missing", f"item “{key}” is in none of the files.", remedy, key
         )
-    message = f"item “{key}” has other content than the exported one."
+    message = f"item “{key}” differs from the exported one."
     return Fault(item.line, "id", "item has other content", message, remedy, key, item.file)
 
 

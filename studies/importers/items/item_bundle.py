@@ -40,10 +40,10 @@ RawItems = Iterator[tuple[int, Any] | BadLine]
 class FileFormat:
     """One format of a file of items.
 
-    `own_answer` names the column that is read as first_person, "" for none. `read` yields raw
-    items with their lines from a bundle; it gets that column, and appends the faults of the
-    bundle's other files to its second argument.
-    `is_released`: the sides and the persona text of an item may vary between rows.
+    `own_answer` names the column that is read as first_person, or "". `read` yields raw items with
+    their lines from a bundle; it gets that column, and appends the faults of the bundle's other
+    files to its second argument. `is_released`: the sides and the persona text of an item may vary
+    between rows.
     """
 
     name: str
@@ -102,11 +102,11 @@ _COLUMNS_SHOWN = 20
 class ReadItems:
     """Items without a fault, with facts on how they were read.
 
-    `names` are the files as given, `dataset` is their own description, `rows` has the rows of each
-    file, `dropped` and `notes` have what was left out or changed, with how often. Of a file that
-    was read by a mapping of its columns, `mapping` is that, and `columns_left_out` are the others;
-    `pairs` is the rule that made pairs of items with more than two responses, `media` has the
-    pictures and sounds, `skipped` the faults of rows that were left out on request.
+    `names` are the files as given, `dataset` is their own description, `rows` counts the rows of
+    each file, `dropped` and `notes` what was left out or changed. For a file read by a mapping,
+    `mapping` is that mapping and `columns_left_out` are the other columns. `pairs` is the rule that
+    made pairs of items with more than two responses, `media` has the pictures and sounds, `skipped`
+    the faults of rows left out on request.
     """
 
     names: tuple[str, ...]
@@ -137,7 +137,7 @@ def read_bundle(
     pairs: PairRule | None = None,
     skip_faulty: bool = False,
 ) -> ReadItems:
-    """Read and check a whole bundle, or its first `limit` items.
+    """Read and check a bundle, or its first `limit` items.
 
     Items without a task get `task`. Raises `Refused` with every fault; with `skip_faulty`, faulty
     rows are left out instead.
@@ -195,7 +195,7 @@ def read_bundle(
 
 
 def _other_columns(raw: Any) -> list[str]:
-    """The keys of an object that has no part of an item, so that its columns must be mapped."""
+    """The keys of an object without any part of an item, whose columns must be mapped."""
     if not isinstance(raw, dict) or len(raw) < 2 or raw.keys() & {"id", "persona", "responses"}:
         return []
     return [*raw]
@@ -204,16 +204,16 @@ def _other_columns(raw: Any) -> list[str]:
 def _not_items(columns: Sequence[str], file: str) -> Fault:
     named = ", ".join(f"“{name[:40]}”" for name in columns[:_COLUMNS_SHOWN])
     more = f" and {left:,} more" if (left := len(columns) - _COLUMNS_SHOWN) > 0 else ""
-    message = f"the rows have {named}{more}, and no id, persona and responses as items have."
+    message = f"the rows have {named}{more}, but not the id, persona and responses of an item."
     remedy = (
-        "Say what each column holds: choose the file on the page “Import items”, or give the "
+        "Say what each column holds: upload the file on the page “Import items”, or give the "
         "command a mapping of the columns."
     )
     return Fault(None, "", "not the item format", message, remedy, file=file)
 
 
 def refuse(faults: Faults, *, has_items: bool, remedy: str) -> None:
-    """Raise `Refused` with the faults of a file, or because nothing is left of it."""
+    """Raise `Refused` with the faults of a file, or if it has no items."""
     if not has_items and not faults:
         message = "There are no items in the file."
         empty = Fault(None, "", "empty file", message, remedy)
@@ -326,7 +326,7 @@ def _lengths(facts: ItemFacts) -> str:
 
 
 def _seconds(files: Sequence[ReadItems]) -> str:
-    """How long annotators need for an item; texts are read in the language of the data set."""
+    """How long annotators need for an item, by the reading speed of its language."""
     found = Counter[int]()
     for file in files:
         language = str(file.dataset.get("language") or "en")
@@ -358,7 +358,7 @@ def _made_by(file: ReadItems) -> str:
 
 
 def _columns_left_out(files: Sequence[ReadItems]) -> str:
-    """The columns that a mapping does not name; without a mapping, nothing is left out."""
+    """The columns that a mapping does not name; none without a mapping."""
     if not any(file.mapping for file in files):
         return ""
     columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
@@ -384,7 +384,7 @@ def _further_responses(files: Sequence[ReadItems]) -> str:
     return (
         f"{', '.join(map(_short, found))} left out. To import 3 to 5 responses, name the columns "
         "response_1 to response_5, import the file in the item format, and choose which pairs to "
-        "make of them"
+        "make"
     )
 
 

@@ -39,7 +39,7 @@ def read_media(row: ImportRow, raw: Any, name: str, media: Media) -> list[dict[s
 
 
 def shown_of(response: Mapping[str, Any]) -> str:
-    """What people see of a response, as one text: equal for responses that are the same.
+    """What people see of a response, as one text, to find identical responses.
 
     Capitals and punctuation count, because an item may be about them.
     """
@@ -91,9 +91,9 @@ def normalised(row: ImportRow, raw: dict[str, Any]) -> Any:
 
 
 def _is_normal(raw: dict[str, Any]) -> bool:
-    """Whether no text in `raw` needs a change, by one look at all of it as JSON.
+    """Whether no text in `raw` needs a change, checked once on its JSON.
 
-    JSON has a backslash before some characters that need none, so the answer can be wrongly no.
+    JSON escapes some harmless characters too, so the answer may be no without need.
     """
     try:
         text = _ENCODER.encode(raw)
@@ -149,12 +149,12 @@ def check_responses_differ(row: ImportRow, responses: list[dict[str, Any]]) -> N
             "responses",
             "identical responses",
             f"both responses have the same {'text' if first['text'] else 'files'}.",
-            "Drop the item; nobody can choose between equal texts.",
+            "Remove the item; nobody can choose between equal texts.",
         )
 
 
-# The key of the notes of items that are people's own answers: the others are their history, from
-# which every page and prompt leaves out the item itself.
+# Marks items that are people's own answers. The other answers are their history, from which every
+# page and prompt leaves out the item itself.
 OWN_ANSWER = "own_answer"
 
 
@@ -252,7 +252,7 @@ def read_first_person(
 
 
 def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
-    """Whether the sides are shuffled, and which response comes first if they are not."""
+    """Whether the sides are shuffled, and otherwise which response comes first."""
     raw = {} if raw is None else raw
     if not isinstance(raw, dict):
         row.fault("order", "order is not an object", "order must be an object.")
@@ -281,7 +281,7 @@ def read_order(row: ImportRow, raw: Any) -> tuple[bool, str]:
 
 
 def read_advice(row: ImportRow, raw: Any, split: str) -> dict[str, str]:
-    """What is shown after the first answer: an advice, a debate or a consultancy; {} without."""
+    """What is shown after the first answer: advice, a debate or a consultancy; {} for nothing."""
     if raw is None or raw == {} or raw == "":
         return {}
     if not isinstance(raw, dict):
@@ -323,7 +323,7 @@ def read_attention_check(row: ImportRow, raw: Any, split: str, question: str) ->
             "check.instruction",
             "check without instruction",
             "the instruction of an attention check must be inside the question.",
-            "Write it there word for word; an attention check needs no guessing.",
+            "Write it there word for word, so that nobody has to guess.",
         )
     return str(correct), instruction
 

@@ -1,7 +1,7 @@
-"""Items with three to five responses: a rule, which is recorded, makes items of two of each.
+"""Items with three to five responses: a recorded rule turns them into pairs.
 
-Everything else compares two responses. So a row with more becomes pairs, each of which knows the
-set that it belongs to: judges can be shown the whole set, and reports treat its pairs together.
+Everything else compares two responses, so a row with more becomes pairs. Each pair stores its set:
+judges can be shown the whole set, and reports treat its pairs together.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ RULES = {
     REST: "the response that the persona chose, with each of the others",
     RANDOM: "the response that the persona chose, with one other, drawn at random",
 }
-_BROKEN = "option_set is not as this program writes it."
+_BROKEN = "option_set is not in the form that this program writes."
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class PairRule:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What the description of the data set keeps of it."""
+        """What the description of the data set stores of it."""
         return {"name": "items", "options": {OPTION: self.name}, "seed": self.seed}
 
 
@@ -78,7 +78,7 @@ class _Options:
 
 
 def has_more_than_two(raw: Any) -> bool:
-    """Whether a raw item has so many responses that it is a set of options."""
+    """Whether a raw item has more than two responses."""
     found = raw.get("responses") if isinstance(raw, dict) else None
     return isinstance(found, list) and FEWEST <= len(found) <= MOST
 
@@ -215,18 +215,18 @@ def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media) 
                 "identical responses",
                 f"responses {names[one]} and {names[other]} have the same "
                 f"{'text' if checked[one]['text'] else 'files'}.",
-                "Drop one of them; nobody can choose between equal texts.",
+                "Remove one of them; nobody can choose between equal texts.",
             )
     if not isinstance(raw.get("id"), str) or not raw["id"].strip():
-        row.fault("id", "id is missing", "id is missing.", "Give every item an id of its own.")
+        row.fault("id", "id is missing", "id is missing.", "Give every item its own id.")
     _refuse_what_pairs_lack(row, raw)
     liking, chosen = _preferences(row, _own(raw), names, responses)
     if chosen is None and rule.name != ALL and not row.faults:
         row.fault(
             "first_person.label",
             "no chosen response",
-            f"pairs by “{rule.name}” need the one response that the persona chose.",
-            f"Name it, or make pairs by “{ALL}”.",
+            f"pairs by “{rule.name}” need the response that the persona chose.",
+            f"Add it, or make pairs by “{ALL}”.",
         )
     return _Options(str(raw.get("id") or "").strip(), responses, liking, chosen)
 
@@ -299,7 +299,7 @@ def _preferences(
 
 
 def _drawn(options: _Options, rule: PairRule) -> Iterator[tuple[int, int]]:
-    """The pairs of a rule by position, with that of response 1 first, which a draw decides."""
+    """The pairs of a rule, as positions in the set; a draw decides which one is response 1."""
     count = len(options.responses)
     others = [n for n in range(count) if n != options.chosen]
     pairs: Sequence[tuple[int, int]]

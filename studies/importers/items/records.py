@@ -1,4 +1,4 @@
-"""Items and personas of a file, checked, and what is counted of them until they are stored."""
+"""The checked items and personas of a file, and counts of them, until they are stored."""
 
 import hashlib
 import pickle
@@ -43,7 +43,7 @@ CONTENT = (
     "option_set",
     "media",
 )
-# Fields that count for the hash of an item only if they hold something.
+# Fields that are part of an item's hash only if they are filled.
 _LATER = ("advice", "option_set", "media")
 
 
@@ -65,7 +65,7 @@ class PersonaRecord:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Equal for personas of equal content."""
+        """A value that is equal for personas with equal content."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
 
@@ -188,7 +188,7 @@ def _feature(row: ImportRow, key: str, entry: dict[str, Any]) -> dict[str, str]:
             "persona.features",
             "feature without value",
             f"persona feature “{key}” has no value.",
-            "Leave out what is not known of a person.",
+            "Leave out features that are unknown.",
         )
     return feature(key, label, value, text)
 
@@ -268,7 +268,7 @@ class UnknownKeys:
         """One warning for each key, in the order of the file."""
         found = [Warning(line, self._message(name), self.file) for name, line in self.first.items()]
         if self.left_out:
-            message = f"There are more such keys, {self.left_out:,} times; they are kept too."
+            message = f"Further unknown keys occur {self.left_out:,} times; they are kept too."
             found.append(Warning(1, message, self.file))
         return found
 
@@ -293,16 +293,16 @@ PREVIEWED = 5
 
 
 class ItemFacts:
-    """How many items have which label, language, task and lengths; and the first of them."""
+    """Counts of items by label, language, task and length; and the first items."""
 
     def __init__(self) -> None:
         self.labels = Counter[str]()
         self.languages = Counter[str]()
         self.tasks = Counter[str]()
-        # How often each number of characters occurs, by the name of the text.
+        # How often each length in characters occurs, by the name of the text.
         self.lengths = {name: Counter[int]() for name in ("question", "context", "prompt")}
         self.lengths["response"] = Counter[int]()
-        # How often items ask the same of annotators, who see all texts of the persona.
+        # How many items need the same effort of annotators, who see all texts of the persona.
         self.efforts = Counter[Effort]()
         self.personas: dict[str, int] = {}
         self.first: list[ItemRecord] = []
@@ -345,7 +345,7 @@ def _length(persona: PersonaRecord) -> int:
 
 
 def _effort(item: ItemRecord, persona: int) -> Effort:
-    """What the item asks of an annotator, next to the `persona` characters of its profile."""
+    """The effort of an annotator for the item, besides the `persona` characters of its profile."""
     values = item.values
     sides = [values["r1"], values["r2"]]
     asked = [side.get("prompt") or "" for side in sides]
@@ -369,10 +369,10 @@ _BLOCK = 1 << 20
 
 
 class KeptItems:
-    """Items in the order of their file, in memory only the last few hundred of them.
+    """Items in the order of their file; only the last few hundred are in memory.
 
-    The others are in a temporary file without a name, so that an import of any size needs the
-    same memory. They can be read any number of times.
+    The others are in an unnamed temporary file, so an import of any size needs the same memory.
+    They can be read any number of times.
     """
 
     def __init__(self) -> None:
@@ -383,7 +383,7 @@ class KeptItems:
         weakref.finalize(self, self._file.close)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process, which takes the file over."""
+        """Hand the file over to another process."""
         with tempfile.NamedTemporaryFile(delete=False) as copy:
             self._file.seek(0)
             shutil.copyfileobj(self._file, copy, _BLOCK)

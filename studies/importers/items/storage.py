@@ -1,4 +1,4 @@
-"""Storing checked items, all in one transaction or none, also in place of earlier ones."""
+"""Storing of checked items in one transaction, all or none, also to replace earlier ones."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import REDISTRIBUTION
 
 
-def what_rests_on_items(study: Study) -> str:
-    """The reason why the items cannot be removed, in words; empty if they can.
+def reason_to_keep_items(study: Study) -> str:
+    """Why the items cannot be removed, in words; empty if they can.
 
-    Other apps refer to items; the database models know which.
+    Other apps refer to items; Django's models know which.
     """
     if study.frozen_at is not None:
         return "the study has answers or judgments"
-    # The last of the index of seats, where the assignments of all studies may be millions.
+    # Checked last, in the index of seats: there may be millions of assignments.
     seats = Item.objects.filter(study=study, seats_needed__gt=0).order_by("-seats_taken")
     if seats.values_list("seats_taken", flat=True).first():
         return "its items have assignments"
@@ -46,7 +46,7 @@ def what_rests_on_items(study: Study) -> str:
 
 def why_not(study: Study) -> str:
     """A sentence for a page: why items cannot be edited, deleted or replaced; empty if they can."""
-    if not (reason := what_rests_on_items(study)):
+    if not (reason := reason_to_keep_items(study)):
         return ""
     if reason.endswith("assignments"):
         reason = "annotators have been given some of them"
@@ -66,7 +66,7 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
     The caller holds the study's lock and a transaction. Raises `StudyError` if anything depends
     on the items, or if their number differs from `seen`.
     """
-    if reason := what_rests_on_items(study):
+    if reason := reason_to_keep_items(study):
         raise StudyError(
             f"The items of “{study.slug}” cannot be replaced: {reason}. Import the new items "
             "under other ids, or create another study."
@@ -82,7 +82,9 @@ def remove_items(study: Study, *, seen: int) -> tuple[int, int]:
         Persona.objects.filter(study=study).delete()
         storage.forget_unused(study)
     except ProtectedError as error:
-        raise StudyError(f"The items of “{study.slug}” are in use and stay.") from error
+        raise StudyError(
+            f"The items of “{study.slug}” are in use and cannot be removed."
+        ) from error
     study.source = {}
     return found
 
@@ -198,7 +200,7 @@ def import_items(
 
 
 def _once(files: Sequence[ReadItems]) -> Iterator[ItemRecord]:
-    """Every item of the files; one that is equal in two files only once."""
+    """Every item of the files; an item that is equal in two files comes once."""
     seen = set[str]()
     for file in files:
         for item in file.items:
@@ -212,7 +214,7 @@ def _once(files: Sequence[ReadItems]) -> Iterator[ItemRecord]:
 class _Storage:
     """Stores items in parts. After the first fault, it only checks the rest.
 
-    It counts the new items, their new personas, and by split, label and topic all items.
+    It counts new items and personas, and all items by split, label and topic.
     """
 
     def __init__(self, study: Study, watch: Watch | None) -> None:
@@ -221,7 +223,7 @@ class _Storage:
         self._study, self._watch = study, watch
         self._has_items = Item.everything.filter(study=study).exists()
         self._has_personas = study.personas.exists()
-        # Of a study without a sample, everybody judges every item.
+        # In a study without a sample, every item gets seats.
         self._seats = study.annotations_per_item if study.human_sample is None else 0
         self._ids: dict[str, int] = {}
         self._mentions: dict[str, _Mention] = {}
@@ -246,7 +248,7 @@ class _Storage:
             raise Refused(faults)
 
     def _new(self, chunk: list[ItemRecord]) -> list[ItemRecord]:
-        """The items that the study lacks; one that it has with other content is a fault."""
+        """The items that the study lacks; an item with other content there is a fault."""
         if not self._has_items:
             return chunk
         there = Item.everything.filter(study=self._study)
@@ -264,7 +266,7 @@ class _Storage:
         return [item for item in chunk if item.key not in hashes]
 
     def _new_personas(self, items: list[ItemRecord]) -> list[PersonaRecord]:
-        """The personas of new items that the study lacks; one that differs is a fault."""
+        """The personas that the study lacks; one with other content there is a fault."""
         missing: dict[str, PersonaRecord] = {}
         for item in items:
             mention = _Mention(item.line, item.file, item.persona.fingerprint)
@@ -314,7 +316,7 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Mention:
-    """Where the new items first name a persona, and its content."""
+    """Where the new items first name a persona, and the persona's content."""
 
     line: int
     file: str
@@ -342,7 +344,7 @@ def _refuse_other_content(files: Sequence[ReadItems]) -> None:
 def _same_released(item: ItemRecord, known: Mapping[str, Any]) -> bool:
     """Whether a row of a released file shows a known item, possibly with swapped sides.
 
-    Another text about the persona is a set of features that a judge saw, not another item.
+    Another persona text is another set of features that a judge saw, not another item.
     """
     if not item.is_released:
         return False
@@ -367,7 +369,7 @@ def _conflict(item: ItemRecord, where: str, known: Mapping[str, Any]) -> Fault:
         "id",
         "item has other content",
         f"item “{item.key}” is {where} with another {', '.join(names)}.",
-        "What was imported stays as it is: give a changed item an id of its own.",
+        "Imported items do not change. Give a changed item its own id.",
         item.key,
         item.file,
     )
@@ -379,7 +381,7 @@ def _persona_conflict(key: str, mention: _Mention, where: str) -> Fault:
         "persona",
         "persona has other content",
         f"persona “{key}” is {where} with other features, text or history.",
-        "Give a changed persona an id of its own.",
+        "Give a changed persona its own id.",
         key,
         mention.file,
     )
@@ -398,7 +400,7 @@ def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
 
 
 def _describe(study: Study, files: Sequence[ReadItems]) -> None:
-    """Store the source of the items; what is stored already stays.
+    """Store the source of the items; values stored earlier stay.
 
     If several sources state whether items can be passed on, the strictest holds for the study.
     """
@@ -415,7 +417,7 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 
 
 def _reading(file: ReadItems) -> dict[str, Any]:
-    """The options with which the same items can be read again."""
+    """The options that read the same items again."""
     is_made = file.format in data_sets() or file.pairs is not None
     made = file.dataset.get("importer", {}) if is_made else {}
     return {

@@ -47,7 +47,7 @@ KEYS = set(
 
 
 class Validator:
-    """Turns the rows of one file into items and remembers what must be unique in it.
+    """Turns the rows of one file into items, and checks what must be unique in it.
 
     `personas` are those that the bundle lists separately; `task` is for rows without one. `pairs`
     is the rule that makes items of rows with more than two responses; without it they are refused.
@@ -87,7 +87,7 @@ class Validator:
         items = []
         for pair in pairs_of(row, raw, self._pairs, self._media):
             if (found := self.item(line, pair)) is None:
-                return []  # the other pairs would repeat the faults
+                return []  # the other pairs have the same faults
             items.append(found)
         self.faults += row.faults
         return items
@@ -142,7 +142,7 @@ class Validator:
             check_responses_differ(row, responses)
         if persona is not None:
             check_history(row, persona, question, metadata=raw.get("metadata"))
-        # Checks and practice items say what to answer on purpose.
+        # Checks and practice items tell what to answer on purpose.
         if split == Item.Split.MAIN:
             texts = [response["text"] for response in (*responses, *option_set.get("others", ()))]
             self._to_judges.look(row.line, [question, context, *texts])
@@ -183,7 +183,7 @@ class Validator:
         if isinstance(key, str):
             key = same_id(key)
         if key is None or key == "":
-            row.fault("id", "id is missing", "id is missing.", "Give every item an id of its own.")
+            row.fault("id", "id is missing", "id is missing.", "Give every item its own id.")
             return ""
         if not isinstance(key, str) or not _ID.fullmatch(key):
             if isinstance(key, str) and len(key) > 120:
@@ -209,7 +209,7 @@ class Validator:
         return key
 
     def _persona(self, row: ImportRow, raw: Any) -> PersonaRecord | None:
-        """The persona of an item. Those that came last are read only once."""
+        """The persona of an item. The most recent ones are not read again."""
         text = canonical(raw)
         if (recent := self._recent.get(text)) is not None:
             return recent
@@ -222,7 +222,7 @@ class Validator:
             row.fault(
                 "persona",
                 "persona differs",
-                f"persona “{persona.key}” is another one than {row.on(line)}.",
+                f"persona “{persona.key}” differs from the one {row.on(line)}.",
                 "Give the same features, text and history, or another persona id.",
                 value=persona.key,
             )

@@ -1,4 +1,4 @@
-"""What an importer of a data set consists of: description, options, files, counts, seeded draws."""
+"""The parts of a data set's importer: description, options, files, counts, seeded draws."""
 
 import hashlib
 import io
@@ -57,10 +57,10 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Option:
-    """One option; its kind is that of its default.
+    """One option; its type is that of its default.
 
-    A default of "all" makes it a list of words, from `words` if they are known. A text must be
-    one of `words`; if `is_open`, it can also be a list of other words.
+    A default of "all" makes it a list of words, from `words` if they are known. A text must be one
+    of `words`, or if `is_open` a list of other words.
     """
 
     name: str
@@ -208,7 +208,7 @@ def _in_folder(path: Path) -> list[SetFile]:
 
 
 def _in_zip(path: Path) -> list[SetFile]:
-    # It stays open as long as its parts are used, because each would read its list again.
+    # It stays open while its parts are used: otherwise each would read its list again.
     archive = open_zip(path.name, path)
     infos = [
         info
@@ -348,7 +348,7 @@ def csv_rows(
 def _not_too_many(name: str, count: int) -> None:
     if count > _MOST_FILES:
         message = f"there are {count:,} files in it; at most {_MOST_FILES:,} are read."
-        raise refused(name, message, "Give the folder of the data set alone.")
+        raise refused(name, message, "Give only the folder of the data set.")
 
 
 def refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
@@ -369,8 +369,8 @@ RawAnswerReader = Callable[[Files, Tally], Iterator[RawAnswer]]
 class DataSet:
     """A released data set: its files, its options, and the function that makes its items.
 
-    `version` changes when the same files and options give other items. `answers` reads what several
-    people answered to the same items, if the files have it.
+    `version` changes when the same files and options give other items. `answers` reads the answers
+    of several people to the same items, if the files have them.
     """
 
     name: str
@@ -468,8 +468,8 @@ def draw_or_first(
 class Sides:
     """Decides for each item whether the persona's own answer is r1.
 
-    It is r1 in one of every two items in a row, by a seeded coin, so that the first items are
-    always balanced, and the same whatever follows them.
+    A seeded coin makes it r1 in one of every two successive items. So any number of first items is
+    balanced, and does not depend on what follows.
     """
 
     def __init__(self, seed: int, name: str) -> None:

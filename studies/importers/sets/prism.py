@@ -104,7 +104,7 @@ def _place(country: str) -> str:
 PAIRS = ("best_vs_random", "best_vs_second", "best_vs_worst", "all_pairs")
 TYPES = ("unguided", "values guided", "controversy guided")
 EMPTY = "EMPTY STRING"
-# A response is a refusal if its first 200 characters contain one of these as whole words.
+# A response is a refusal if its first 200 characters contain one of these phrases.
 REFUSALS = (
     "as an ai, i",
     "as an ai i",
@@ -153,8 +153,8 @@ REFUSALS = (
 )
 _REFUSES = re.compile("|".join(rf"\b{re.escape(phrase)}\b" for phrase in REFUSALS))
 _REFUSAL_WITHIN = 200
-# What the paper's released code looks for, in the whole response, so that it also drops answers
-# about artificial intelligence.
+# The paper's released code looks for these in the whole response, so it also drops answers about
+# artificial intelligence.
 _IN_THE_CODE = ("language model", "AI", "chatbot")
 _NUMBER = re.compile(r"[0-9]+$")
 _FAMILY = re.compile(r"[a-z]+")
@@ -187,7 +187,7 @@ class PrismInteraction:
 
     @property
     def number(self) -> tuple[int, str]:
-        """Its place in the study: int2 before int10."""
+        """The number in its id, by which it is sorted: int2 before int10."""
         digits = _NUMBER.search(self.key)
         return (int(digits[0]) if digits else 0, self.key)
 
@@ -244,9 +244,9 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 def _history(
     pairs: list[PrismPair], drawn: list[PrismPair], most: int
 ) -> dict[str, list[dict[str, str]]]:
-    """Up to `most` other choices of each person, those that come last in the file first.
+    """Up to `most` other choices of each person, the last ones in the file first.
 
-    Only choices that are no items: the profile must not answer a question of the study.
+    Choices that are items are left out: the profile must not answer a question of the study.
     """
     asked = {(pair.interaction.user, fold(pair.interaction.prompt)) for pair in drawn}
     found: dict[str, list[dict[str, str]]] = {}
@@ -338,7 +338,7 @@ def _word(row: ImportRow, raw: dict[str, Any], name: str, *, may_be_blank: bool 
 def _pairs(
     interaction: PrismInteraction, options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[PrismPair]:
-    """The pairs of responses to one message that make items; other pairs are counted."""
+    """The pairs of responses to one message that become items; the others are counted."""
     if len(interaction.responses) < 2:
         tally.drop("messages with a single response")
         return []
@@ -483,7 +483,7 @@ PRISM = DataSet(
         Option(
             "n",
             1000,
-            "Items, of all that can be made.",
+            "How the items are chosen from all possible ones.",
             low=1,
             label="Number of items",
         ),
@@ -495,19 +495,21 @@ PRISM = DataSet(
             "Draw them by seed, or take the first conversations, as the paper did.",
             ("random", FIRST),
         ),
-        Option("tie_margin", 10.0, "Scores that differ by no more are a tie.", high=100),
+        Option(
+            "tie_margin", 10.0, "The largest difference of scores that counts as a tie.", high=100
+        ),
         Option("inclusive", True, "A difference of exactly the margin is a tie."),
         Option("include_ties", False, "Keep ties as items, with “tie” as the person's answer."),
         Option("drop_refusals", True, "Leave out responses that begin like a refusal."),
         Option(
             "refusals",
             "beginnings",
-            "How they are recognised: by how they begin, or as the paper's code did by the words "
-            "AI, chatbot and language model anywhere.",
+            "How refusals are recognised: by their beginning, or as in the paper's code by the "
+            "words AI, chatbot and language model anywhere.",
             ("beginnings", "substrings"),
         ),
         Option("conversation_types", ALL, "Types of conversation.", TYPES),
-        Option("persona", "table6", "What is known of the person.", ("table6", "with_description")),
+        Option("persona", "table6", "Persona features to import.", ("table6", "with_description")),
         Option("history", 0, "Other choices of the same person in the profile.", high=20),
     ),
     read=_read,

@@ -15,8 +15,8 @@ DIFFERS = 3
 
 class Command(BaseCommand):
     help = (
-        "Show how a study differs from its study.toml and the files that it names, and with --yes "
-        "change the study. Without --yes nothing is changed, and the exit code is 3 if something "
+        "Show how a study differs from its study.toml and the files that this names. With --yes, "
+        "change the study; without it, nothing changes, and the exit code is 3 if something "
         "differs. A study that does not exist is created as a draft."
     )
 

@@ -13,7 +13,7 @@ from studies.management.terminal import explain
 from studies.models import Study, Task
 from studies.services.studies import create_study
 
-# Settings allowed in a file: all that a researcher can edit. The short name is the argument.
+# Settings allowed in a file: all that researchers can edit. The short name is an argument.
 FIELDS = [
     field.name
     for field in Study._meta.concrete_fields

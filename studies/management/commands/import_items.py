@@ -40,7 +40,8 @@ class Command(BaseCommand):
     help = (
         "Import items into a study: JSON Lines, CSV, a bundle (folder or zip), released result "
         f"files, or the files of a data set ({', '.join(s.title for s in data_sets().values())}). "
-        "If a file has an error, nothing is imported. The same files again change nothing."
+        "If a file has an error, nothing is imported. Importing the same files again changes "
+        "nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -83,8 +84,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--mapping",
             metavar="FILE",
-            help="mapping.json of the page that maps columns, or its text: for files with columns "
-            "of any names",
+            help="mapping.json from the page that maps columns, or its text, for files with other "
+            "column names",
         )
         parser.add_argument(
             "--media",

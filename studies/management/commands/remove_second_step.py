@@ -1,4 +1,4 @@
-"""remove_second_step USER: let somebody who lost phone and recovery codes sign in again."""
+"""remove_second_step USER: let a user who lost phone and recovery codes sign in again."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,7 @@ from studies.services.accounts.second_steps import switch_off
 class Command(BaseCommand):
     help = (
         "Remove the second step of signing in from an account whose owner lost the phone and the "
-        "recovery codes. Make sure first that it is that person who asks."
+        "recovery codes. First make sure that the request comes from the owner."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,4 +24,4 @@ class Command(BaseCommand):
             raise CommandError(f"There is no user “{options['user']}”.")
         if not switch_off(user=user):
             raise CommandError(f"“{options['user']}” has no second step. Nothing was changed.")
-        self.stdout.write(f"The password alone signs “{options['user']}” in again.")
+        self.stdout.write(f"“{options['user']}” can sign in with the password alone again.")

@@ -11,9 +11,9 @@ UNKNOWN = "unknown"
 def client_address(request: HttpRequest) -> str:
     """The address that sent the request, in the form that limits use.
 
-    Any client can write X-Forwarded-For, so only the part that the installation's own proxies wrote
-    is read: `TRUSTED_PROXIES` entries, counted from the end. IPv6 addresses are cut to their
-    network of 64 bits, which belongs to one connection.
+    Any client can write X-Forwarded-For, so only the last `TRUSTED_PROXIES` entries count, which
+    the installation's own proxies wrote. IPv6 addresses are cut to their network of 64 bits, which
+    belongs to one connection.
     """
     connection = request.META.get("REMOTE_ADDR", "")
     if settings.TRUSTED_PROXIES:

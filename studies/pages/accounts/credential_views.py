@@ -25,7 +25,7 @@ _END_ID = "end_%s"
 @require_http_methods(["GET", "POST"])
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The user's tokens and sessions; a new token is shown this once."""
+    """The user's tokens and sessions; a new token is shown only once."""
     user = cast(User, request.user)
     sent = request.POST if request.method == "POST" else None
     form = TokenForm(sent, request=request, user=user)
@@ -58,7 +58,7 @@ def _page(
 @require_POST
 @login_required
 def delete_token(request: HttpRequest) -> HttpResponse:
-    """Delete a token of the user; programs that have it are refused from then on."""
+    """Delete a token of the user; programs that use it are refused from then on."""
     found = AccessToken.objects.filter(
         user=cast(User, request.user), public_id=request.POST.get("token", "")
     )
@@ -71,7 +71,7 @@ def delete_token(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def end_everything(request: HttpRequest) -> HttpResponse:
-    """Sign out of one other browser; or of each of them, and delete all tokens."""
+    """Sign out of one other browser, or of all of them and delete all tokens."""
     user = cast(User, request.user)
     form = EndForm(request.POST, request=request, user=user, auto_id=_END_ID)
     if not form.is_valid():
@@ -89,7 +89,7 @@ def end_everything(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @login_required
 def second_step(request: HttpRequest) -> HttpResponse:
-    """Show a secret for an app and store it with its first code; the recovery codes come once."""
+    """Show a secret for an app and store it with its first code; recovery codes are shown once."""
     user = cast(User, request.user)
     if second_steps.is_on(user):
         return _second_step_page(request, SwitchOffForm(request=request, user=user))
@@ -130,8 +130,8 @@ def switch_off(request: HttpRequest) -> HttpResponse:
     second_steps.switch_off(user=user, keep_session=request.session.session_key or "")
     messages.success(
         request,
-        "Your password alone signs you in again. Other browsers were signed out, and access tokens "
-        "were deleted.",
+        "You can sign in with your password alone again. Other browsers were signed out, and "
+        "access tokens were deleted.",
     )
     return redirect("second-step")
 
@@ -146,4 +146,4 @@ def _qr_code(text: str) -> SafeString:
     import segno
 
     svg = segno.make(text, error="m").svg_inline(scale=4, light="white", border=4)
-    return mark_safe(svg)  # noqa: S308 -- made of numbers only
+    return mark_safe(svg)  # noqa: S308 -- contains only numbers

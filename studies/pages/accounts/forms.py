@@ -20,7 +20,7 @@ from studies.services.accounts import second_steps, sign_ins
 class SignInForm(AuthenticationForm):
     """A name, a password, and a code if the account asks for one.
 
-    Attempts are counted by account and by address, those with a wrong code by themselves.
+    Attempts are counted by account and by address; wrong codes are counted separately.
     """
 
     code = forms.CharField(
@@ -58,7 +58,7 @@ class SignInForm(AuthenticationForm):
 
 
 class ChangePasswordForm(PasswordChangeForm):
-    """A change of password counts as a sign-in, to prevent guessing in an unattended browser."""
+    """A password change counts as a sign-in, to prevent guessing in an unattended browser."""
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         self.request = request
@@ -70,7 +70,7 @@ class ChangePasswordForm(PasswordChangeForm):
 
 
 class WithPasswordForm(forms.Form):
-    """What the password confirms, so that nobody does it in another's browser."""
+    """An action that the password confirms, to protect unattended browsers."""
 
     password = forms.CharField(
         label="Your password",
@@ -116,7 +116,7 @@ class SwitchOffForm(forms.Form):
 
 
 def check_code(user: User, request: HttpRequest, code: str) -> None:
-    """Raise `ValidationError` unless the code lets the user in, or the account needs none."""
+    """Raise `ValidationError` unless the code is right or the account needs none."""
     if second_steps.is_on(user):
         with _counted(user, request, factor=sign_ins.CODE):
             if refusal := _refusal_of(user, code):
@@ -124,7 +124,7 @@ def check_code(user: User, request: HttpRequest, code: str) -> None:
 
 
 def _refusal_of(user: User, code: str) -> str:
-    """Why a code does not let the user in; empty if it does."""
+    """Why a code is refused; empty if it is right."""
     try:
         if second_steps.accepts(user=user, code=code):
             return ""
@@ -133,14 +133,14 @@ def _refusal_of(user: User, code: str) -> str:
     if not code:
         return "This account also needs the code that your app shows now, or a recovery code."
     return (
-        "This code does not work, or no longer. Type the one that your app shows now, or a "
+        "This code is wrong or was used before. Type the one that your app shows now, or a "
         "recovery code. Each works once."
     )
 
 
 @contextmanager
 def _counted(user: User, request: HttpRequest, *, factor: str = "") -> Iterator[None]:
-    """Count what happens in it as an attempt to sign in, which fails with a `ValidationError`."""
+    """Count the block as an attempt to sign in, which a `ValidationError` fails."""
     try:
         attempt = sign_ins.begin(
             name=user.get_username(), address=client_address(request), factor=factor
@@ -169,11 +169,11 @@ class AccountForm(UserCreationForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"].required = True
-        self.fields["email"].help_text = "For a link if you forget your password."
+        self.fields["email"].help_text = "To send you a link if you forget your password."
 
 
 class EndForm(WithPasswordForm):
-    """Ending sessions; who signed in a few minutes ago does not type the password again."""
+    """Ending sessions; no password is needed within a few minutes of signing in."""
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, request=request, **kwargs)
@@ -182,7 +182,7 @@ class EndForm(WithPasswordForm):
 
 
 class TokenForm(EndForm):
-    """A new token, asked for in the same way."""
+    """A new token, confirmed in the same way."""
 
     field_order = ("name", "days", "scopes", "password")
     name = forms.CharField(label="What is it for?", max_length=100)

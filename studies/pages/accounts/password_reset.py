@@ -10,9 +10,9 @@ from studies.services.accounts import sign_ins
 
 
 def ask_for_reset(*, email: str, address: str) -> None:
-    """Have a worker send the link, unless there were too many requests.
+    """Let a worker send the link, unless there were too many requests.
 
-    The page takes as long for an unknown address as for a known one.
+    The page takes equally long for known and unknown addresses.
     """
     from studies.tasks import send_reset_link
 

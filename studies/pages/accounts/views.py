@@ -41,7 +41,7 @@ class SignInView(auth.LoginView):
 
 
 class NewPassword(auth.PasswordResetConfirmView):
-    """The page behind the link of an e-mail; it works once, and for a limited time."""
+    """The page that an e-mailed link opens; it works once, and for a limited time."""
 
     template_name = "registration/new_password.html"
     success_url = reverse_lazy("login")
@@ -58,7 +58,7 @@ class NewPassword(auth.PasswordResetConfirmView):
 @require_http_methods(["GET", "POST"])
 @login_required
 def change_password(request: HttpRequest) -> HttpResponse:
-    """Set a new password after checking the present one; other browsers are signed out."""
+    """Set a new password after checking the current one; other browsers are signed out."""
     form = ChangePasswordForm(request.user, request.POST or None, request=request)
     if form.is_valid():
         update_session_auth_hash(request, form.save())
@@ -89,7 +89,7 @@ def reset_password(request: HttpRequest) -> HttpResponse:
 def invitation(request: HttpRequest) -> HttpResponse:
     """Show the invitation with the secret of the query; a POST accepts it.
 
-    The secret is in the query because the access log has paths only.
+    The secret is in the query because the access log stores only paths.
     """
     secret = request.GET.get("secret", "")
     found = team.invitation_of(secret)

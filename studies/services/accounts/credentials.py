@@ -1,4 +1,4 @@
-"""What lets somebody act as a user, sessions of browsers and access tokens, and how it ends."""
+"""Browser sessions and access tokens, which let somebody act as a user, and how they end."""
 
 import datetime as dt
 import re
@@ -20,9 +20,9 @@ from studies.models import AccessToken
 from studies.services.accounts.team import hash_of
 from studies.statements import clock
 
-# Names of what a session holds besides Django's own.
+# Keys of session data besides Django's own.
 BEGUN, SEEN, BROWSER, ADDRESS = "begun", "seen", "browser", "address"
-# A session ends so long after its last page, and so long after signing in.
+# A session ends this long after its last page, and this long after signing in.
 IDLE = dt.timedelta(hours=24)
 LONGEST = dt.timedelta(days=14)
 _OWN_WORDS = ("thirdperson",)
@@ -30,9 +30,9 @@ _OWN_WORDS = ("thirdperson",)
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A browser that is signed in; times may be missing for one from before they were kept.
+    """A signed-in browser; times may be missing in old sessions.
 
-    `public_id` names the session to its owner and opens nothing.
+    `public_id` identifies the session to its owner and gives no access.
     """
 
     public_id: str
@@ -62,7 +62,7 @@ def open_sessions(user: User, *, this: str = "") -> list[OpenSession]:
 
 
 def end_session(*, user: User, public_id: str) -> bool:
-    """Sign the user out of one browser; whether there was one."""
+    """Sign the user out of one browser; return whether there was one."""
     return _delete([key for key, _ in _sessions_of(user) if _public_id(key) == public_id])
 
 
@@ -81,7 +81,7 @@ def is_over(session: Any) -> bool:
 
 def _sessions_of(user: User) -> list[tuple[str, dict[str, Any]]]:
     """Key and content of the user's sessions: only researchers have any, so they are few."""
-    # `thirdperson check` has neither sessions nor their table.
+    # `thirdperson check` has no table of sessions.
     from django.contrib.sessions.models import Session
 
     rows = Session.objects.filter(expire_date__gt=clock.now())
@@ -108,10 +108,10 @@ def _moment(seconds: Any) -> dt.datetime | None:
 
 
 class PasswordRules:
-    """No name of the account or of this site in a password, nor a common one with digits around.
+    """Refuse names of the account or site in a password, and common passwords with digits around.
 
-    Django calls `password_changed` whichever way a password changes: tokens that were made with the
-    old one end then. Sessions end by themselves, because each holds a hash of the password.
+    Django calls `password_changed` however a password changes: existing tokens end then. Sessions
+    end by themselves, because each holds a hash of the password.
     """
 
     def validate(self, password: str, user: Any = None) -> None:
@@ -119,8 +119,8 @@ class PasswordRules:
         core = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", written)
         if core != written and core in CommonPasswordValidator().passwords:
             raise ValidationError(
-                f"This password is the common “{core}” with digits or signs around it, which is "
-                "guessed early. Use several words that have nothing to do with each other.",
+                f"This password is the common “{core}” with digits or symbols around it, which "
+                "attackers try early. Use several unrelated words.",
                 code="password_common_core",
             )
         for word in _words_of(user):
@@ -128,13 +128,13 @@ class PasswordRules:
             pattern = re.escape(word) if len(word) > 3 else rf"(?<![a-z]){re.escape(word)}(?![a-z])"
             if len(word) > 1 and re.search(pattern, written):
                 raise ValidationError(
-                    f"This password has “{word}” in it: your name, your address or the name of "
+                    f"This password contains “{word}” from your name, your address or the name of "
                     "this site. Leave it out.",
                     code="password_own_word",
                 )
 
     def get_help_text(self) -> str:
-        return "Your password must hold neither your name nor the name of this site."
+        return "Your password must not contain your name or the name of this site."
 
     def password_changed(self, password: str, user: Any = None) -> None:
         if user is not None and user.pk is not None:
@@ -142,7 +142,7 @@ class PasswordRules:
 
 
 def _words_of(user: Any) -> list[str]:
-    """Words that somebody would try first: of the account, and of the site and its address."""
+    """Words that attackers try first: from the account, the site and its address."""
     email = str(getattr(user, "email", "") or "")
     name, _, domain = email.partition("@")
     host = urlsplit(settings.PUBLIC_BASE_URL).hostname or ""
@@ -162,7 +162,7 @@ _MOST = 20
 
 
 def create_token(*, user: User, name: str, days: int, scopes: Sequence[str]) -> str:
-    """A new token of the user, which is not kept. Raises `StudyError` if there are too many."""
+    """A new token, of which only a hash is stored. Raises `StudyError` if there are too many."""
     if AccessToken.objects.filter(user=user).count() >= _MOST:
         raise StudyError(f"You have {_MOST} tokens. Delete one that no program uses.")
     token = _PREFIX + secrets.token_hex(32)
@@ -189,7 +189,7 @@ def find_token(token: str) -> AccessToken | None:
     )
     if found is None:
         return None
-    # Once a day, so that reading does not mean writing.
+    # Once a day, so that not every request writes.
     if found.used_at is None or found.used_at < clock.now() - dt.timedelta(days=1):
         AccessToken.objects.filter(pk=found.pk).update(used_at=clock.now())
     return found

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _PURPOSE = b"second steps"
 _ISSUER = "Thirdperson"
-# How long a secret may wait on the page until its first code is typed.
+# How long the page may wait for the first code.
 _HOUR = 60 * 60
 _RECOVERY_CODES, _RECOVERY_LENGTH = 8, 10
 _UNREADABLE = (
@@ -45,7 +45,7 @@ def address_for_app(*, user: User, secret: str) -> str:
 
 
 def signed(*, user: User, secret: str) -> str:
-    """The secret for a hidden field of the page that shows it: no one else can use it there."""
+    """The secret for a hidden field of its page, signed so that nobody else can use it."""
     return _signer(user).sign(secret)
 
 
@@ -58,16 +58,16 @@ def read_signed(*, user: User, text: str) -> str | None:
 
 
 def switch_on(*, user: User, secret: str, code: str, keep_session: str = "") -> list[str]:
-    """Store the secret if `code` is its present one; returns the recovery codes, shown once.
+    """Store the secret if `code` is current; return the recovery codes, shown once.
 
-    Other sessions and the access tokens, which the password alone has opened, end.
+    Other sessions and access tokens, which the password alone opened, end.
 
     Raises `StudyError` for another code, and if a second step is on already.
     """
     period = _period_of(_codes(secret), _plain(code))
     if period is None:
         raise StudyError(
-            "This is not the app’s present code. Type the six digits that the app shows now, and "
+            "This is not the app’s current code. Type the six digits that the app shows now, and "
             "check that the phone’s clock is right."
         )
     recovery = [secrets.token_hex(_RECOVERY_LENGTH // 2) for _ in range(_RECOVERY_CODES)]
@@ -91,7 +91,7 @@ def is_on(user: User) -> bool:
 
 
 def accepts(*, user: User, code: str) -> bool:
-    """Whether `code` lets the user in: the app's present code, or an unused recovery code.
+    """Whether `code` is right: the app's current code, or an unused recovery code.
 
     Both work once. Users without a second step need none. Raises `StudyError` if the stored secret
     cannot be read.
@@ -102,7 +102,7 @@ def accepts(*, user: User, code: str) -> bool:
     code = _plain(code)
     period = _period_of(_codes(_secret_of(step)), code)
     if period is not None:
-        # Of two requests with the same code one is let in.
+        # Of two requests with the same code, one succeeds.
         newer = SecondStep.objects.filter(pk=step.pk, last_period__lt=period)
         return bool(newer.update(last_period=period))
     # The slow hashes are compared before the row is locked.
@@ -115,7 +115,7 @@ def accepts(*, user: User, code: str) -> bool:
 
 @transaction.atomic
 def _use_up(step: SecondStep, used: str) -> bool:
-    """Remove a recovery code; False if another request has just used it."""
+    """Use up a recovery code; False if another request has just used it."""
     locked = SecondStep.objects.select_for_update(no_key=True).filter(pk=step.pk).first()
     if locked is None or used not in locked.recovery_sha256:
         return False
@@ -126,7 +126,7 @@ def _use_up(step: SecondStep, used: str) -> bool:
 
 
 def switch_off(*, user: User, keep_session: str = "") -> bool:
-    """Remove the second step, and end other sessions and access tokens; whether there was one."""
+    """Remove the second step, end other sessions and tokens; return whether there was one."""
     removed = bool(SecondStep.objects.filter(user=user).delete()[0])
     if removed:
         end_all(user=user, keep_session=keep_session)
@@ -144,9 +144,9 @@ def _secret_of(step: SecondStep) -> str:
 
 
 def _period_of(codes: "TOTP", code: str) -> int | None:
-    """The half minute whose code this is: the present one, or one beside it for clocks that differ.
+    """The half minute whose code this is: the current one, or a neighbour, because clocks differ.
 
-    All three are compared, so that the time it takes does not tell which one it was.
+    All three are compared, so that timing does not reveal which one it was.
     """
     now = int(time.time()) // codes.interval
     found = None
@@ -163,7 +163,7 @@ def _codes(secret: str) -> "TOTP":
 
 
 def _plain(code: str) -> str:
-    """A code as it is compared: apps and people put spaces and dashes into it."""
+    """A code without the spaces and dashes that apps and people add."""
     return "".join(each for each in code.lower() if each.isascii() and each.isalnum())
 
 

@@ -1,4 +1,4 @@
-"""Limits on attempts, to sign in and others, counted in the database that all servers share."""
+"""Limits on attempts to sign in and similar, counted in the database that all servers share."""
 
 import datetime as dt
 import logging
@@ -18,7 +18,7 @@ from studies.statements import clock
 
 @dataclass(frozen=True)
 class Limit:
-    """A number of attempts allowed within a time; the next one waits."""
+    """How many attempts are allowed within a time; the next one waits."""
 
     attempts: int
     within: dt.timedelta
@@ -44,13 +44,13 @@ logger = logging.getLogger(__name__)
 _KEPT_FOR = dt.timedelta(days=90)
 
 
-# One account from one address; one address over all accounts, which a whole university may share;
-# one account from all addresses together.
+# One account from one address; one address for all accounts, because a university may share it; one
+# account from all addresses.
 PAIR = Limit(5, dt.timedelta(minutes=15))
 ADDRESS = Limit(50, dt.timedelta(minutes=15))
 ACCOUNT = Limit(100, dt.timedelta(hours=1))
-CODE = "code\0"  # before the name of an account: no name has this character
-# Limit on links that reset a password, so that no mailbox is flooded.
+CODE = "code\0"  # a prefix of account names: no name has this character
+# Limit on password reset links, so that no mailbox is flooded.
 RESET_ACCOUNT = Limit(3, dt.timedelta(hours=1))
 RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
 
@@ -58,10 +58,10 @@ RESET_ADDRESS = Limit(20, dt.timedelta(hours=1))
 def begin(*, name: str, address: str, factor: str = "") -> SignIn:
     """Store an attempt to sign in as `name`; it counts as failed until `succeed`.
 
-    Each `factor`, the password or `CODE`, is counted by itself: who knows one does not reset the
-    count of guesses at the other.
-    It is stored before the password is checked, so that simultaneous attempts count each other.
-    Raises `TooManyAttempts`; a refused attempt does not count, so that the wait always ends.
+    Each `factor`, the password or `CODE`, is counted separately: knowing one does not reset the
+    count of guesses at the other. It is stored before the password is checked, so that simultaneous
+    attempts count each other. Raises `TooManyAttempts`; a refused attempt does not count, so that
+    the wait always ends.
     """
     attempt = SignIn.objects.create(
         account=_account(factor + name),
@@ -85,7 +85,7 @@ def succeed(attempt: SignIn) -> None:
 
 
 def forget(attempt: SignIn) -> None:
-    """Leave an attempt out of the count: its password was right, and its code was not."""
+    """Do not count an attempt whose password was right and whose code was wrong."""
     attempt.delete()
 
 
@@ -95,7 +95,7 @@ def fail(attempt: SignIn) -> None:
 
 
 def may_ask_for_reset(*, email: str, address: str) -> bool:
-    """Whether a link that resets a password can be sent now; counts the request if so."""
+    """Whether a password reset link can be sent now; counts the request if so."""
     asked = SignIn.objects.filter(outcome=SignIn.Outcome.RESET)
     account = _account(email)
     if RESET_ACCOUNT.wait(asked.filter(account=account)) or RESET_ADDRESS.wait(

@@ -22,7 +22,7 @@ _MOST_OPEN = 50
 
 @dataclass(frozen=True)
 class GivenRight:
-    """What an owner has given out and what goes on working without them, such as a link."""
+    """Something that an owner has given out and that works without them, such as a link."""
 
     key: str
     label: str
@@ -34,13 +34,13 @@ _sources: list[Callable[[Study, int], list[GivenRight]]] = []
 
 
 def register(source: Callable[[Study, int], list[GivenRight]]) -> None:
-    """Add what an app lets owners give out in a study; a second call changes nothing."""
+    """Add what owners can give out in an app; a second call changes nothing."""
     if source not in _sources:
         _sources.append(source)
 
 
 def granted_by(study: Study, user_id: int) -> list[GivenRight]:
-    """What the user has given out in the study and what is still open."""
+    """What the user has given out in the study and is still valid."""
     return [grant for source in (_invitations, *_sources) for grant in source(study, user_id)]
 
 
@@ -58,17 +58,17 @@ def _invitations(study: Study, user_id: int) -> list[GivenRight]:
 
 
 def hash_of(secret: str) -> str:
-    """What is stored of a secret with 256 random bits, which needs no slow hash."""
+    """The stored hash of a secret; its 256 random bits need no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 @transaction.atomic
 def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[TeamInvitation, str]:
-    """An invitation for one person, and its secret, which is not kept."""
+    """An invitation for one person, and its secret, which is not stored."""
     study = lock_study(study_id)
     if open_invitations(study).count() >= _MOST_OPEN:
         raise StudyError(
-            f"{_MOST_OPEN} invitations to this study are open. Withdraw one that is not needed."
+            f"{_MOST_OPEN} invitations to this study are open. Withdraw one that you do not need."
         )
     secret = secrets.token_hex(32)
     invitation = TeamInvitation.objects.create(
@@ -84,7 +84,7 @@ def invite(*, study_id: int, role: str, by: User, note: str = "") -> tuple[TeamI
 
 
 def open_invitations(study: Study) -> QuerySet[TeamInvitation]:
-    """The invitations that work: who made one must still be allowed to."""
+    """The valid invitations: their author must still be allowed to invite."""
     return _valid(_unused(study))
 
 
@@ -110,12 +110,12 @@ def _valid(invitations: QuerySet[TeamInvitation]) -> QuerySet[TeamInvitation]:
 
 @transaction.atomic
 def accept(*, secret: str, user: User) -> Study:
-    """Make the user a member; a role that is higher already stays. An invitation works once."""
+    """Make the user a member, or keep a higher role. An invitation works once."""
     found = invitation_of(secret)
     if found is None:
-        raise StudyError("This invitation was used or withdrawn, or its time is over.")
+        raise StudyError("This invitation was used or withdrawn, or has expired.")
     study = lock_study(found.study_id)
-    # Again under the lock: two people may open the link at once.
+    # Checked again under the lock: two people may open the link at once.
     if not TeamInvitation.objects.filter(pk=found.pk, ended_at=None).update(
         ended_at=clock.now(), accepted_by=user
     ):
@@ -145,8 +145,8 @@ def set_role(
 ) -> Membership:
     """Change the role of a member. Raises `StudyError` if no owner would be left.
 
-    What an owner has given out ends with that role, but for the grants whose keys are in `keep`:
-    those belong to another owner from then on.
+    What an owner has given out ends with that role, except grants whose keys are in `keep`: those
+    then belong to another owner.
     """
     study = lock_study(study_id)
     member = Membership.objects.select_related("user").get(study=study, user=user_id)
@@ -164,7 +164,7 @@ def set_role(
 
 @transaction.atomic
 def remove_member(*, study_id: int, user_id: int, by: User, keep: Collection[str] = ()) -> None:
-    """End a membership, and what it granted but for `keep`, as `set_role` does.
+    """End a membership, and its grants except `keep`, as `set_role` does.
 
     Raises `StudyError` if no owner would be left.
     """
@@ -178,7 +178,7 @@ def remove_member(*, study_id: int, user_id: int, by: User, keep: Collection[str
 
 @transaction.atomic
 def hand_over(*, study_id: int, to: int, by: User, keep: Collection[str] = ()) -> None:
-    """Make another member the owner; the present one becomes an editor."""
+    """Make another member the owner; the current one becomes an editor."""
     study = lock_study(study_id)
     set_role(study_id=study.pk, user_id=to, role=Membership.Role.OWNER, by=by)
     if to != by.pk and Membership.objects.filter(study=study, user=by).exists():
@@ -187,7 +187,7 @@ def hand_over(*, study_id: int, to: int, by: User, keep: Collection[str] = ()) -
 
 
 def _end_grants(study: Study, member: Membership, by: User, keep: Collection[str]) -> None:
-    """End what a former owner has given out; what is kept belongs to `by` or another owner."""
+    """End a former owner's grants; what is kept goes to `by` or another owner."""
     heir = by
     if by.pk == member.user_id:
         heir = (

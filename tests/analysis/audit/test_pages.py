@@ -79,7 +79,7 @@ def test_a_blocking_finding_keeps_a_study_closed_until_it_is_accepted(study):
     page = client.get(reverse("audit:findings", args=["one"])).text
     assert "It repeats a &lt;b&gt;study&lt;/b&gt;." in page
     assert study.log.filter(event="finding of the audit accepted").count() == 1
-    with pytest.raises(OpeningRefused, match="in spite of the advice"):
+    with pytest.raises(OpeningRefused, match="despite the advice"):
         open_draft(study=study, reason="", user=study.memberships.get().user)
 
 

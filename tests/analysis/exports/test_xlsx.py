@@ -123,7 +123,7 @@ def test_rows_and_columns_beyond_the_format_are_refused(tmp_path, monkeypatch):
         row = dict.fromkeys((column.name for column in shape), 1)
         return ExportTableFile("numbers", shape, lambda: iter([row] * count))
 
-    with pytest.raises(TooLarge, match="has 16,385 columns, and a sheet of XLSX holds 16,384"):
+    with pytest.raises(TooLarge, match="has 16,385 columns; an XLSX sheet holds 16,384"):
         write_table(table(16_385, 1), {"xlsx": tmp_path / "a.xlsx"})
     assert tables.MOST_ROWS == 1_048_576
     monkeypatch.setattr(tables, "MOST_ROWS", 6)

@@ -74,7 +74,7 @@ def test_excluded_people_are_nobodys_measure_and_still_shown(study):
     assert all(before[f"P-{n}"] == after[f"P-{n}"] for n in range(3))
 
 
-def test_withdrawn_answers_are_not_looked_at(study):
+def test_withdrawn_answers_are_ignored(study):
     Annotation.objects.filter(assignment__annotator__pseudonym="P-copier").update(
         standing="withdrawn"
     )

@@ -66,7 +66,7 @@ def test_the_advice_comes_after_the_first_answer_and_may_change_it(client, study
     assert initial.assignment.item.answered == 1
 
 
-def test_a_first_answer_that_says_it_comes_after_the_advice_is_the_first_answer(client, study):
+def test_a_first_answer_claiming_to_follow_the_advice_still_counts_as_first(client, study):
     page = item_page(client, study)
 
     again = post_answer(client, page, choice="a", certainty="60", after_advice="yes")
@@ -78,7 +78,7 @@ def test_a_first_answer_that_says_it_comes_after_the_advice_is_the_first_answer(
     assert list(Annotation.objects.values_list("choice", "certainty")) == [("r2", 80)]
 
 
-def test_an_answer_before_the_advice_is_marked_where_a_picture_was_missing(client, study):
+def test_an_answer_before_the_advice_records_a_missing_picture(client, study):
     post_answer(client, item_page(client, study), choice="a", certainty="60", media_missing="yes")
     post_answer(client, item_page(client, study), choice="a", certainty="60", after_advice="yes")
 
@@ -121,7 +121,7 @@ def test_the_script_gets_the_same_item_with_the_advice_and_then_the_next(client,
     assert "debaters" not in text_of(following)
 
 
-def test_an_answer_that_is_missing_after_the_advice_shows_the_advice_again(client, study):
+def test_a_missing_answer_after_the_advice_shows_the_advice_again(client, study):
     post_answer(client, item_page(client, study), choice="a", certainty="60")
 
     refused = post_answer(
@@ -133,7 +133,7 @@ def test_an_answer_that_is_missing_after_the_advice_shows_the_advice_again(clien
     assert 'name="after_advice"' in text_of(refused)
 
 
-def test_somebody_who_only_answered_before_the_advice_holds_the_seat_until_it_is_released(study):
+def test_an_answer_only_before_the_advice_holds_the_seat_until_release(study):
     client = start(study)
     post_answer(client, item_page(client, study), choice="a", certainty="60")
 

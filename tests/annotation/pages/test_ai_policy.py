@@ -19,7 +19,7 @@ def make_policy_study(policy: str = POLICY) -> Study:
     return study
 
 
-def test_consent_instructions_and_items_say_the_policy_as_safe_text():
+def test_consent_instructions_and_items_show_the_policy_as_safe_text():
     study = make_policy_study()
     client = arrive(study)
     pages = [client.get(f"/s/{study.slug}/consent/")]
@@ -45,11 +45,11 @@ def test_a_study_without_a_policy_asks_nothing_about_assistants():
 
 
 @pytest.mark.parametrize("said", ["no", "most", ""])
-def test_whatever_people_declare_the_end_and_its_code_are_the_same(said):
+def test_the_declaration_changes_neither_the_ending_nor_its_code(said):
     study = make_policy_study()
     client = start(study)
     last = answer_all(client, study).content.decode()
-    assert "no consequence for your pay" in last
+    assert "does not affect your pay" in last
     assert "checked" not in last
 
     client.post(f"/s/{study.slug}/feedback/", {"comments": "", "ai_use": said})
@@ -83,7 +83,7 @@ def begun_by(study: Study, **later: object) -> Client:
     return client
 
 
-def test_pages_go_on_to_say_the_policy_that_somebody_agreed_to():
+def test_pages_keep_showing_the_policy_that_an_annotator_agreed_to():
     study = make_policy_study()
     client = begun_by(study, ai_policy="Use *any* assistant.")
 
@@ -100,7 +100,7 @@ def test_pages_go_on_to_say_the_policy_that_somebody_agreed_to():
 
 
 @pytest.mark.parametrize("at_first", [True, False])
-def test_who_may_change_answers_is_as_they_agreed_to(at_first):
+def test_an_annotator_keeps_the_rule_on_changing_answers_that_they_agreed_to(at_first):
     study = make_study(items_per_annotator=2, allow_changes=at_first)
     make_items(study, 2)
     client = begun_by(study, allow_changes=not at_first)

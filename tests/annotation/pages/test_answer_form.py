@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("assignment", ["", "1", "forged:token:value", None, "of somebody else"])
-def test_a_form_without_an_assignment_of_ours_is_not_found(client, study, assignment):
+def test_a_form_without_our_token_is_not_found(client, study, assignment):
     if assignment == "of somebody else":
         assignment = token_of(item_page(start(study, "somebody-else"), study))
 

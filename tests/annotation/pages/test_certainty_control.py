@@ -19,7 +19,7 @@ def open_item(**overrides):
     ("control", "slider", "levels"),
     [("slider", True, False), ("number", False, False), ("levels", False, True)],
 )
-def test_the_page_offers_what_the_study_says_and_always_a_number_box(control, slider, levels):
+def test_the_page_offers_the_studys_control_and_always_a_number_box(control, slider, levels):
     _, page = open_item(certainty_control=control)
 
     text = page.content.decode()
@@ -38,7 +38,7 @@ def test_the_page_offers_what_the_study_says_and_always_a_number_box(control, sl
         ("levels", {"level": "confident"}, "levels"),
     ],
 )
-def test_what_the_certainty_was_given_with_is_stored(offered, sent, stored):
+def test_the_control_used_for_the_certainty_is_stored(offered, sent, stored):
     client, page = open_item(certainty_control=offered)
 
     post_answer(client, page, certainty="72", **sent)
@@ -46,7 +46,7 @@ def test_what_the_certainty_was_given_with_is_stored(offered, sent, stored):
     assert Annotation.objects.get().certainty_control == stored
 
 
-def test_with_a_tie_there_is_no_certainty_and_nothing_it_was_given_with():
+def test_a_tie_has_neither_certainty_nor_control():
     client, page = open_item(allow_tie=True)
 
     post_answer(client, page, choice="tie", certainty="50", control="slider")
@@ -75,7 +75,7 @@ def test_the_level_of_an_earlier_answer_is_shown_again():
     assert re.search(r'id="level-moderately_confident" checked', again)
 
 
-def test_the_words_of_a_study_with_final_answers_promise_no_change():
+def test_a_study_with_final_answers_promises_no_changes():
     study, client = begun(allow_changes=False)
 
     for step in ("instructions", "help"):

@@ -82,7 +82,7 @@ def test_a_wrong_answer_shows_the_sentence_and_a_second_one_the_ending(asking):
 
 
 @pytest.mark.parametrize("answer", ["", "9", "x"])
-def test_nothing_chosen_costs_no_try(asking, answer):
+def test_submitting_nothing_costs_no_try(asking, answer):
     client = start(asking)
 
     response = client.post(f"/s/{asking.slug}/quiz/1/", {"answer": answer})
@@ -94,7 +94,7 @@ def test_nothing_chosen_costs_no_try(asking, answer):
     assert Annotator.objects.get().comprehension_answers.count() == 0
 
 
-def test_a_question_ahead_or_over_leads_to_the_open_one(asking):
+def test_a_later_or_finished_question_redirects_to_the_open_one(asking):
     client = start(asking)
     client.post(f"/s/{asking.slug}/quiz/1/", {"answer": right(asking, 1)})
 
@@ -106,7 +106,7 @@ def test_a_question_ahead_or_over_leads_to_the_open_one(asking):
         assert response["Location"] == f"/s/{asking.slug}/quiz/", path
 
 
-def test_questions_that_were_taken_away_meanwhile_hold_nobody_up(asking):
+def test_removed_questions_hold_nobody_up(asking):
     client = start(asking)
     set_questions(study_id=asking.pk, questions=[])
 
@@ -116,7 +116,7 @@ def test_questions_that_were_taken_away_meanwhile_hold_nobody_up(asking):
     assert response.status_code == 200
 
 
-def test_practice_shows_what_the_person_answered_and_then_goes_on(study):
+def test_practice_shows_the_persons_answer_and_then_continues(study):
     make_item(
         study=study,
         split="practice",
@@ -199,7 +199,7 @@ def test_questions_with_a_fault_stay_on_the_page(study, editor):
     assert questions_of(study) == []
 
 
-def test_the_way_through_the_questions_takes_few_queries(asking, django_assert_max_num_queries):
+def test_answering_the_questions_takes_few_queries(asking, django_assert_max_num_queries):
     client = start(asking)
 
     with django_assert_max_num_queries(6):

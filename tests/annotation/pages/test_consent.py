@@ -19,7 +19,7 @@ from tests.factories import make_study, sign_in
 pytestmark = pytest.mark.django_db
 
 
-def test_it_says_who_asks_where_answers_are_kept_and_who_approved():
+def test_it_states_the_researchers_the_storage_and_the_approval():
     study = make_study(researchers="Ada <L>", storage="In the EU", ethics="Board 7", language="de")
 
     html = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
@@ -88,7 +88,7 @@ def test_nobody_agrees_to_a_text_that_they_have_not_seen():
     assert Annotator.objects.get().state == "arrived"
 
 
-def test_what_each_was_promised_is_counted_by_itself():
+def test_annotators_are_counted_by_what_they_were_promised():
     study = make_study(reward=450, minutes=20)
     agree(study, "1" * 24)
     Study.objects.update(reward=900, minutes=45)
@@ -102,7 +102,7 @@ def test_what_each_was_promised_is_counted_by_itself():
     assert sum_in_words(counts, "USD") == "$13.50"
 
 
-def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed():
+def test_the_copy_is_available_after_the_end_and_says_that_the_text_changed():
     study, client = begun()
     ConsentVersion.objects.all().delete()  # as of somebody whose text was not kept
     agreed = Annotator.objects.get().consent_version
@@ -119,7 +119,7 @@ def test_the_copy_is_there_after_the_end_too_and_says_when_the_text_has_changed(
     assert consent_text(study).version[:12] in page
 
 
-def test_refusing_weighs_as_much_as_agreeing():
+def test_refusing_and_agreeing_have_equal_buttons():
     study = make_study()
     html = arrive(study).get(f"/s/{study.slug}/consent/").content.decode()
 
@@ -128,7 +128,7 @@ def test_refusing_weighs_as_much_as_agreeing():
     assert buttons == ["button-secondary"] * 2
 
 
-def test_before_the_consent_nothing_is_stored_but_how_the_person_came():
+def test_before_consent_only_the_way_of_entry_is_stored():
     study = make_study()
 
     arrive(study)

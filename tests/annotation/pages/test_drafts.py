@@ -37,7 +37,7 @@ def save(client, page, **entries):
     return client.post(f"{page.request['PATH_INFO']}draft/", data)
 
 
-def test_a_draft_of_one_device_stands_on_the_page_of_the_next(client, study):
+def test_a_draft_from_one_device_shows_on_another(client, study):
     saved = save(client, item_page(client, study), choice="b", certainty="7 %")
 
     page = item_page(arrive(study), study).content.decode()
@@ -49,7 +49,7 @@ def test_a_draft_of_one_device_stands_on_the_page_of_the_next(client, study):
     assert not Annotation.objects.exists()
 
 
-def test_the_slower_of_two_tabs_is_told_what_stands_there(client, study):
+def test_the_slower_of_two_tabs_gets_the_stored_draft(client, study):
     first, second = item_page(client, study), item_page(client, study)
     save(client, first, choice="a")
 
@@ -63,7 +63,7 @@ def test_the_slower_of_two_tabs_is_told_what_stands_there(client, study):
     assert (Draft.objects.get().certainty, Draft.objects.get().version) == ("41", 2)
 
 
-def test_a_change_that_is_not_saved_shows_at_the_answer_and_says_so(client, study):
+def test_an_unsaved_change_to_an_answer_is_shown_and_labelled(client, study):
     post_answer(client, item_page(client, study), choice="a", certainty="72")
     page = item_page(client, study)
 
@@ -91,5 +91,5 @@ def test_a_draft_that_is_malformed_is_refused(client, study, entries):
     assert not Draft.objects.exists()
 
 
-def test_a_draft_is_not_to_be_read(client, study):
+def test_a_draft_cannot_be_read_by_get(client, study):
     assert client.get(f"/s/{study.slug}/task/1/draft/").status_code == 405

@@ -19,7 +19,7 @@ def study():
     return made
 
 
-def test_the_third_answer_has_its_name_and_is_stored_as_a_tie(client, study):
+def test_the_third_answer_shows_its_meaning_and_is_stored_as_a_tie(client, study):
     shown = item_page(client, study)
     page = shown.content.decode()
 
@@ -39,7 +39,7 @@ def test_instructions_and_questions_say_when_to_choose_it(study):
     assert "Either could be right" in str(standard_questions(study)[2].options[0])
 
 
-def test_the_meaning_is_part_of_what_people_saw_only_where_it_is_offered():
+def test_the_meaning_is_hashed_only_if_it_is_offered():
     def hashed(**settings):
         return study_content_hash(make_study(**settings))
 

@@ -57,7 +57,7 @@ def test_a_link_without_a_usable_id_gets_the_help_page_and_stores_nothing(query)
 
 
 @pytest.mark.parametrize("entry", ["prolific", "list", "link"])
-def test_without_cookies_a_page_names_them_first(entry):
+def test_without_cookies_the_page_mentions_them_first(entry):
     study = make_study(entry=entry, language="de")
     client = arrive(study)
     client.cookies.clear()
@@ -70,7 +70,7 @@ def test_without_cookies_a_page_names_them_first(entry):
     assert "Link" not in page.split("Cookie", 1)[0]
 
 
-def test_a_study_bound_to_prolific_takes_only_ids_of_its_form():
+def test_a_study_on_prolific_accepts_only_ids_of_its_form():
     study = make_study()
     ProlificStudy.objects.create(study=study, prolific_id="6" * 24)
 
@@ -89,7 +89,7 @@ def test_a_study_bound_to_prolific_takes_only_ids_of_its_form():
         ("closed", "The study is closed"),
     ],
 )
-def test_a_study_that_takes_nobody_in_says_how_to_give_the_place_back(state, words):
+def test_a_study_that_admits_nobody_says_how_to_return_the_place(state, words):
     study = make_study(state=state)
 
     response = Client().get(entry_url(study))
@@ -101,7 +101,7 @@ def test_a_study_that_takes_nobody_in_says_how_to_give_the_place_back(state, wor
     assert not Annotator.objects.exists()
 
 
-def test_who_is_at_work_in_a_paused_study_goes_on():
+def test_annotators_at_work_in_a_paused_study_continue():
     study, client = begun()
     type(study).objects.update(state="paused")
 
@@ -132,7 +132,7 @@ def test_a_new_person_gets_a_new_csrf_secret_and_an_old_one_keeps_theirs():
     assert client.cookies["csrftoken"].value != before
 
 
-def test_the_cookie_is_signed_private_and_of_this_study_alone():
+def test_the_cookie_is_signed_private_and_only_for_this_study():
     study = make_study()
 
     cookie = Client().get(entry_url(study)).cookies[f"participant-{study.slug}"]
@@ -143,7 +143,7 @@ def test_the_cookie_is_signed_private_and_of_this_study_alone():
     assert PID not in cookie.value
 
 
-def test_over_https_the_cookie_is_of_this_host_alone_and_an_earlier_one_still_counts(settings):
+def test_over_https_the_cookie_is_host_only_and_an_earlier_one_still_counts(settings):
     study = make_study()
     earlier = arrive(study)
     settings.SESSION_COOKIE_SECURE = True
@@ -158,7 +158,7 @@ def test_over_https_the_cookie_is_of_this_host_alone_and_an_earlier_one_still_co
     assert earlier.get(f"/s/{study.slug}/consent/").status_code == 200
 
 
-def test_a_forged_cookie_is_nobody():
+def test_a_forged_cookie_identifies_nobody():
     study = make_study()
     arrive(study)
     client = Client()
@@ -197,7 +197,7 @@ def test_no_page_may_be_kept_by_a_cache():
         {"Sec-Fetch-Dest": "empty"},
     ],
 )
-def test_what_nobody_opens_begins_no_part(sent):
+def test_a_request_that_no_person_made_begins_no_part(sent):
     study = make_study()
 
     ahead = Client().get(entry_url(study), headers=sent)
@@ -260,7 +260,7 @@ def entered_elsewhere(study, session, pid=PID):
 
 @pytest.mark.parametrize("entry", ["prolific", "list"])
 @pytest.mark.parametrize("session", ["", "another"])
-def test_an_id_alone_acts_for_nobody_who_has_agreed(entry, session):
+def test_an_id_alone_does_not_open_the_part_of_somebody_who_consented(entry, session):
     study = make_study(entry=entry, contact="ada@example.org")
     Invitation.objects.create(study=study, key=PID)
     client = arrive(study)
@@ -275,14 +275,14 @@ def test_an_id_alone_acts_for_nobody_who_has_agreed(entry, session):
     assert arrive(study, client=client).get(f"/s/{study.slug}/withdraw/").status_code == 200
 
 
-def test_before_anybody_agreed_another_session_is_a_stranger_too():
+def test_before_consent_another_session_is_refused_too():
     study = make_study()
     arrive(study)
 
     assert entered_elsewhere(study, "another")[0].status_code == 403
 
 
-def test_a_mail_program_that_opens_a_link_first_locks_nobody_out():
+def test_a_mail_program_opening_the_link_first_locks_nobody_out():
     study = make_study(entry="list")
     Invitation.objects.create(study=study, key="student-7")
     Client().get(f"/s/{study.slug}/?PROLIFIC_PID=student-7")
@@ -298,7 +298,7 @@ def test_a_deleted_identity_leaves_the_browser_alone():
     assert not entered_elsewhere(study, "se1")[1]
 
 
-def test_a_closed_study_gives_who_had_begun_the_code_of_that_ending():
+def test_a_closed_study_gives_people_who_had_begun_its_code():
     study, client = begun()
     type(study).objects.update(state="closed")
 

@@ -21,7 +21,7 @@ def address(study) -> str:
     return f"/studies/{study.slug}/people/invitations/"
 
 
-def test_who_is_on_the_list_comes_in_and_nobody_else(study):
+def test_only_people_on_the_list_can_enter(study):
     sign_in(study).post(address(study), {"ids": "anna-1, berta_2\n\nanna-1;carl"})
 
     invited = Client().get(f"/s/{study.slug}/?PROLIFIC_PID=berta_2")
@@ -48,7 +48,7 @@ def test_the_same_ids_again_change_nothing_and_no_id_is_in_log_or_page(study):
     ("ids", "message"),
     [("", "at least one"), ("good <script>", "number 2"), ("x" * 65, "number 1")],
 )
-def test_a_list_with_a_fault_is_refused_whole(study, ids, message):
+def test_a_list_with_one_fault_is_refused_entirely(study, ids, message):
     response = sign_in(study).post(address(study), {"ids": ids})
 
     assert response.status_code == 422

@@ -70,7 +70,7 @@ def test_the_person_is_shown_in_the_style_of_the_study(style, shown):
     assert shown in page
 
 
-def test_what_is_shown_as_a_is_stored_in_content_terms(client, study):
+def test_a_choice_is_stored_in_content_terms(client, study):
     page = item_page(client, study)
 
     post_answer(client, page, choice="b", certainty="81")
@@ -92,16 +92,14 @@ def test_the_next_item_follows_by_303(client, study):
 
 
 @pytest.mark.parametrize("typed", ["72", " 72 ", "72%", "72 %", "７２"])
-def test_a_certainty_may_be_typed_as_people_type_it(client, study, typed):
+def test_certainties_are_read_as_people_type_them(client, study, typed):
     post_answer(client, item_page(client, study), certainty=typed)
 
     assert Annotation.objects.get().certainty == 72
 
 
 @pytest.mark.parametrize("typed", ["0", "101", "7.5", "abc", "", "-5", "1e2", None])
-def test_a_certainty_that_is_none_is_refused_with_clear_words_and_stores_nothing(
-    client, study, typed
-):
+def test_an_invalid_certainty_is_refused_clearly_and_stores_nothing(client, study, typed):
     response = post_answer(client, item_page(client, study), choice="b", certainty=typed)
 
     page = response.content.decode()
@@ -198,7 +196,7 @@ def test_after_completion_an_answer_is_refused(client, study):
     assert not Annotation.objects.filter(certainty=5).exists()
 
 
-def test_imported_texts_are_shown_as_text_wherever_they_stand():
+def test_imported_texts_are_shown_as_text_everywhere():
     study = make_study(
         items_per_annotator=1, title=HOSTILE, show_history=1, task="question_answer_authorship"
     )
@@ -250,7 +248,7 @@ def test_a_researchers_markdown_brings_no_script_and_no_image():
         assert 'href="javascript:' not in page
 
 
-def test_no_model_is_named_and_no_other_host_is_asked():
+def test_no_model_is_named_and_no_other_host_is_contacted():
     study = make_study(items_per_annotator=1)
     model = {"kind": "model", "name": "gpt-4-secret", "provider": "openai", "family": "gpt"}
     make_item(
@@ -288,7 +286,7 @@ def test_the_page_stays_small_with_the_longest_texts_people_get():
 
 
 @pytest.mark.parametrize("active", ["", "abc", "-3", "1" * 40, None, "480000", "9" * 12])
-def test_a_made_up_active_time_is_no_refusal_and_is_cut_to_what_has_passed(client, study, active):
+def test_a_made_up_active_time_is_accepted_but_cut_to_the_elapsed_time(client, study, active):
     response = post_answer(client, item_page(client, study), active_ms=active)
 
     annotation = Annotation.objects.get()
@@ -296,7 +294,7 @@ def test_a_made_up_active_time_is_no_refusal_and_is_cut_to_what_has_passed(clien
     assert (annotation.active_ms or 0) <= annotation.elapsed_ms < 60_000
 
 
-def test_no_draft_refusal_or_change_makes_a_made_up_time_longer(client, study):
+def test_drafts_refusals_and_changes_do_not_lengthen_a_made_up_time(client, study):
     page = item_page(client, study)
     forged = {"active_ms": "480000"}
     draft = {"assignment": token_of(page), "stamp": "0.0", "choice": "a"} | forged

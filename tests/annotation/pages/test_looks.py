@@ -28,7 +28,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_the_measure_knows_its_ends():
+def test_the_contrast_measure_is_right_at_its_ends():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
@@ -48,7 +48,7 @@ def test_the_measure_knows_its_ends():
         ("ok", "background"),
     ],
 )
-def test_text_stands_out_from_its_ground(text, ground):
+def test_text_has_enough_contrast(text, ground):
     known = tokens()
 
     assert contrast(known[text], known[ground]) >= 4.5
@@ -57,13 +57,13 @@ def test_text_stands_out_from_its_ground(text, ground):
 @pytest.mark.parametrize(
     ("line", "ground"), [("border", "background"), ("link", "selected"), ("border", "selected")]
 )
-def test_the_edge_of_a_control_stands_out_from_its_ground(line, ground):
+def test_control_borders_have_enough_contrast(line, ground):
     known = tokens()
 
     assert contrast(known[line], known[ground]) >= 3
 
 
-def test_the_focus_is_seen_on_any_ground():
+def test_focus_is_visible_on_every_background():
     """A yellow line and a black one beside it: one of the two stands out everywhere."""
     known = tokens()
 

@@ -61,7 +61,7 @@ def test_a_participant_sees_the_picture_and_hears_the_sounds(study):
         assert f"/s/pictures/media/{file.sha256}/" in html
 
 
-def test_a_file_is_sent_as_what_it_is_and_can_do_nothing(study):
+def test_a_file_is_sent_with_its_type_and_cannot_run(study):
     response = start(study).get(address(study))
 
     assert b"".join(response.streaming_content) == picture(color="red")
@@ -83,7 +83,7 @@ def test_a_file_is_sent_as_what_it_is_and_can_do_nothing(study):
         ("bytes=9-3", slice(0, 0), 416),
     ],
 )
-def test_a_player_gets_a_part(study, asked, part, status):
+def test_a_player_can_request_a_range(study, asked, part, status):
     client = start(study)
     url = address(study, "audio/wav")
     whole = b"".join(client.get(url).streaming_content)
@@ -150,7 +150,7 @@ class TestWhoMayOpenAFile:
         foreign = address(study, base="/studies").replace("/pictures/", "/others/")
         assert status(client, foreign) == 404
 
-    def test_a_file_that_the_disk_lost_is_not_found(self, study, settings):
+    def test_a_lost_file_is_not_found(self, study, settings):
         client = start(study)
         settings.VAR_DIR = settings.VAR_DIR / "elsewhere"
 
@@ -164,7 +164,7 @@ def test_a_file_costs_few_queries(study, django_assert_max_num_queries):
         assert status(client, address(study)) == 200
 
 
-def test_an_answer_without_a_picture_is_marked_wherever_it_is_read():
+def test_an_answer_without_a_picture_is_marked_everywhere():
     study = make_study(items_per_annotator=1)
     make_item(study=study, key="one")
     browser = start(study)

@@ -38,7 +38,7 @@ def test_after_the_last_item_it_is_a_redirect(client, study):
     assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/feedback/")
 
 
-def test_an_answer_sent_twice_leads_on_twice_and_is_stored_once(client, study):
+def test_an_answer_sent_twice_is_stored_once_and_both_get_the_next_item(client, study):
     page = client.get(f"/s/{study.slug}/task/")
 
     places = [by_script(client, page).headers["Content-Location"] for _ in range(2)]

@@ -96,7 +96,7 @@ def test_the_people_of_a_class_share_a_browser_one_after_another():
     assert sorted(standings) == ["counted"] * 3 + ["surplus"] * 3
 
 
-def test_a_second_press_on_start_makes_nobody_twice():
+def test_a_second_press_on_start_creates_one_annotator():
     study = make_open("link")
     page = Client().get(f"/s/{study.slug}/").content.decode()
     pressed = {"start": unescape(re.search(r'name="start" value="([^"]+)"', page)[1])}
@@ -108,7 +108,7 @@ def test_a_second_press_on_start_makes_nobody_twice():
     assert Annotator.objects.count() == 2
 
 
-def test_a_code_leads_to_whose_it_is_also_at_the_browser_of_somebody_else():
+def test_a_code_leads_to_its_annotator_even_in_somebody_elses_browser():
     study = make_open("link")
     first, second = come(study), come(study)
     code = Annotator.objects.last().resume_code
@@ -120,7 +120,7 @@ def test_a_code_leads_to_whose_it_is_also_at_the_browser_of_somebody_else():
 
 
 @pytest.mark.parametrize("entry", ["link", "list"])
-def test_who_timed_out_goes_on_at_once_where_nobody_pays_by_the_clock(entry):
+def test_after_a_time_out_people_outside_prolific_continue_immediately(entry):
     study = make_open(entry)
     client = come(study)
     client.post(f"/s/{study.slug}/instructions/")
@@ -139,7 +139,7 @@ def test_who_timed_out_goes_on_at_once_where_nobody_pays_by_the_clock(entry):
 
 
 @pytest.mark.parametrize("entry", ["link", "list"])
-def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
+def test_people_of_a_full_group_are_told_before_any_work(entry):
     study = make_open(entry)
     DemographicQuestion.objects.create(
         study=study, key="g", label="Gender?", options=[{"value": "w", "label": "Woman"}]
@@ -153,7 +153,7 @@ def test_a_full_group_is_told_before_any_work_and_not_sent_to_prolific(entry):
     assert "Prolific" not in page
 
 
-def test_the_code_to_come_back_stands_wherever_somebody_may_leave():
+def test_the_resume_code_is_shown_wherever_people_may_leave():
     study = make_open("link")
     client = come(study)
     code = Annotator.objects.get().resume_code
@@ -193,7 +193,7 @@ def test_everybody_returns_by_their_own_link_after_the_entry_has_changed(entry, 
     assert person.state in ("withdrew", "declined")
 
 
-def test_who_came_from_prolific_finishes_there_after_the_entry_has_changed():
+def test_people_from_prolific_finish_there_after_the_entry_has_changed():
     study = make_open("prolific")
     client = Client()
     client.get(f"/s/{study.slug}/?PROLIFIC_PID={'a' * 24}&STUDY_ID=st1&SESSION_ID=se1")

@@ -26,7 +26,7 @@ def researcher(study):
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_page_can_be_looked_at_and_is_labelled(researcher, study, step):
+def test_every_page_can_be_previewed_and_is_labelled(researcher, study, step):
     type(study).objects.update(perspective="own" if step == "profile" else "persona")
 
     page = researcher.get(f"/s/{study.slug}/preview/{step}/")
@@ -44,7 +44,7 @@ def test_nobody_else_sees_the_preview(study, step):
     assert stranger.post(f"/s/{study.slug}/preview/{step}/").status_code == 404
 
 
-def test_answering_in_the_preview_leads_on_and_stores_nothing(researcher, study):
+def test_answering_in_the_preview_continues_and_stores_nothing(researcher, study):
     url = f"/s/{study.slug}/preview/task/"
 
     first = researcher.post(url, {"choice": "a", "certainty": "70"})

@@ -33,7 +33,7 @@ def test_a_short_context_is_shown_whole():
     assert "Read all" not in html
 
 
-def test_a_start_ends_with_a_word_where_there_are_words():
+def test_a_folded_start_ends_at_a_word_boundary():
     reading = reading_of("word " * 1_000)
     unspaced = reading_of("語" * 4_000)
 

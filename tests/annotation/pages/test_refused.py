@@ -12,7 +12,7 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 
-def test_a_refused_form_says_how_to_go_on_and_names_cookies_only_where_none_were_sent():
+def test_a_refused_form_says_how_to_continue_and_mentions_cookies_only_if_none_were_sent():
     study = make_study(language="de")
     client = arrive(study, client=Client(enforce_csrf_checks=True))
     consent = f"/s/{study.slug}/consent/"
@@ -54,7 +54,7 @@ def test_a_page_that_is_not_there_leads_back_in_the_language_of_the_study(
 
 
 @pytest.mark.parametrize("path", ["/s/no-such-study/", "/nowhere/"])
-def test_where_no_study_is_known_it_is_english(path):
+def test_without_a_study_the_page_is_english(path):
     response = Client().get(path)
 
     assert response.status_code == 404
@@ -62,7 +62,7 @@ def test_where_no_study_is_known_it_is_english(path):
     assert '<html lang="en" dir="ltr"' in response.content.decode()
 
 
-def test_a_fault_on_our_side_is_told_in_the_language_of_the_study(monkeypatch):
+def test_a_server_error_is_shown_in_the_language_of_the_study(monkeypatch):
     study = make_study(language="de", contact="study@example.org")
     client = arrive(study)
     client.raise_request_exception = False
@@ -99,7 +99,7 @@ def test_a_database_that_does_not_answer_still_leaves_a_page(monkeypatch):
 @pytest.mark.parametrize(
     "error", [OperationalError("database is locked"), InterfaceError("closed")]
 )
-def test_what_was_sent_while_the_database_is_away_is_kept_and_sent_again(error):
+def test_a_form_sent_during_a_database_outage_is_kept_and_sent_again(error):
     study = make_study()
     client = arrive(study)
     client.raise_request_exception = False
@@ -138,7 +138,7 @@ def test_a_researcher_s_form_is_not_sent_again_by_itself(monkeypatch):
     assert "data-again" not in response.content.decode()
 
 
-def test_what_is_forbidden_and_what_is_broken_speak_the_language_too(rf):
+def test_forbidden_and_broken_requests_are_answered_in_the_language_too(rf):
     study = make_study(language="de")
     request = rf.get(f"/s/{study.slug}/task/")
 

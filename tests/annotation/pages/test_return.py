@@ -50,7 +50,7 @@ def way(study, client):
     yield f"{base}/done/"
 
 
-def test_every_device_comes_to_the_first_unfinished_step(study):
+def test_every_device_opens_the_first_unfinished_step(study):
     stood = []
     for address in way(study, arrive(study)):
         page = Client().get(entry_url(study), follow=True)
@@ -93,7 +93,7 @@ def test_sending_an_earlier_step_again_moves_nobody_and_breaks_nothing(study):
 
 
 @pytest.mark.parametrize("event", ["time_out", "mark_returned"])
-def test_who_comes_back_after_losing_the_place_goes_on_at_the_first_open_item(study, event):
+def test_returning_after_losing_the_place_continues_at_the_first_open_item(study, event):
     client = arrive(study)
     for address in way(study, client):
         if address.endswith("/task/") and Annotator.objects.get().assignments.exclude(

@@ -69,7 +69,7 @@ def test_skipping_twice_gives_the_seat_back_once(study):
     assert other.assignments.filter(item=item, state="reserved").exists()
 
 
-def test_who_skips_everything_finishes_and_gets_the_code_of_completion(study):
+def test_skipping_everything_completes_the_study(study):
     client = start(study)
     for position in (1, 2):
         skip(client, client.get(f"/s/{study.slug}/task/{position}/"))
@@ -83,7 +83,7 @@ def test_who_skips_everything_finishes_and_gets_the_code_of_completion(study):
 
 
 @pytest.mark.parametrize(("skips", "kept"), [(4, 0), (3, 0), (2, 1)])
-def test_who_skips_most_items_leaves_the_quota_place_to_somebody_else(skips, kept):
+def test_skipping_most_items_frees_the_quota_place(skips, kept):
     study = make_study(items_per_annotator=4, entry="prolific")
     make_items(study, 4)
     options = {"woman": "Woman", "man": "Man"}

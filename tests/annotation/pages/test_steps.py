@@ -65,7 +65,7 @@ def test_neither_yes_nor_no_asks_again(data):
     assert Annotator.objects.get().state == "arrived"
 
 
-def test_about_you_asks_the_quota_questions_alone_says_what_for_and_stores_the_answers():
+def test_about_you_asks_only_the_quota_questions_and_says_why():
     study = make_quota_study()
     client = arrive(study)
     shown = client.post(f"/s/{study.slug}/consent/", {"consent": "yes"}, follow=True)
@@ -125,7 +125,7 @@ def test_a_study_without_items_says_that_it_is_not_ready():
 
 
 @pytest.mark.parametrize("error", [WrongStep("elsewhere"), AlreadyEnded("over"), Unfinished(1)])
-def test_who_was_overtaken_by_another_tab_is_shown_where_they_are(monkeypatch, error):
+def test_a_tab_that_is_behind_another_shows_the_current_step(monkeypatch, error):
     study = make_study()
     client = arrive(study)
 
@@ -138,7 +138,7 @@ def test_who_was_overtaken_by_another_tab_is_shown_where_they_are(monkeypatch, e
     assert (response.status_code, response["Location"]) == (303, f"/s/{study.slug}/consent/")
 
 
-def test_an_ending_without_a_way_back_cannot_be_resumed_or_withdrawn():
+def test_a_final_ending_cannot_be_resumed_or_withdrawn():
     study = make_study()
     client = arrive(study)
     client.post(f"/s/{study.slug}/consent/", {"consent": "no"})
@@ -160,7 +160,7 @@ def test_comments_that_are_too_long_are_kept_and_explained():
     assert Annotator.objects.get().state == "annotating"
 
 
-def test_withdrawing_asks_once_more_and_then_ends():
+def test_withdrawing_asks_for_confirmation_and_then_ends():
     study, client = begun()
 
     asked = client.get(f"/s/{study.slug}/withdraw/")
@@ -199,7 +199,7 @@ def test_the_side_pages_lead_back_to_the_step(path):
     assert f'href="/s/{study.slug}/consent/"' in page
 
 
-def test_the_pause_page_names_the_moment_until_which_the_place_is_kept():
+def test_the_pause_page_says_how_long_the_place_is_kept():
     study, client = begun()
 
     page = client.get(f"/s/{study.slug}/pause/").content.decode()
@@ -223,7 +223,7 @@ DEAD_ENDS = ["declined", "disqualified", "closed", "timed_out", "withdrew"]
 
 
 @pytest.mark.parametrize("state", DEAD_ENDS)
-def test_every_dead_end_says_how_to_give_the_place_back(state):
+def test_every_dead_end_says_how_to_return_the_place(state):
     study = make_study(entry="prolific")
     make_items(study, 1)
     client = start(study)
@@ -236,7 +236,7 @@ def test_every_dead_end_says_how_to_give_the_place_back(state):
     assert 'href="https://app.prolific.com/submissions"' in page
 
 
-def test_nobody_who_came_another_way_reads_of_prolific():
+def test_people_who_came_another_way_never_read_about_prolific():
     study = make_study(entry="link", state="closed")
 
     assert "Prolific" not in Client().get(f"/s/{study.slug}/").content.decode()

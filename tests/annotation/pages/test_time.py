@@ -73,7 +73,7 @@ def test_more_time_is_given_ten_times_and_then_no_longer_offered(client, study):
     assert "I need more time" not in notice(client, study)
 
 
-def test_who_asks_a_moment_too_late_but_before_the_seats_went_keeps_them(client, study):
+def test_asking_too_late_but_before_the_release_keeps_the_seats(client, study):
     annotator = Annotator.objects.get()
     leave(annotator, -timedelta(seconds=5))
 
@@ -94,7 +94,7 @@ def test_after_the_end_there_is_no_more_time(client, study):
     assert response["Location"] == f"/s/{study.slug}/done/"
 
 
-def test_the_way_back_after_asking_never_leaves_the_study(client, study):
+def test_the_redirect_after_asking_never_leaves_the_study(client, study):
     leave(Annotator.objects.get(), NEAR)
 
     response = client.post(f"/s/{study.slug}/extend/", {"from": "//elsewhere.example/s/"})
@@ -103,7 +103,7 @@ def test_the_way_back_after_asking_never_leaves_the_study(client, study):
 
 
 @pytest.mark.parametrize(("entry", "said"), [("prolific", True), ("list", False)])
-def test_only_people_from_the_platform_hear_of_its_clock(entry, said):
+def test_only_people_from_the_platform_read_about_its_time_limit(entry, said):
     study = make_study(entry=entry)
     if entry == "list":
         study.invitations.create(key="5f1d3b2c4a6e7d8091a2b3c4")

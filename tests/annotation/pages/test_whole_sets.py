@@ -99,7 +99,7 @@ def test_the_page_shows_all_responses_once_in_the_drawn_order(client):
     assert "Give every response its own place" in text
 
 
-def test_the_order_is_stored_with_the_choice_that_follows_and_can_be_changed(client):
+def test_the_ranking_is_stored_with_its_choice_and_can_be_changed(client):
     page, assignment = at_set(client)
     order = assignment.option_order
 
@@ -135,9 +135,9 @@ def test_the_order_is_stored_with_the_choice_that_follows_and_can_be_changed(cli
     ("places", "message", "target"),
     [
         ((), "Put the responses in order: select a place for each of them", "place-a-1"),
-        ((1, 2, 3), "Still without a place: D", "place-d-1"),
-        ((1, 2, 3, 9), "Still without a place: D", "place-d-1"),
-        ((1, 2, 2, 3), "Now some share a place: B, C", "place-b-1"),
+        ((1, 2, 3), "No place yet: D", "place-d-1"),
+        ((1, 2, 3, 9), "No place yet: D", "place-d-1"),
+        ((1, 2, 2, 3), "These share a place: B, C", "place-b-1"),
     ],
 )
 def test_incomplete_orders_are_refused_in_clear_words(client, places, message, target):

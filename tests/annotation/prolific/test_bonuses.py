@@ -41,7 +41,7 @@ def test_a_pro_rata_bonus_is_exact_and_never_more_than_the_reward(reward, part, 
 
 
 @given(st.integers(1, 10_000_000), st.sampled_from(["USD", "GBP", "JPY", "KWD"]))
-def test_major_units_are_the_minor_ones_with_the_decimals_of_the_currency(amount, currency):
+def test_major_units_have_the_decimals_of_the_currency(amount, currency):
     shown = major_units(amount, currency)
 
     places = {"JPY": 0, "KWD": 3}.get(currency, 2)
@@ -86,7 +86,7 @@ def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
     assert paid_there(prolific) == [[150], [150]]
 
 
-def test_the_same_work_is_never_owed_twice(study, owed, prolific):
+def test_the_same_work_is_never_proposed_for_payment_twice(study, owed, prolific):
     ready(study, owed)
 
     with pytest.raises(NotAllowed, match="already"):
@@ -130,7 +130,7 @@ def test_a_payment_that_arrived_is_not_released(study, owed, prolific, monkeypat
     assert paid_there(prolific) == [[150], [150]]
 
 
-def test_a_payment_that_reached_some_is_left_to_a_person(study, owed, prolific, monkeypatch):
+def test_a_payment_that_reached_only_some_needs_a_person(study, owed, prolific, monkeypatch):
     payment = ready(study, owed)
     prolific.fault("POST", "/pay/", "dropped_before")
     with pytest.raises(OutcomeUnknown):
@@ -236,7 +236,7 @@ def came_back(row, prolific):
     return person, BonusLine(found.submission.pk, found.bonus, found.bonus_reason)
 
 
-def test_who_has_a_bonus_for_a_part_does_not_get_the_full_reward_too(study, came_back, prolific):
+def test_a_bonus_for_a_part_excludes_the_full_reward(study, came_back, prolific):
     _, line = came_back
     payment = ready(study, [line])
 
@@ -258,7 +258,7 @@ def test_a_bonus_for_a_part_is_not_paid_once_prolific_has_approved(study, came_b
     prolific.world.approve([person["submission"]])
     prolific.world.settle_approvals()
 
-    with pytest.raises(NotAllowed, match="was approved on Prolific meanwhile"):
+    with pytest.raises(NotAllowed, match="has since been approved on Prolific"):
         money.pay(payment_id=payment.pk, confirmed=payment.total)
 
     assert paid_there(prolific) == [[]]

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import BonusPayment, Recruitment
 from annotation.prolific import money
 from annotation.prolific.api import client
-from annotation.prolific.api.client import alone
+from annotation.prolific.api.client import claimed
 from annotation.prolific.api.transport import NotAllowed, Transport
 from annotation.prolific.money import BonusLine
 from annotation.prolific.sync.sync import follow
@@ -64,7 +64,7 @@ def test_a_payment_that_takes_six_minutes_is_not_joined_by_a_second_one(payment,
     refused = []
 
     def join() -> None:
-        with pytest.raises(NotAllowed, match="right now"), alone(study):
+        with pytest.raises(NotAllowed, match="in progress"), claimed(study):
             pass
         refused.append(study)
 
@@ -77,7 +77,7 @@ def test_a_payment_that_takes_six_minutes_is_not_joined_by_a_second_one(payment,
     assert Recruitment.objects.get().busy_until is None
 
 
-def test_who_has_lost_the_claim_sends_nothing_more(payment, prolific, slow, monkeypatch):
+def test_after_losing_the_claim_nothing_more_is_sent(payment, prolific, slow, monkeypatch):
     """A process that slept past its claim, while somebody else took it, does not pay."""
     clock, afterwards = slow
     study = payment.prolific_study.study_id
@@ -100,10 +100,10 @@ def test_who_has_lost_the_claim_sends_nothing_more(payment, prolific, slow, monk
 def test_a_claim_that_a_crash_left_behind_ends_by_the_clock(row, slow):
     clock, _ = slow
     Recruitment.objects.update(busy_until=clock.now_is + dt.timedelta(minutes=3))
-    with pytest.raises(NotAllowed), alone(row.study_id):
+    with pytest.raises(NotAllowed), claimed(row.study_id):
         pass
 
     clock.now_is += dt.timedelta(minutes=4)
 
-    with alone(row.study_id):
+    with claimed(row.study_id):
         pass

@@ -99,9 +99,7 @@ def test_every_shape_of_an_error_is_read(body, words):
         ("empty", OutcomeUnknown),
     ],
 )
-def test_what_may_not_be_done_twice_is_asked_once_whatever_happens(
-    fault, error, client_of, prolific, waits
-):
+def test_unsafe_requests_are_sent_once_whatever_happens(fault, error, client_of, prolific, waits):
     prolific.fault("POST", "studies/", fault)
 
     with pytest.raises(error):
@@ -114,7 +112,7 @@ def test_what_may_not_be_done_twice_is_asked_once_whatever_happens(
 @pytest.mark.parametrize(
     "fault", ["429", "429_wait", "500", "502_html", "dropped_before", "dropped_after"]
 )
-def test_reading_goes_on_after_a_fault_that_passes(fault, client_of, prolific, waits):
+def test_reading_continues_after_a_temporary_fault(fault, client_of, prolific, waits):
     prolific.fault("GET", "users/me/", fault, times=2, seconds=3)
 
     assert client_of().me()["id"]
@@ -126,7 +124,7 @@ def test_reading_goes_on_after_a_fault_that_passes(fault, client_of, prolific, w
         assert all(0.25 < wait <= 8 for wait in waits)
 
 
-def test_a_wait_longer_than_the_patience_is_told_instead_of_slept(client_of, prolific, waits):
+def test_a_wait_longer_than_the_patience_is_raised_instead_of_slept(client_of, prolific, waits):
     prolific.fault("GET", "users/me/", "429_wait", seconds=3600)
 
     with pytest.raises(ProlificRateLimited) as told:
@@ -136,7 +134,7 @@ def test_a_wait_longer_than_the_patience_is_told_instead_of_slept(client_of, pro
 
 
 @pytest.mark.parametrize("fault", ["401", "404"])
-def test_what_a_repeat_cannot_mend_is_not_repeated(fault, client_of, prolific):
+def test_errors_that_a_repeat_cannot_fix_are_not_repeated(fault, client_of, prolific):
     prolific.fault("GET", "users/me/", fault)
 
     with pytest.raises((Unauthorized, NotFound)):
@@ -152,7 +150,7 @@ def test_a_slow_answer_is_an_unknown_outcome(client_of, prolific):
         client_of(timeout=0.1).create_study(study_payload())
 
 
-def test_a_server_that_is_not_there_was_asked_nothing(client_of, waits):
+def test_a_refused_connection_means_that_nothing_was_sent(client_of, waits):
     client = client_of(base_url="http://127.0.0.1:9")
 
     with pytest.raises(ProlificUnreachable) as told:
@@ -179,7 +177,7 @@ def test_a_list_is_read_to_its_last_page(client_of, prolific):
     assert {s.id for s in client.submissions(study.id)} == arrived
 
 
-def test_a_list_that_is_not_there_is_an_error_and_no_empty_list(client_of):
+def test_a_missing_list_is_an_error_not_an_empty_list(client_of):
     with pytest.raises(NotFound):
         list(client_of().submissions("f" * 24))
 

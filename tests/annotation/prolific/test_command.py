@@ -37,14 +37,14 @@ def run(*args: str) -> None:
     call_command("prolific", *args)
 
 
-def test_the_check_shows_cost_and_makes_nothing(study, prolific, capsys):
+def test_the_check_shows_the_cost_and_creates_nothing(study, prolific, capsys):
     run("launch", study.slug, "--check")
 
     assert "Total with fees and tax: $37.80" in capsys.readouterr().out
     assert prolific.world.studies == {}
 
 
-def test_what_blocks_is_named_and_fails(study, prolific):
+def test_blocking_checks_are_named_and_fail_the_command(study, prolific):
     with pytest.raises(CommandError, match="Atlantis"):
         run("launch", study.slug, "--country", "Atlantis")
     with pytest.raises(CommandError, match="Atlantis"):
@@ -52,7 +52,7 @@ def test_what_blocks_is_named_and_fails(study, prolific):
 
 
 @pytest.mark.parametrize("action", [["stop"], ["places", "2"], ["settle", "--approve"]])
-def test_a_no_changes_nothing(action, study, prolific, typed):
+def test_answering_no_changes_nothing(action, study, prolific, typed):
     row = published(study)
     finish(prolific, *arrive(prolific, row))
     asked = typed("no")
@@ -102,7 +102,7 @@ def test_the_papers_preset_is_one_option(prolific):
         ["--devices", "watch"],
     ],
 )
-def test_options_that_say_nothing_are_refused_with_an_example(args, study, prolific):
+def test_incomplete_options_are_refused_with_an_example(args, study, prolific):
     with pytest.raises(CommandError, match="takes"):
         run("launch", study.slug, *args)
 
@@ -125,7 +125,7 @@ def test_people_are_asked_to_return_by_reason(study, prolific, capsys):
         (["pause"], "POST", "transition/", "prolific sync {}"),
     ],
 )
-def test_a_doubt_is_looked_up_by_what_really_looks(
+def test_an_unknown_outcome_names_the_command_that_finds_out(
     action, method, path, again, study, prolific, settings
 ):
     """Following the advice settles the doubt: one draft, one set of hooks, the true state."""
@@ -138,7 +138,7 @@ def test_a_doubt_is_looked_up_by_what_really_looks(
 
     with pytest.raises(CommandError) as told:
         run(action[0], study.slug)
-    assert str(told.value).endswith(f"see whether it was done, run: {again.format(study.slug)}")
+    assert str(told.value).endswith(f"To find out, run: {again.format(study.slug)}")
     prolific.faults.clear()
     run(*again.format(study.slug).split()[1:])
 
@@ -164,7 +164,9 @@ def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, caps
 
 
 @pytest.mark.parametrize("workspaces", [[], [("a" * 24, "Lab A"), ("b" * 24, "Lab B")]])
-def test_of_no_or_several_workspaces_a_person_names_one(workspaces, study, prolific, settings):
+def test_without_exactly_one_workspace_a_person_must_name_one(
+    workspaces, study, prolific, settings
+):
     settings.PUBLIC_BASE_URL = "https://study.example.org"
     prolific.world.workspaces = [{"id": pk, "title": title} for pk, title in workspaces]
 

@@ -156,7 +156,7 @@ def test_the_table_and_the_simulation_know_the_same_calls():
 @pytest.mark.parametrize(
     ("method", "path", "sent", "name", "value"), WRONG_TYPES, ids=lambda v: str(v)[:24]
 )
-def test_a_value_that_cannot_be_is_refused_by_name(method, path, sent, name, value, ask):
+def test_an_impossible_value_is_refused_by_name(method, path, sent, name, value, ask):
     assert ask(method, path, {**sent, name: value}) == (400, {name})
 
 

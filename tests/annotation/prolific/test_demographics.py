@@ -67,7 +67,7 @@ def test_an_age_is_found_in_the_group_that_holds_it(prolific):
     assert counts(study)["everyone else"] == (0, 0)
 
 
-def test_what_prolific_does_not_ask_puts_nobody_under_everyone_else(prolific):
+def test_a_question_unknown_to_prolific_puts_nobody_under_everyone_else(prolific):
     study = recruit(prolific, MOOD, [("well", {}), ("badly", {})])
 
     found = groups_of(study)
@@ -77,7 +77,7 @@ def test_what_prolific_does_not_ask_puts_nobody_under_everyone_else(prolific):
     assert "no data on How are you?, so we cannot assign groups" in page.content.decode()
 
 
-def test_words_that_none_of_our_values_has_are_no_answer(prolific):
+def test_words_that_match_no_value_are_no_answer(prolific):
     study = recruit(prolific, DIET, [("vegan", {"diet": "None of these"})])
 
     assert counts(study)["everyone else"] == (0, 0)

@@ -71,7 +71,7 @@ def test_what_prolific_drops_or_changes_is_shown(prolific, monkeypatch):
     assert is_empty(prolific.world)
 
 
-def test_groups_apart_are_all_tried_and_their_group_is_deleted(prolific, planned):
+def test_separate_groups_are_all_tried_and_their_participant_group_is_deleted(prolific, planned):
     found = dry_run(study_id=planned.pk)
 
     assert len(found.drafts) == 2
@@ -112,9 +112,7 @@ def test_no_fault_leaves_a_draft_behind(method, path, fault, prolific, planned):
     assert is_empty(prolific.world)
 
 
-def test_a_kill_between_making_and_deleting_is_cleaned_up_by_the_next(
-    prolific, planned, monkeypatch
-):
+def test_drafts_left_by_a_kill_are_deleted_by_the_next_run(prolific, planned, monkeypatch):
     def killed(*args, **kwargs):
         raise KeyboardInterrupt
 
@@ -142,7 +140,7 @@ def test_drafts_of_others_and_of_launches_are_never_deleted(prolific):
     assert set(prolific.world.studies) == {row.prolific_id, mine.id}
 
 
-def test_what_prolific_refuses_is_told_in_its_words(prolific):
+def test_refusals_are_shown_in_prolifics_words(prolific):
     study = make_recruiting()
     study.reward = 1
     study.save()

@@ -56,7 +56,9 @@ def test_an_edited_link_lets_nobody_in(changes, study, row, prolific):
     assert not Annotator.objects.exists()
 
 
-def test_who_comes_back_is_compared_with_the_submission_of_the_second_study(study, row, prolific):
+def test_returning_people_are_compared_with_their_submission_to_the_second_study(
+    study, row, prolific
+):
     other = published(make_recruiting())  # by hand on Prolific, so not one of this study
     person = prolific.world.arrive(other.prolific_id)
     query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
@@ -82,7 +84,7 @@ def test_a_submission_that_is_over_lets_nobody_in(study, row, prolific):
 
 
 @pytest.mark.parametrize("fault", ["404", "500", "dropped_before"])
-def test_who_cannot_be_looked_up_is_let_in_and_found_later(fault, study, row, prolific):
+def test_people_who_cannot_be_looked_up_enter_and_are_found_later(fault, study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     prolific.fault("GET", f"submissions/{person['submission']}", fault)
 
@@ -120,7 +122,7 @@ def left(prolific) -> ProlificStudy:
     return row
 
 
-def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific, queued):
+def test_a_replacement_takes_the_seats_of_somebody_who_left(left, prolific, queued):
     assert enter(left.study, prolific.world.arrive(left.prolific_id)).status_code == 302
     Recruitment.objects.update(checked_at=timezone.now() - timedelta(minutes=1))
 
@@ -135,7 +137,7 @@ def test_who_stands_in_for_a_leaver_takes_their_seats(left, prolific, queued):
 
 
 @pytest.mark.parametrize("fault", ["404", "502_html"])
-def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific, queued):
+def test_arrivals_continue_while_prolific_cannot_be_read(fault, left, prolific, queued):
     person = prolific.world.arrive(left.prolific_id)
     prolific.fault("GET", "submissions/", fault, times=2)
 
@@ -145,7 +147,7 @@ def test_that_nobody_can_say_who_left_stops_no_arrival(fault, left, prolific, qu
     assert not Annotator.objects.filter(state="returned").exists()
 
 
-def test_a_reading_that_failed_is_not_taken_for_one(left, prolific):
+def test_a_failed_reading_does_not_count(left, prolific):
     prolific.fault("GET", "submissions/", "401")
     before = timezone.now() - timedelta(minutes=1)
     Recruitment.objects.update(checked_at=before)
@@ -241,7 +243,7 @@ def test_reading_again_what_has_not_changed_costs_few_statements(left, prolific)
     assert not ProlificSubmission.objects.filter(seen_at__lt=F("prolific_study__seen_at")).exists()
 
 
-def test_of_those_who_arrive_at_once_only_a_few_wait_for_prolific(study, row, prolific):
+def test_of_many_arrivals_at_once_only_a_few_wait_for_prolific(study, row, prolific):
     """Otherwise they take every thread, and answers of those in mid-work wait behind them."""
     people = [prolific.world.arrive(row.prolific_id) for _ in range(2)]
     looked_up = [f"GET submissions/{person['submission']}/" for person in people]

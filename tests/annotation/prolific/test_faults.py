@@ -75,7 +75,7 @@ CALLS = {
 # What a sentence to a person says besides what happened.
 TO_DO = (
     r"[Tt]ry again|Check |Wait a minute|looked up|prolific sync|[Ll]ook again|Type |Load the page"
-    r"|To see whether it was done, run: "
+    r"|To find out, run: "
 )
 
 

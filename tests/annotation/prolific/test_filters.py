@@ -30,10 +30,10 @@ def test_a_filter_with_a_new_id_is_found_by_its_title():
         (WantedFilter("handedness", ["Left"]), "no filter “handedness”"),
         (WantedFilter("age", low=10), "from 18 to 100"),
         (WantedFilter("age", low=60, high=20), "from 18 to 100"),
-        (WantedFilter("sex", low=1), "takes no range"),
+        (WantedFilter("sex", low=1), "no longer takes a range"),
     ],
 )
-def test_what_the_live_list_does_not_have_is_a_problem_and_never_dropped(wanted, words):
+def test_filters_missing_from_the_live_list_are_problems_never_dropped(wanted, words):
     found = resolve([wanted], LIVE)
 
     assert found.filters == []

@@ -121,7 +121,7 @@ def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(proli
         ({}, LaunchPlan(apart=True), "The study has no quota groups"),
     ],
 )
-def test_what_blocks_a_launch_says_how_to_mend_it(prolific, overrides, plan, words):
+def test_blocking_checks_say_how_to_fix_them(prolific, overrides, plan, words):
     study = make_recruiting(**overrides)
     launch.save_plan(study_id=study.pk, plan=plan)
 
@@ -278,7 +278,7 @@ def test_weighted_filters_work_whether_study_type_is_required_or_refused(prolifi
     assert len(prolific.world.studies) == 1
 
 
-def test_groups_recruited_apart_get_a_study_each_and_a_common_blocklist(prolific):
+def test_separately_recruited_groups_get_one_study_each_and_a_common_blocklist(prolific):
     study = with_quotas(make_recruiting(), each=1)
     plan = LaunchPlan(balance=BALANCE, apart=True)
     launch.save_plan(study_id=study.pk, plan=plan)
@@ -307,7 +307,7 @@ def test_groups_recruited_apart_get_a_study_each_and_a_common_blocklist(prolific
 def test_a_draft_is_forgotten_but_a_published_study_is_not(prolific):
     study = make_recruiting()
     launched(study)
-    with pytest.raises(NotAllowed, match="draft is made"):
+    with pytest.raises(NotAllowed, match="draft already exists"):
         launch.save_plan(study_id=study.pk, plan=LaunchPlan(places=3))
 
     assert launch.forget_drafts(study_id=study.pk) == 1
@@ -327,7 +327,7 @@ def test_a_wrong_token_is_named_by_its_end_alone(prolific, settings):
     assert "wrong-token" not in str(told.value)
 
 
-def test_nothing_is_done_to_a_study_that_is_not_there(prolific):
+def test_actions_on_a_missing_study_do_nothing(prolific):
     study = make_recruiting()
 
     for attempt in (
@@ -340,7 +340,7 @@ def test_nothing_is_done_to_a_study_that_is_not_there(prolific):
             attempt()
 
 
-def test_a_lookup_that_fails_too_tells_so_and_leaves_nothing_half_done(prolific):
+def test_a_failed_lookup_is_reported_and_leaves_nothing_half_done(prolific):
     study = make_recruiting()
     launch.save_plan(study_id=study.pk, plan=LaunchPlan())
     prolific.fault("POST", "studies/", "dropped_after")
@@ -403,7 +403,7 @@ def test_every_ending_has_its_code_and_only_refusal_and_failed_questions_end_wit
     assert len(actions) == 9
 
 
-def test_a_workspace_with_screen_outs_pays_who_is_turned_away(prolific):
+def test_a_workspace_with_screen_outs_pays_people_who_are_turned_away(prolific):
     study = make_recruiting()
     row = published(study, LaunchPlan(screen_out_pay=20, screen_out_slots=1))
     person, other = (prolific.world.arrive(row.prolific_id) for _ in range(2))
@@ -424,7 +424,7 @@ def test_the_pay_of_a_screen_out_has_limits(pay, slots, blocks, prolific):
     study = make_recruiting()
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(screen_out_pay=pay, screen_out_slots=slots))
 
-    looked = launch.look(study)
+    looked = launch.check_launch(study)
 
     found = [check for check in looked.checks if "turned away" in check.text]
     assert [check.is_open and check.blocks for check in found] == [blocks]

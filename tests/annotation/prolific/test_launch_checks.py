@@ -40,14 +40,14 @@ def about(study, words: str):
         ({"licence": "Pew", "redistribution": "forbidden"}, "must not be redistributed", True),
     ],
 )
-def test_the_items_licence_is_looked_at(source, words, is_open, study):
+def test_the_items_licence_is_checked(source, words, is_open, study):
     study.source = source
 
     assert about(study, words).is_open is is_open
 
 
 @pytest.mark.parametrize(("first", "is_open"), [("r1", True), ("r2", True), ("", False)])
-def test_items_whose_fixed_order_gives_the_answer_away_are_told(first, is_open):
+def test_a_fixed_order_that_gives_the_answer_away_is_reported(first, is_open):
     study = make_recruiting(items=12)
     Item.objects.filter(study=study).update(fixed_first=first, first_person="r1")
 
@@ -55,7 +55,7 @@ def test_items_whose_fixed_order_gives_the_answer_away_are_told(first, is_open):
     assert about(study, words).is_open is is_open
 
 
-def test_what_other_parts_of_the_platform_find_blocks_a_launch(study, prolific, monkeypatch):
+def test_checks_of_other_apps_can_block_a_launch(study, prolific, monkeypatch):
     found = [LaunchCheck("The judge is away.", is_open=True, blocks=True)]
     monkeypatch.setattr(launch_checks, "registered_checks", lambda of: found if of == study else [])
     launch.save_plan(study_id=study.pk, plan=LaunchPlan())
@@ -65,7 +65,7 @@ def test_what_other_parts_of_the_platform_find_blocks_a_launch(study, prolific, 
 
 
 @pytest.mark.parametrize("is_up", [True, False])
-def test_judges_are_asked_for_a_sign_of_life(is_up, study, httpserver):
+def test_judges_are_asked_whether_they_respond(is_up, study, httpserver):
     httpserver.expect_request("/v1/models").respond_with_data(status=401)
     url = httpserver.url_for("/v1") if is_up else "http://127.0.0.1:9/v1"
     judge = Judge.objects.create(name="steady", backend="openai", model="m", base_url=url)
@@ -120,7 +120,7 @@ def test_an_account_without_the_money_does_not_publish(prolific):
     assert not [line for line in prolific.requests if "transition" in line]
 
 
-def test_a_wallet_that_is_not_shown_is_not_doubted(prolific):
+def test_an_unknown_balance_is_no_problem(prolific):
     prolific.world.behaviour.shows_balance = False
     study = make_recruiting()
 
@@ -130,7 +130,7 @@ def test_a_wallet_that_is_not_shown_is_not_doubted(prolific):
     assert published(study).status in ("ACTIVE", "PUBLISHING")
 
 
-def test_a_consent_that_leaves_out_who_asks_where_or_who_approved_is_told(study):
+def test_a_consent_without_researchers_storage_or_approval_is_reported(study):
     assert about(study, "standard one").is_open
     study.researchers, study.storage, study.ethics = "Ada, University", "In the EU", "Board 7"
     assert not about(study, "standard one").is_open

@@ -64,7 +64,7 @@ def figures(study) -> dict[str, tuple[int | None, int | None]]:
     return {line.name: (line.ours, line.theirs) for line in ledger_of(study).lines}
 
 
-def test_every_sum_is_there_and_agrees_with_prolific(lists_bonuses, settled):
+def test_every_amount_is_listed_and_agrees_with_prolific(lists_bonuses, settled):
     found = ledger_of(settled)
 
     assert figures(settled) == {
@@ -85,7 +85,7 @@ def test_every_sum_is_there_and_agrees_with_prolific(lists_bonuses, settled):
     }
 
 
-def test_money_is_in_the_currency_that_each_was_promised_and_never_added_across(settled, editor):
+def test_money_keeps_its_promised_currency_and_is_never_added_across(settled, editor):
     """Settings say another currency today, and one group was paid in a third."""
     other = ProlificStudy.objects.create(
         study=settled, label="GB", prolific_id="p2", status="ACTIVE", reward=500, currency="GBP"
@@ -121,7 +121,7 @@ def test_money_is_in_the_currency_that_each_was_promised_and_never_added_across(
     assert "€" not in page + sums
 
 
-def test_what_was_done_on_prolific_itself_shows_as_a_difference(settled, prolific):
+def test_changes_made_on_prolific_show_as_differences(settled, prolific):
     row = ProlificStudy.objects.get()
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
     approved = ProlificSubmission.objects.filter(status="APPROVED").first()
@@ -166,7 +166,7 @@ def test_places_whose_answer_was_lost_are_added_and_noted_once(prolific, row):
     ]
 
 
-def test_fees_that_prolific_did_not_tell_are_unknown_and_no_zero(prolific, row):
+def test_fees_that_prolific_did_not_state_are_unknown_not_zero(prolific, row):
     prolific.fault("POST", "study-cost-calculator/", "500", times=9)
     publication.add_places(study_id=row.study_id, extra=2, seen=6)
     read_costs(study_id=row.study_id)
@@ -175,7 +175,7 @@ def test_fees_that_prolific_did_not_tell_are_unknown_and_no_zero(prolific, row):
     assert ledger_of(row.study).differing == []
 
 
-def test_a_payment_that_is_not_confirmed_is_in_no_sum(prolific, row):
+def test_an_unconfirmed_payment_is_in_no_total(prolific, row):
     person, annotator = arrive(prolific, row)
     answer_some(annotator, 1)
     prolific.world.give_back(person["submission"])
@@ -219,7 +219,7 @@ def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
     assert "3 figures differ" in page
     assert "<strong>$4.50</strong>" in page
     prolific.fault("GET", "/cost/", "404")
-    assert "does not find it" in editor.post(url, follow=True).content.decode()
+    assert "cannot find it" in editor.post(url, follow=True).content.decode()
 
 
 def test_the_page_asks_prolific_nothing_and_the_database_little(

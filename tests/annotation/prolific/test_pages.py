@@ -119,7 +119,7 @@ def test_queries_do_not_grow_with_people(study, signed_in, prolific, django_asse
         ({"places": "x"}, "whole number"),
     ],
 )
-def test_a_plan_that_cannot_be_is_shown_again_with_its_errors(values, words, study, signed_in):
+def test_an_invalid_plan_is_shown_again_with_its_errors(values, words, study, signed_in):
     response = signed_in.post(url(study, "-plan"), {"devices": ["desktop"]} | values)
 
     html = response.content.decode()
@@ -176,7 +176,7 @@ def test_any_question_is_balanced_by_a_filter_that_is_chosen_by_name(
 
     # No option is called as on Prolific: the form asks, and stores nothing meanwhile.
     assert asked.status_code == 422
-    assert "Choose what each option is called on Prolific" in asked.content.decode()
+    assert "Choose Prolific’s name for each option" in asked.content.decode()
     assert "“Bachelor” is on Prolific" in asked.content.decode()
     assert half.status_code == 422
     assert launch.plan_of(study).matches == {}
@@ -200,9 +200,7 @@ def test_any_question_is_balanced_by_a_filter_that_is_chosen_by_name(
     assert launch.plan_of(study).balance == {"handedness": ["L", "R"]}
 
 
-def test_options_with_the_names_of_a_filters_choices_need_no_second_look(
-    study, signed_in, prolific
-):
+def test_options_named_like_a_filters_choices_are_matched_automatically(study, signed_in, prolific):
     options = [{"value": name, "label": name.capitalize()} for name in ("vegetarian", "vegan")]
     DemographicQuestion.objects.create(study=study, key="food", label="Food?", options=options)
 
@@ -255,7 +253,7 @@ def test_an_option_without_a_label_has_no_group_on_prolific():
     wanted, problems = group_filters(group, LaunchPlan(matches={"education": match}))
 
     assert wanted == []
-    assert "No filter of the plan knows the group “education: ba”" in problems[0]
+    assert "No filter of the plan has the group “education: ba”" in problems[0]
 
 
 def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolific):
@@ -270,7 +268,7 @@ def test_an_open_check_keeps_the_launch_from_happening(study, signed_in, prolifi
     assert prolific.world.studies == {}
 
 
-def test_publishing_shows_the_sum_and_takes_no_other(study, signed_in, prolific):
+def test_publishing_requires_the_shown_amount(study, signed_in, prolific):
     row = launched(study)
     assert "$37.80" in signed_in.get(url(study, "-publish")).content.decode()
 
@@ -282,7 +280,7 @@ def test_publishing_shows_the_sum_and_takes_no_other(study, signed_in, prolific)
     assert "Study published" in said(response)
 
 
-def test_stopping_asks_once_more(study, signed_in, prolific):
+def test_stopping_asks_for_confirmation(study, signed_in, prolific):
     row = published(study)
     prolific.world.show_study(row.prolific_id)
 
@@ -306,7 +304,7 @@ def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific
 
 
 @pytest.mark.parametrize("extra", ["0", "x", "999999"])
-def test_a_number_of_places_that_is_none_adds_nothing(extra, study, signed_in, prolific):
+def test_an_invalid_number_of_places_adds_nothing(extra, study, signed_in, prolific):
     row = published(study)
 
     for sure in ({}, {"sure": "yes"}):

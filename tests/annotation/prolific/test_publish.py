@@ -26,7 +26,7 @@ from tests.factories import sign_in
 pytestmark = pytest.mark.django_db
 
 
-def test_publishing_needs_the_sum_typed(prolific):
+def test_publishing_requires_typing_the_amount(prolific):
     study = make_recruiting()
     row = launched(study)
     total = publication.cost_of_publishing(study)
@@ -82,7 +82,7 @@ def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault
     assert prolific.world.balance == balance - total.amount
 
 
-def test_a_repeated_publish_of_groups_apart_counts_only_what_is_left(prolific):
+def test_publishing_separate_groups_again_counts_only_the_unpublished(prolific):
     """Two of six are published, and the wallet holds just the rest."""
     study = with_quotas(make_recruiting(), each=1)
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(balance=BALANCE, apart=True))
@@ -103,7 +103,7 @@ def test_a_repeated_publish_of_groups_apart_counts_only_what_is_left(prolific):
     assert publication.publish(study_id=study.pk, confirmed="") == rows
 
 
-def test_items_flags_are_told_to_people_before_they_take_a_place(prolific):
+def test_content_flags_are_shown_before_people_take_a_place(prolific):
     study = make_recruiting()
     plain = launched(make_recruiting())
     first, second, third = Item.objects.filter(study=study)[:3]
@@ -170,7 +170,7 @@ def test_a_study_is_paused_started_and_stopped(prolific, stop):
         publication.change(study_id=study.pk, action="PAUSE")
 
 
-def test_places_are_added_to_what_prolific_holds(prolific):
+def test_places_are_added_to_prolifics_current_number(prolific):
     study = make_recruiting()
     row = published(study)
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 8})
@@ -231,7 +231,7 @@ def test_places_that_a_kill_interrupted_are_added_once(moment, by, prolific, mon
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 12
 
 
-def test_places_that_prolific_refuses_are_wanted_no_more(prolific):
+def test_refused_places_are_not_requested_again(prolific):
     study = make_recruiting()
     row = published(study)
     prolific.fault("PATCH", "studies/", "404")
@@ -253,7 +253,7 @@ def test_one_press_changes_recruiting_on_both_sides(study, row, prolific):
 
 
 @pytest.mark.parametrize("fault", ["401", "dropped_before"])
-def test_what_could_not_be_done_on_prolific_is_said(fault, study, row, prolific):
+def test_failures_on_prolific_are_reported(fault, study, row, prolific):
     prolific.fault("POST", "transition/", fault, times=9)
 
     changed, notes = change_state(study_id=study.pk, state="closed")
@@ -267,7 +267,7 @@ def test_what_could_not_be_done_on_prolific_is_said(fault, study, row, prolific)
     assert prolific.world.studies[row.prolific_id]["status"] == "COMPLETED"
 
 
-def test_a_study_that_is_still_being_published_is_no_silence(study, row, prolific, monkeypatch):
+def test_a_study_that_is_still_publishing_is_reported(study, row, prolific, monkeypatch):
     def still_publishing(world_study, status):
         world_study["status"] = "PUBLISHING"
 

@@ -126,7 +126,7 @@ def test_work_and_ending_decide_what_is_proposed(
         assert why in found.reason
 
 
-def test_who_is_flagged_is_looked_at_by_a_person_and_the_page_says_why(prolific, client, user):
+def test_flagged_people_need_a_review_and_the_page_says_why(prolific, client, user):
     """Two people answer ten items in no time, and a careful one takes a while."""
     study = make_recruiting(items=50, per_person=10)
     row = published(study)
@@ -171,7 +171,7 @@ def browser_of(study, annotator) -> Client:
 
 
 @pytest.mark.parametrize("first", ["withdraws", "comes back"])
-def test_who_finishes_and_withdraws_keeps_the_pay_and_the_code(first, study, row, prolific):
+def test_withdrawing_after_completion_keeps_pay_and_code(first, study, row, prolific):
     person, annotator = arrive(prolific, row)
     answer_all(annotator)
     services.complete(annotator_id=annotator.pk)
@@ -192,7 +192,7 @@ def test_who_finishes_and_withdraws_keeps_the_pay_and_the_code(first, study, row
     assert (only(study).action, only(study).bonus) == (APPROVE, 0)
 
 
-def test_who_was_rejected_and_withdraws_reads_nothing_of_pay(study, row, prolific):
+def test_withdrawing_after_a_rejection_does_not_mention_pay(study, row, prolific):
     person, annotator = arrive(prolific, row)
     finish(prolific, person, annotator)
     prolific.world.reject(
@@ -208,7 +208,7 @@ def test_who_was_rejected_and_withdraws_reads_nothing_of_pay(study, row, prolifi
     assert code_for(study_id=study.pk, ending="completed") not in said
 
 
-def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study, row, prolific):
+def test_withdrawing_from_an_unknown_session_shows_no_code(study, row, prolific):
     _, annotator = arrive(prolific, row)
     services.doubt(annotator_id=annotator.pk)
     answer_all(annotator)
@@ -221,7 +221,7 @@ def test_a_session_that_prolific_does_not_know_gets_no_code_by_withdrawing(study
 
 
 @pytest.mark.parametrize("at_once", [1, 2], ids=["one page", "two pages open at once"])
-def test_time_that_a_browser_made_up_is_not_paid(at_once, study, row, prolific):
+def test_made_up_time_is_not_paid(at_once, study, row, prolific):
     person, annotator = arrive(prolific, row)
     Annotator.objects.filter(pk=annotator.pk).update(
         started_at=timezone.now() - dt.timedelta(seconds=30)
@@ -257,14 +257,14 @@ def test_of_two_submissions_of_one_person_one_is_paid(study, row, prolific):
     assert (first.action, second.action) == (APPROVE, REVIEW)
 
 
-def test_who_is_unknown_to_prolific_is_named(study, row, prolific):
+def test_people_unknown_to_prolific_are_named(study, row, prolific):
     services.enter(study_id=study.pk, pid="c" * 24, session_id="e" * 24)
     follow(study_id=study.pk)
 
     assert len(settlement(study).unknown) == 1
 
 
-def test_other_answers_there_are_shown_and_never_a_ground(prolific):
+def test_different_answers_on_prolific_are_shown_but_never_a_ground(prolific):
     study = with_quotas(make_recruiting(), each=1)
     row = published(study, LaunchPlan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
@@ -295,7 +295,7 @@ def awaiting(prolific, row, people: int) -> list[int]:
 def test_people_are_approved_in_bulk_after_their_number_is_confirmed(study, row, prolific):
     ids = awaiting(prolific, row, 3)
 
-    with pytest.raises(NotAllowed, match="changed meanwhile"):
+    with pytest.raises(NotAllowed, match="has changed"):
         approve(study_id=study.pk, submission_ids=ids, confirmed=2)
     result = approve(study_id=study.pk, submission_ids=ids, confirmed=3)
 
@@ -305,7 +305,7 @@ def test_people_are_approved_in_bulk_after_their_number_is_confirmed(study, row,
     assert {s.status for s in prolific.world.submissions.values()} == {"APPROVED"}
 
 
-def test_who_left_meanwhile_is_not_approved_and_is_told(study, row, prolific):
+def test_people_who_left_in_the_meantime_are_not_approved_but_reported(study, row, prolific):
     ids = awaiting(prolific, row, 2)
     gone = next(iter(prolific.world.submissions))
     prolific.world.give_back(gone)
@@ -316,7 +316,7 @@ def test_who_left_meanwhile_is_not_approved_and_is_told(study, row, prolific):
 
 
 @pytest.mark.parametrize("fault", ["dropped_after", "dropped_before", "429"])
-def test_an_approval_that_a_fault_lost_is_asked_for_again(fault, study, row, prolific):
+def test_a_lost_approval_is_requested_again(fault, study, row, prolific):
     ids = awaiting(prolific, row, 2)
     prolific.fault("POST", "bulk-approve/", fault)
 
@@ -339,7 +339,7 @@ def test_a_rejection_needs_a_person_a_ground_and_a_message(study, row, prolific,
     (pk,) = awaiting(prolific, row, 1)
 
     for who, category, message, words in (
-        (None, "LOW_EFFORT", MESSAGE, "Only a person"),
+        (None, "LOW_EFFORT", MESSAGE, "Only a signed-in user"),
         (user, "OTHER", MESSAGE, "reasons"),
         (user, "LOW_EFFORT", "Too short.", "at least 100"),
         (user, "LOW_EFFORT", " " * 200, "at least 100"),

@@ -163,7 +163,7 @@ def test_a_published_secret_or_short_key_is_not_used(keys, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "a.b", "a.b.c", "....", "é.é.é", "W10.W10.W10", "x" * 9000])
-def test_what_is_no_token_is_refused(keys, text):
+def test_text_that_is_not_a_token_is_refused(keys, text):
     with pytest.raises(BadToken):
         check_token(text, query=IDS)
 
@@ -226,16 +226,16 @@ def test_keys_that_cannot_be_reached_are_reported(keys, settings):
 
 
 @pytest.mark.parametrize("rows", ["none", ["a"], 3])
-def test_a_list_of_keys_that_is_none_is_reported(keys, httpserver, settings, rows):
+def test_an_invalid_list_of_keys_is_reported(keys, httpserver, settings, rows):
     httpserver.expect_request("/.well-known/study/jwks.json").respond_with_json({"keys": rows})
     settings.PROLIFIC_BASE_URL = httpserver.url_for("/")
 
-    with pytest.raises(KeysUnavailable, match="holds no list of keys"):
+    with pytest.raises(KeysUnavailable, match="has no list of keys"):
         check_token(keys.sign(claims(keys)), query=IDS)
 
 
 @pytest.mark.django_db
-def test_a_signed_link_lets_in_without_a_question_and_a_forged_one_does_not(prolific):
+def test_a_signed_link_needs_no_lookup_and_a_forged_one_is_refused(prolific):
     study = make_recruiting()
     row = published(study)
     prolific.world.studies[row.prolific_id]["is_external_study_url_secure"] = True

@@ -70,7 +70,7 @@ BUTTONS = ("set up", "pay", "cancel", "part", "whole", "approve")
 @pytest.mark.sampled(keep=3)
 @pytest.mark.parametrize("state", ["none", "prepared", "ready"])
 @pytest.mark.parametrize("pair", [*itertools.combinations_with_replacement(BUTTONS, 2)])
-def test_two_who_settle_at_once_pay_one_person_once(pair, state, prolific):
+def test_two_people_settling_at_once_pay_everybody_once(pair, state, prolific):
     row = published(make_recruiting())
     person, annotator = arrive(prolific, row)
     answer_some(annotator, 1)

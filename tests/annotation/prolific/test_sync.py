@@ -40,7 +40,7 @@ State = Annotator.State
 
 
 @pytest.mark.parametrize("spelling", ["TIMED-OUT", "TIMED_OUT"])
-def test_who_times_out_there_gives_seats_back_here(spelling, study, row, prolific):
+def test_a_time_out_on_prolific_frees_the_seats(spelling, study, row, prolific):
     prolific.world.behaviour.timed_out = spelling
     person, annotator = arrive(prolific, row)
     answer_some(annotator, 1)
@@ -53,7 +53,7 @@ def test_who_times_out_there_gives_seats_back_here(spelling, study, row, prolifi
     assert Annotation.objects.get().standing == Annotation.Standing.RELEASED
 
 
-def test_who_returns_gives_seats_and_quota_place_back(prolific):
+def test_a_return_frees_seats_and_quota_place(prolific):
     study = with_quotas(make_recruiting(), each=1)
     row = published(study, LaunchPlan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
@@ -67,9 +67,7 @@ def test_who_returns_gives_seats_and_quota_place_back(prolific):
 
 
 @pytest.mark.parametrize("status", ["SCREENED OUT", "PARTIALLY APPROVED"])
-def test_who_was_screened_out_or_paid_for_a_part_holds_neither_seats_nor_a_quota_place(
-    status, prolific
-):
+def test_a_screen_out_or_partial_payment_frees_seats_and_quota_place(status, prolific):
     study = with_quotas(make_recruiting(), each=1)
     row = published(study, LaunchPlan(balance=BALANCE))
     person, annotator = arrive(prolific, row)
@@ -121,7 +119,7 @@ def test_a_rejection_gives_seats_back_and_its_reversal_takes_them_again(study, r
     assert (state_of(annotator), seats_taken(study)) == (State.COMPLETED, 3)
 
 
-def test_who_answered_everything_but_never_sent_the_last_page_is_completed(study, row, prolific):
+def test_answering_everything_completes_even_without_the_last_page(study, row, prolific):
     person, annotator = arrive(prolific, row)
     answer_all(annotator)
     prolific.world.finish(person["submission"], "NOCODE")
@@ -132,7 +130,7 @@ def test_who_answered_everything_but_never_sent_the_last_page_is_completed(study
 
 
 @pytest.mark.parametrize("leave", ["time_out", "give_back"])
-def test_who_goes_on_after_leaving_is_not_stopped_again(leave, study, row, prolific):
+def test_continuing_after_leaving_is_not_stopped_again(leave, study, row, prolific):
     person, annotator = arrive(prolific, row)
     getattr(prolific.world, leave)(person["submission"])
     follow(study_id=study.pk)
@@ -149,7 +147,7 @@ def test_who_goes_on_after_leaving_is_not_stopped_again(leave, study, row, proli
     assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
 
 
-def test_a_move_that_a_crash_kept_from_happening_is_made_up_for(study, row, prolific, monkeypatch):
+def test_a_change_lost_in_a_crash_is_made_up_for(study, row, prolific, monkeypatch):
     person, annotator = arrive(prolific, row)
     prolific.world.give_back(person["submission"])
 
@@ -165,9 +163,7 @@ def test_a_move_that_a_crash_kept_from_happening_is_made_up_for(study, row, prol
     assert state_of(annotator) == State.RETURNED
 
 
-def test_who_goes_on_without_a_place_keeps_no_seat_from_the_one_who_came_instead(
-    study, row, prolific
-):
+def test_continuing_without_a_place_takes_no_seat_from_the_replacement(study, row, prolific):
     person, late = arrive(prolific, row)
     answer_some(late, 1)
     prolific.world.time_out(person["submission"])
@@ -185,7 +181,7 @@ def test_who_goes_on_without_a_place_keeps_no_seat_from_the_one_who_came_instead
     assert set(standings.values_list("standing", flat=True)) == {"surplus"}
 
 
-def test_who_comes_back_before_they_had_seats_works_surplus(study, row, prolific):
+def test_returning_without_seats_means_surplus_work(study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     annotator = services.enter(
         study_id=study.pk, pid=person["participant"], session_id=person["submission"]
@@ -216,7 +212,7 @@ def test_work_that_was_handed_in_unfinished_keeps_its_seats_until_its_time_is_ov
 
 
 @pytest.mark.parametrize("status", ["UNKNOWN", "", "NEW THING"])
-def test_a_status_that_nobody_knows_changes_nothing(status, study, row, prolific):
+def test_an_unknown_status_changes_nothing(status, study, row, prolific):
     person, annotator = arrive(prolific, row)
     prolific.world.submissions[person["submission"]].status = status
 
@@ -242,7 +238,7 @@ def test_people_of_a_child_study_are_found_and_followed(prolific, study):
     assert ProlificSubmission.objects.filter(submission_id=other["submission"]).exists()
 
 
-def test_what_was_read_earlier_never_replaces_what_was_read_later(study, row, prolific):
+def test_older_data_never_replaces_newer_data(study, row, prolific):
     person, annotator = arrive(prolific, row)
     earlier = timezone.now()
     active = connect().submission(person["submission"])
@@ -255,7 +251,7 @@ def test_what_was_read_earlier_never_replaces_what_was_read_later(study, row, pr
     assert state_of(annotator) == State.RETURNED
 
 
-def test_an_earlier_submission_says_nothing_of_who_came_again(study, row, prolific):
+def test_an_earlier_submission_does_not_affect_a_later_one(study, row, prolific):
     person, annotator = arrive(prolific, row)
     follow(study_id=study.pk)
     old = {
@@ -271,7 +267,7 @@ def test_an_earlier_submission_says_nothing_of_who_came_again(study, row, prolif
 
 
 @pytest.mark.parametrize("fault", ["429", "502_html", "malformed"])
-def test_a_fault_keeps_what_was_known_and_the_next_look_makes_up(fault, study, row, prolific):
+def test_a_fault_keeps_known_data_and_the_next_reading_catches_up(fault, study, row, prolific):
     person, annotator = arrive(prolific, row)
     follow(study_id=study.pk)
     prolific.world.give_back(person["submission"])
@@ -285,7 +281,7 @@ def test_a_fault_keeps_what_was_known_and_the_next_look_makes_up(fault, study, r
     assert state_of(annotator) == State.RETURNED
 
 
-def test_an_old_study_is_read_once_an_hour_and_never_given_up(prolific, row):
+def test_an_old_study_is_still_read_once_an_hour(prolific, row):
     def age(**fields) -> None:
         ProlificStudy.objects.update(created_at=timezone.now() - dt.timedelta(days=200), **fields)
         prolific.requests.clear()
@@ -303,7 +299,7 @@ def test_an_old_study_is_read_once_an_hour_and_never_given_up(prolific, row):
     assert follow_all() == 0  # completed, and nobody is left to be settled
 
 
-def test_one_study_that_cannot_be_read_keeps_no_other_from_being_read(prolific):
+def test_an_unreadable_study_does_not_stop_the_others(prolific):
     broken, fine = make_recruiting(), make_recruiting()
     launched(broken)
     row = published(fine)
@@ -331,7 +327,7 @@ def test_the_export_is_read_by_its_header():
     assert read_export("") is read_export("no,known,header\n1,2,3\n") is None
 
 
-def test_imported_raters_are_nobody_to_look_up(study, row, prolific):
+def test_imported_raters_are_not_looked_up(study, row, prolific):
     make_annotator(study=study, is_imported=True, identity_hash=None)
 
     assert follow(study_id=study.pk) == 0

@@ -139,7 +139,7 @@ def test_somebody_real_whom_prolific_knows_a_moment_later_gets_seats_and_code(pr
     assert code_on(end_page(client, study), study)
 
 
-def test_who_was_unknown_until_the_end_counts_once_prolific_knows_them(study, row, prolific):
+def test_people_unknown_until_the_end_count_once_prolific_knows_them(study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     prolific.fault("GET", f"submissions/{person['submission']}", "404", times=2)
     client, annotator = enter(study, person)
@@ -170,7 +170,7 @@ def test_an_outage_of_prolific_takes_neither_seat_nor_code_from_anybody(
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_who_got_in_during_an_outage_gives_seats_back_once_prolific_knows_nobody(
+def test_people_who_entered_during_an_outage_lose_seats_if_prolific_does_not_know_them(
     finished, study, row, prolific
 ):
     prolific.fault("*", "", "500", times=3)
@@ -226,7 +226,7 @@ def test_a_signed_link_is_believed_though_prolific_does_not_know_the_session_yet
     assert counted(annotator) == 3
 
 
-def test_what_was_given_back_is_taken_again_when_prolific_knows_the_person(study, row, prolific):
+def test_released_seats_are_retaken_once_prolific_knows_the_person(study, row, prolific):
     person = prolific.world.arrive(row.prolific_id)
     prolific.fault("*", "", "500", times=1)
     client, annotator = enter(study, person)
@@ -242,7 +242,7 @@ def test_what_was_given_back_is_taken_again_when_prolific_knows_the_person(study
     assert code_on(end_page(client, study), study)
 
 
-def test_where_links_are_signed_no_other_link_lets_anybody_in(prolific):
+def test_with_signed_links_no_other_link_is_accepted(prolific):
     study = make_recruiting()
     row = published(study, LaunchPlan(signed_links=True))
     person = prolific.world.arrive(row.prolific_id)

@@ -44,7 +44,7 @@ def test_subscribing_shows_the_secret_once(study, editor, prolific):
     assert "Notifications rejected" in home(editor, study)
 
 
-def test_a_failure_is_said_and_nothing_counts_as_subscribed(study, editor, prolific):
+def test_a_failure_is_reported_and_leaves_the_study_unsubscribed(study, editor, prolific):
     prolific.fault("POST", "hooks/subscriptions/", "500")
 
     page = subscribe(editor, study)

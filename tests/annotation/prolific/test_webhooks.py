@@ -88,7 +88,7 @@ def test_the_same_event_is_read_once(study, row, prolific, hooked):
     assert prolific.requests == []
 
 
-def test_a_late_event_is_taken_and_tells_only_to_read(study, row, prolific, hooked):
+def test_a_late_event_is_accepted_and_only_triggers_a_reading(study, row, prolific, hooked):
     """Its body says RETURNED; what counts is what Prolific says now."""
     person, annotator = arrive(prolific, row)
     body = {
@@ -133,7 +133,7 @@ def test_the_raw_bytes_are_what_is_signed(row, prolific, hooked, client):
         '{"event_type": "x", "resource_id": "../../users"}',
     ],
 )
-def test_a_signed_body_that_is_no_event_stores_nothing(body, prolific, hooked):
+def test_a_signed_body_without_an_event_stores_nothing(body, prolific, hooked):
     signed = prolific.world.signed("https://x", {})
     raw = body.encode()
     timestamp = signed.headers["X-Prolific-Request-Timestamp"]
@@ -146,7 +146,7 @@ def test_a_signed_body_that_is_no_event_stores_nothing(body, prolific, hooked):
     assert not ProlificEvent.objects.exists()
 
 
-def test_without_a_secret_no_webhook_is_taken(row, prolific, hooked, settings):
+def test_without_a_secret_no_webhook_is_accepted(row, prolific, hooked, settings):
     settings.PROLIFIC_WEBHOOK_SECRET = ""
 
     delivery = prolific.world.signed("https://x", {"event_type": "e", "resource_id": "1"})
@@ -208,7 +208,7 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
     refused: list[Any] = []
 
     def create_meanwhile(self, workspace):
-        with pytest.raises(NotAllowed, match="for this account right now"):
+        with pytest.raises(NotAllowed, match="for this account is in progress"):
             subscribe(study_id=studies[1 - len(refused)].pk)
         refused.append(workspace)
         return create(self, workspace)
@@ -226,7 +226,7 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
     ("path", "fault"),
     [("hooks/subscriptions/", "dropped_after"), ("hooks/secrets/", "malformed")],
 )
-def test_a_subscription_whose_answer_was_lost_is_made_anew(path, fault, prolific, settings):
+def test_a_subscription_with_a_lost_answer_is_created_again(path, fault, prolific, settings):
     study = make_recruiting()
     launched(study)
     settings.PUBLIC_BASE_URL = "https://study.example.org"

@@ -123,7 +123,7 @@ def other_server(tmp_path):
     process.stdout.close()
 
 
-def test_another_server_is_used_by_its_address_and_token_alone(other_server, settings):
+def test_another_server_needs_only_its_address_and_token(other_server, settings):
     url, settings.PROLIFIC_API_TOKEN = other_server
     settings.PROLIFIC_BASE_URL = url.removesuffix("/api/v1/")
     study = make_recruiting()

@@ -51,7 +51,7 @@ def test_the_named_workspace_pays_and_no_other(prolific, lab, study):
     assert Recruitment.objects.get().workspace["title"] == "Paying lab"
 
 
-def test_a_project_of_another_workspace_is_refused_with_those_there_are(prolific, lab, study):
+def test_a_project_of_another_workspace_is_refused_with_the_valid_ones(prolific, lab, study):
     with pytest.raises(NotAllowed, match=r"no project .*Its projects: Project"):
         launched(study, LaunchPlan(workspace=WORKSPACE, project=lab))
 
@@ -68,7 +68,7 @@ def test_a_workspace_without_a_project_gets_one_only_at_the_launch(
     )
     if fault:
         prolific.fault("POST", "/projects/", fault)
-    looked = launch.look(study)
+    looked = launch.check_launch(study)
     assert world.projects == {}
     assert looked.blocking == []
 
@@ -84,11 +84,11 @@ def test_a_workspace_without_a_project_gets_one_only_at_the_launch(
     assert {s["project"] for s in world.studies.values()} == {project["id"]}
 
 
-def test_several_workspaces_have_to_be_chosen_among(prolific, lab, study):
+def test_with_several_workspaces_one_must_be_chosen(prolific, lab, study):
     with pytest.raises(ChooseWorkspace, match=r"Paying lab \(2222"):
         launched(study)
-    assert any("several workspaces" in problem for problem in launch.look(study).blocking)
-    with pytest.raises(ChooseWorkspace, match="does not open"):
+    assert any("several workspaces" in problem for problem in launch.check_launch(study).blocking)
+    with pytest.raises(ChooseWorkspace, match="has no access"):
         launched(study, LaunchPlan(workspace="3" * 24))
 
     assert prolific.world.studies == {}
@@ -98,14 +98,14 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
     prolific.world.wallets[LAB] = 100
     launched(study, LaunchPlan(workspace=LAB))
 
-    assert launch.look(study).account.balance == 100
+    assert launch.check_launch(study).account.balance == 100
     follow(study_id=study.pk)
     assert Account.of(Recruitment.objects.get().account).balance == 100
     with pytest.raises(NotAllowed, match=r"the balance is \$1\.00"):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
 
-def test_another_workspace_gets_a_participant_group_of_its_own(prolific, lab, study):
+def test_another_workspace_gets_its_own_participant_group(prolific, lab, study):
     with_quotas(study, each=1)
     plan = {"balance": BALANCE, "apart": True}
     for workspace in (WORKSPACE, LAB):
@@ -130,13 +130,13 @@ def test_a_draft_that_was_moved_to_another_project_is_not_published(prolific, la
 @pytest.mark.parametrize(
     ("path", "fault"), [("reward-recommendations/", "404"), ("balance/", "dropped_after")]
 )
-def test_advice_that_cannot_be_read_is_a_line_and_stops_nothing(path, fault, prolific, study):
+def test_unreadable_advice_is_reported_and_blocks_nothing(path, fault, prolific, study):
     def spoil():
         prolific.faults.clear()
         prolific.fault("GET", path, fault, times=99)
 
     spoil()
-    looked = launch.look(study)
+    looked = launch.check_launch(study)
     (line,) = [check for check in looked.checks if "could not be read" in check.text]
     assert line.is_open
     assert looked.blocking == []

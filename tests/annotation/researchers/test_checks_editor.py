@@ -78,7 +78,7 @@ def test_rows_are_added_moved_and_removed_without_storing_anything(editor, study
         (question(0, "Q" * 301, ["a", "b"], "0", "s"), "more than 300 letters"),
     ],
 )
-def test_what_is_missing_is_said_and_what_was_typed_stays(editor, study, row, words):
+def test_missing_parts_are_named_and_typed_text_stays(editor, study, row, words):
     page = editor.post(CHECKS, {"quiz-rows": "1", "do": "save", **row})
 
     assert page.status_code == 422
@@ -131,13 +131,13 @@ def test_an_attention_check_gets_its_instruction_into_the_question_and_loses_it_
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"item": "x1"}, "Select what the item is used for."),
+        ({"item": "x1"}, "Select a use for the item."),
         ({"item": "x9", "use": "practice"}, "This study has no item “x9”."),
         ({"item": "x1", "use": "attention_check"}, "needs its right response"),
-        ({"item": "x1", "use": "example"}, "Select what the item is used for."),
+        ({"item": "x1", "use": "example"}, "Select a use for the item."),
     ],
 )
-def test_what_cannot_be_is_refused(editor, study, fields, words):
+def test_impossible_input_is_refused(editor, study, fields, words):
     assert words in use(editor, **fields)[0]
     assert set(Item.everything.values_list("split", flat=True)) == {"main"}
 

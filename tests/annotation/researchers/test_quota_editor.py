@@ -40,7 +40,7 @@ def cells(*numbers):
     return {f"target-{n}": str(number) for n, number in enumerate(numbers)}
 
 
-def test_two_questions_make_rows_and_columns_and_the_sum_stands_against_the_seats(editor):
+def test_two_questions_make_rows_and_columns_and_the_total_is_compared_with_the_seats(editor):
     page = editor.get(QUOTA, {"q": ["gender", "party"], "choose": "yes"})
 
     grid = page.context["grid"]
@@ -51,7 +51,7 @@ def test_two_questions_make_rows_and_columns_and_the_sum_stands_against_the_seat
     assert (page.context["needed"], page.context["total"], page.context["missing"]) == (6, 6, 0)
 
 
-def test_a_study_without_questions_gets_a_usual_one_and_its_grid_by_one_button(editor, study):
+def test_one_button_adds_a_standard_question_and_its_grid(editor, study):
     set_quotas(study_id=study.pk, questions=[], groups=[])
     assert "Ask for gender" in editor.get(QUOTA).text
 
@@ -68,9 +68,7 @@ GENDERS = QuotaQuestion(
 
 
 @pytest.mark.parametrize("chosen", [[GENDERS], [GENDERS, PARTY]])
-def test_filling_evenly_gives_small_groups_no_equal_part_and_says_where_they_go(
-    editor, study, chosen
-):
+def test_filling_evenly_leaves_small_groups_out_and_says_where_they_go(editor, study, chosen):
     set_quotas(study_id=study.pk, questions=chosen, groups=[])
     keys = [question.key for question in chosen]
     cells_each = len(combinations(chosen)) // 3
@@ -148,16 +146,16 @@ def test_a_saved_grid_is_the_quota_and_is_shown_again(editor, study):
 @pytest.mark.parametrize(
     ("sent", "words"),
     [
-        (cells("x"), "Woman, Democrat: “x” is no number of annotators."),
+        (cells("x"), "Woman, Democrat: “x” is not a number of annotators."),
         (cells("10001"), "Woman, Democrat: “10001”"),
         (cells(1) | {"everyone-else": "-1"}, "Everyone else: “-1”"),
         ({}, "The grid is empty."),
         ({"do": "same", "each": ""}, "Annotators in each group: “”"),
         ({"do": "shares"}, "Enter the shares of “Gender?” first"),
-        ({"do": "shares", "share-gender-0": "NaN"}, "Woman: “NaN” is no share."),
+        ({"do": "shares", "share-gender-0": "NaN"}, "Woman: “NaN” is not a share."),
     ],
 )
-def test_what_is_wrong_is_said_and_stays_on_the_page(editor, sent, words):
+def test_faults_are_named_and_input_stays_on_the_page(editor, sent, words):
     page = editor.post(QUOTA, {"q": ["gender", "party"], "do": "save", **sent})
 
     assert page.status_code == 422
@@ -246,7 +244,7 @@ def test_an_option_keeps_its_value_when_others_change(editor, study):
         (question(0, "One?", "a\nb", "a b"), "no usable name"),
     ],
 )
-def test_a_question_that_cannot_be_is_refused(editor, study, rows, words):
+def test_an_invalid_question_is_refused(editor, study, rows, words):
     set_quotas(study_id=study.pk, questions=[GENDER], groups=[Quota(3, {"gender": "woman"})])
 
     page = editor.post(QUESTIONS, {"question-rows": "1", "do": "save", **rows})

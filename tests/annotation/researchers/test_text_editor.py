@@ -103,7 +103,7 @@ def test_texts_are_saved_with_the_users_name_in_the_log(editor, study):
     assert study.log.get(event="settings changed").user is not None
 
 
-def test_somebody_elses_change_in_the_meantime_is_kept(editor, study):
+def test_a_concurrent_change_is_kept(editor, study):
     sent = texts(study, debrief="Mine")
     Study.objects.update(debrief="Theirs", version=study.version + 1)
 

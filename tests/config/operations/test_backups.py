@@ -94,7 +94,7 @@ def with_manifest(path: Path, **facts: object) -> Path:
     return changed(path, **{"manifest.json": json.dumps(manifest | facts).encode()})
 
 
-def test_after_a_loss_of_everything_it_is_all_there_again(lived_in, var_dir, backup, tmp_path):
+def test_everything_is_restored_after_a_total_loss(lived_in, var_dir, backup, tmp_path):
     before = results(lived_in.slug, tmp_path / "before")
     report = Report.objects.get()
     folder = var_dir / "reports" / report.public_id
@@ -159,7 +159,7 @@ def test_a_backup_goes_to_an_empty_installation_on_sqlite_and_back(
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "checks hold" in done.stdout
+    assert "checks passed" in done.stdout
     assert contents(returned) == contents(backup)
     lose_everything(var_dir)
     restore(returned)
@@ -172,7 +172,7 @@ def test_a_database_in_use_is_refused(lived_in, backup):
         restore(backup)
 
 
-def test_replace_asks_for_a_word_and_takes_everything_back(lived_in, backup, monkeypatch):
+def test_replace_asks_for_a_word_and_restores_everything(lived_in, backup, monkeypatch):
     Annotation.objects.filter(standing="counted", choice="r1").update(choice="r2")
     make_study(slug="later")
     monkeypatch.setattr("builtins.input", lambda _: "yes")
@@ -190,7 +190,7 @@ def test_replace_asks_for_a_word_and_takes_everything_back(lived_in, backup, mon
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ("database/studies_item.jsonl", "database/studies_item.jsonl has another checksum"),
+        ("database/studies_item.jsonl", "database/studies_item.jsonl does not match its checksum"),
         ("files/reports/../../secret_key", "is not in the manifest"),
     ],
 )
@@ -223,7 +223,7 @@ def test_another_version_is_refused(lived_in, var_dir, backup, facts, words):
         restore_backup(with_manifest(backup, **facts))
 
 
-def test_a_part_that_leads_out_of_the_folder_is_refused(lived_in, var_dir, backup):
+def test_a_part_outside_the_folder_is_refused(lived_in, var_dir, backup):
     with zipfile.ZipFile(backup) as bundle:
         parts = json.loads(bundle.read("manifest.json"))["parts"]
     lose_everything(var_dir)
@@ -233,7 +233,7 @@ def test_a_part_that_leads_out_of_the_folder_is_refused(lived_in, var_dir, backu
         "files/reports/x",
         "files/reports/x/..",
     ):
-        with pytest.raises(BackupError, match="no file of an installation"):
+        with pytest.raises(BackupError, match="not a file of an installation"):
             restore_backup(with_manifest(backup, parts={**parts, name: {"sha256": ""}}))
 
 
@@ -288,11 +288,11 @@ def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, t
     settings.SECRET_KEY = "another key of this length, which is long enough for all"
     (var_dir / "secret_key").write_text(settings.SECRET_KEY)
 
-    assert "does not hold it" in _replaced(backup)
+    assert "does not contain it" in _replaced(backup)
     with override_settings(EMBEDDED=False):
         assert "unzip -p" in _replaced(with_key)
     with override_settings(EMBEDDED=True):
-        assert "is now that of this installation" in _replaced(with_key)
+        assert "This installation now uses the key" in _replaced(with_key)
     assert (var_dir / "secret_key").read_bytes() == key
 
 
@@ -327,11 +327,11 @@ def test_the_list_names_each_backup_and_whether_its_file_is_there(lived_in, tmp_
     out = StringIO()
     call_command("backup", list=True, stdout=out)
 
-    assert "not there any more" in out.getvalue()
+    assert "no longer there" in out.getvalue()
 
 
 def test_an_existing_file_is_not_overwritten(lived_in, backup):
-    with pytest.raises(CommandError, match="exists already"):
+    with pytest.raises(CommandError, match="already exists"):
         call_command("backup", str(backup))
     with pytest.raises(CommandError, match="does not exist"):
         restore(backup.with_name("none.zip"))
@@ -342,7 +342,7 @@ def _check(path: Path) -> None:
         archive.check()
 
 
-def test_damaged_bytes_are_told_in_a_sentence(lived_in, var_dir, backup):
+def test_damaged_bytes_are_reported_in_a_sentence(lived_in, var_dir, backup):
     lose_everything(var_dir)
     whole = backup.read_bytes()
     copy = backup.with_name("damaged.zip")
@@ -367,12 +367,12 @@ def test_replace_needs_a_terminal_or_the_word(lived_in, backup, monkeypatch):
         restore(backup, "--replace")
 
 
-def test_a_file_that_is_no_backup_is_refused(db, var_dir, tmp_path):
+def test_a_file_that_is_not_a_backup_is_refused(db, var_dir, tmp_path):
     path = tmp_path / "other.zip"
     path.write_bytes(b"no zip")
-    with pytest.raises(CommandError, match="not a whole zip file"):
+    with pytest.raises(CommandError, match="not a complete zip file"):
         restore(path)
     with zipfile.ZipFile(path, "w") as bundle:
         bundle.writestr("a.txt", "text")
-    with pytest.raises(CommandError, match="no manifest"):
+    with pytest.raises(CommandError, match="no backup manifest"):
         restore(path)

@@ -65,7 +65,7 @@ def test_a_line_has_the_id_of_its_request_and_no_participant(client, lines):
     ("given", "is_kept"),
     [("abc-123_x.y", True), ("short", False), ("a b c d e f g h", False), ("x" * 65, False)],
 )
-def test_the_id_of_a_proxy_is_kept_if_it_is_one(client, given, is_kept):
+def test_a_valid_id_from_a_proxy_is_kept(client, given, is_kept):
     response = client.get("/healthz", headers={"X-Request-ID": given})
 
     assert (response["X-Request-ID"] == given) is is_kept
@@ -149,7 +149,7 @@ def test_without_a_database_it_says_so(client, monkeypatch):
     }
 
 
-def test_a_database_that_fails_meanwhile_leaves_the_rest(client, monkeypatch):
+def test_a_database_failure_leaves_the_other_figures(client, monkeypatch):
     def fail():
         raise DatabaseError
 
@@ -172,7 +172,7 @@ def test_a_database_that_fails_meanwhile_leaves_the_rest(client, monkeypatch):
         ("right", {"HTTP_AUTHORIZATION": "Bearer right", "REMOTE_ADDR": "10.0.0.7"}, 200),
     ],
 )
-def test_who_may_read_the_figures(client, settings, token, request_as, status):
+def test_the_figures_need_the_token_or_this_machine(client, settings, token, request_as, status):
     settings.METRICS_TOKEN = token
 
     assert client.get("/metrics", **request_as).status_code == status
@@ -189,7 +189,7 @@ def test_every_metric_is_documented(client):
 def test_the_server_page_shows_the_newest_backup_and_what_is_due(client):
     client.force_login(User.objects.create_superuser("root"))
     page = client.get("/administration/server/").content.decode()
-    assert "No backup was made yet." in page
+    assert "No backup yet." in page
     assert 'href="/docs/backups/"' in page
     assert "command" not in page
     Backup.objects.create(file="/backups/<x>.zip", sha256="0" * 64, size=2048)
@@ -198,4 +198,4 @@ def test_the_server_page_shows_the_newest_backup_and_what_is_due(client):
     page = client.get("/administration/server/").content.decode()
 
     assert "/backups/&lt;x&gt;.zip" in page
-    assert "Late should be deleted, and cannot be yet." in page
+    assert "Late is due for deletion but cannot be deleted yet." in page

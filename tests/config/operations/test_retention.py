@@ -44,7 +44,7 @@ def make_backup(days_ago):
     )
 
 
-def test_ids_are_deleted_so_many_days_after_closing_and_answers_stay(study):
+def test_ids_are_deleted_days_after_closing_and_answers_stay(study):
     keep(study, identities_days=11)
     tasks.carry_out_retention()
     assert ProlificIdentity.objects.count() == 1
@@ -67,7 +67,7 @@ def test_ids_of_a_study_that_is_open_again_are_kept(study):
     assert ProlificIdentity.objects.count() == 1
 
 
-def test_nobody_loses_the_id_that_their_payment_needs(study):
+def test_ids_needed_for_payment_are_kept(study):
     keep(study, identities_days=1)
     ProlificStudy.objects.create(study=study, status="AWAITING REVIEW")
 
@@ -100,7 +100,7 @@ def test_an_open_study_is_not_deleted_and_its_overview_says_why(study):
     assert Study.objects.exists()
     page = client.get("/studies/s/").content.decode()
     assert "will be deleted" in page
-    assert "Close it: then it is deleted." in page
+    assert "Close it, then it will be deleted." in page
 
 
 @pytest.mark.parametrize(("days", "is_warned"), [(WARNED_DAYS, True), (WARNED_DAYS + 1, False)])
@@ -130,7 +130,7 @@ def test_an_owner_sets_the_dates_and_the_log_has_them(study):
     assert "the study with everything in it." in page
 
 
-def test_both_can_be_taken_back(study):
+def test_both_dates_can_be_removed(study):
     keep(study, identities_days=3, delete_on=today() + dt.timedelta(days=3))
 
     sign_in(study, "owner").post("/studies/s/whole/retention/", {})
@@ -151,7 +151,7 @@ def test_both_can_be_taken_back(study):
         ({"delete_on": "tomorrow"}, "Enter a valid date"),
     ],
 )
-def test_what_cannot_be_is_refused(study, sent, words):
+def test_impossible_input_is_refused(study, sent, words):
     response = sign_in(study, "owner").post("/studies/s/whole/retention/", sent)
 
     assert response.status_code == 422
@@ -179,7 +179,7 @@ def test_purge_says_which_backups_may_hold_the_study(study, monkeypatch):
     Study.objects.update(archived_at=timezone.now())
     out = StringIO()
     call_command("purge", "s", dry_run=True, stdout=out)
-    assert "No backup that was made here holds this study." in out.getvalue()
+    assert "No backup made here contains this study." in out.getvalue()
     make_backup(10)
     make_backup(5)
 
@@ -187,7 +187,7 @@ def test_purge_says_which_backups_may_hold_the_study(study, monkeypatch):
     call_command("purge", "s", stdout=out)
 
     newest = (timezone.now() - dt.timedelta(days=5)).date()
-    assert "2 backups were made here since this study exists" in out.getvalue()
+    assert "2 backups were made here since this study was created" in out.getvalue()
     assert f"{newest}" in out.getvalue()
     assert not Study.objects.exists()
 

@@ -15,7 +15,7 @@ from tests.factories import make_study
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_stored_during_a_backup_is_not_in_it(var_dir, tmp_path, monkeypatch):
+def test_a_backup_excludes_rows_stored_while_it_runs(var_dir, tmp_path, monkeypatch):
     make_study(slug="before")
     read = backups.lines_of
 

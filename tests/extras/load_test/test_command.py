@@ -128,7 +128,7 @@ def test_what_cannot_be_measured_is_refused(arguments, message):
 def test_a_server_with_another_database_is_refused(other_site):
     make_items(make_study(slug="here"), 1)
 
-    with pytest.raises(CommandError, match="uses another database than this command"):
+    with pytest.raises(CommandError, match="uses a different database"):
         load_test("here", "--url", other_site)
 
 

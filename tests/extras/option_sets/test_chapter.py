@@ -126,13 +126,13 @@ def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(report):
     assert not faults({"option_sets": found})
 
 
-def test_a_judge_that_ranks_whole_sets_has_no_share_of_circles(report):
+def test_a_judge_that_ranks_whole_sets_has_no_share_of_cycles(report):
     for entry in report["consistency"]["judges"]:
         assert (entry["cyclic"]["n"], entry["cyclic"]["value"]) == (0, None)
         assert entry["cyclic"]["value_reason"] == entry["edits_reason"] == "one_order"
         assert entry["intransitive"]["value"] is None
     found = [str(one.text) for one in all_sentences(report, "finding")]
-    assert not [text for text in found if "circles" in text]
+    assert not [text for text in found if "cycles" in text]
 
 
 def test_the_page_shows_it_and_states_that_pairs_hang_together(report):
@@ -262,8 +262,8 @@ def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     assert not faults({"option_sets": report["option_sets"]})
     page = render_html(report, date=date(2026, 1, 2))
     assert "Annotators and judges that rank whole sets" in page
-    assert "How alike the orders of annotators and judges are" in page
+    assert "Agreement of rankings by annotators and judges" in page
     [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
-    assert "180 orders of 60 sets" in str(said.text)
+    assert "180 rankings of 60 sets" in str(said.text)
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]
-    assert "puts a whole set in order answers all its pairs at once" in str(limit.text)
+    assert "ranks a whole set answers all its pairs at once" in str(limit.text)

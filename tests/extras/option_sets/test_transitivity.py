@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from extras.option_sets.circles import (
+from extras.option_sets.cycles import (
     _weak_orders,
     fewest_edits,
     preferences,
@@ -35,8 +35,8 @@ def test_three_responses_fit_an_order_exactly_where_nothing_has_to_change(choice
     )
     assert fewest_edits(table) == (by_hand, True)
     assert (found.edits, found.intransitive.correct) == (by_hand, int(by_hand > 0))
-    is_circle = choices in ((0, 1, 0), (1, 0, 1))
-    assert found.cyclic.correct == is_circle
+    is_cycle = choices in ((0, 1, 0), (1, 0, 1))
+    assert found.cyclic.correct == is_cycle
     assert found.cyclic.n == (2 not in choices)
 
 
@@ -63,14 +63,14 @@ def test_the_bound_is_the_exact_number_where_both_are_known(monkeypatch):
     tables = [preferences(one, two, rng.integers(0, 3, one.size)) for _ in range(40)]
     exact = [fewest_edits(table)[0] for table in tables]
 
-    monkeypatch.setattr("extras.option_sets.circles.MOST_EXACT", 1)
+    monkeypatch.setattr("extras.option_sets.cycles.MOST_EXACT", 1)
     bounds = [fewest_edits(table)[0] for table in tables]
 
     assert all(bound >= best for bound, best in zip(bounds, exact, strict=True))
     assert np.mean([bound == best for bound, best in zip(bounds, exact, strict=True)]) > 0.7
 
 
-def test_random_choices_have_a_quarter_of_circles():
+def test_random_choices_have_a_quarter_of_cycles():
     n = 4000
     rng = np.random.default_rng(1)
     choice = rng.integers(0, 2, 3 * n)

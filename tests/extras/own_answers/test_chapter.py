@@ -120,8 +120,8 @@ def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
     assert judge["accuracy"]["value"] < KNOWS < 2 * judge["share"]["value"]
     assert found["share_of_people"]["share"]["value"] > 0
     page = render_html(report, date=date(2026, 11, 23))
-    assert "Own answers, asked again" in page
-    assert "Share of what is possible" in page
+    assert "Own answers given twice" in page
+    assert "Share of the ceiling" in page
 
 
 def test_only_the_people_of_the_linked_study_count_there(first):
@@ -224,7 +224,7 @@ def test_other_reports_have_no_such_chapter():
     report = built(study)
 
     assert "retest" not in report
-    assert "Own answers, asked again" not in render_html(report, date=date(2026, 11, 23))
+    assert "Own answers given twice" not in render_html(report, date=date(2026, 11, 23))
 
 
 def test_names_of_people_who_were_asked_twice_change_nothing(module_db):

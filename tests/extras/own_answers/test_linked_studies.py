@@ -93,7 +93,7 @@ def test_excluded_people_and_those_who_have_not_completed_are_left_out():
         person = make_person(first, ["r1"] * 6)
         type(person).objects.filter(pk=person.pk).update(**change)
 
-    with pytest.raises(StudyError, match="nobody to be predicted"):
+    with pytest.raises(StudyError, match="nobody to predict"):
         linked(first)
 
 
@@ -106,7 +106,7 @@ def test_nobody_shows_more_answers_than_people_agreed_to():
 
 
 def test_only_a_first_person_study_can_be_linked():
-    with pytest.raises(StudyError, match="judge for somebody else"):
+    with pytest.raises(StudyError, match="answer for somebody else"):
         linked(make_study())
 
 
@@ -215,7 +215,7 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
         assert RemovedPerson.objects.get(study=each).own_answers == 3
         note = StudyLog.objects.get(study=each, event="profile removed").detail
         assert note["items"] == 3
-        assert note["backups"].startswith("1 backup was made here since this study exists")
+        assert note["backups"].startswith("1 backup was made here since this study was created")
     assert Judgment.everything.filter(run=run).count() == 3
     assert Attempt.objects.filter(judgment__run=run).count() == 3
     assert Annotation.objects.filter(assignment__item__study=study).count() == 3

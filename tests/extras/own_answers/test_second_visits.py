@@ -208,7 +208,7 @@ def test_a_link_that_another_account_opens_is_refused_in_words(study, client):
     page = elsewhere.get(f"{link}&PROLIFIC_PID=6f1d3b2c4a6e7d8091a2b3c4")
 
     assert page.status_code == 403
-    assert "belongs to another Prolific account" in page.content.decode()
+    assert "belongs to a different Prolific account" in page.content.decode()
     assert not elsewhere.cookies
     own = elsewhere.get(f"{link}&PROLIFIC_PID=5f1d3b2c4a6e7d8091a2b3c4")
     assert own["Location"] == f"/s/{study.slug}/retest/1/"

@@ -269,7 +269,7 @@ def test_a_server_without_batches_is_said_to_have_none(study, llm):
     finish(run)
 
     assert run.state == "stopped_outage"
-    assert run.sentence.startswith("The server takes no batch:")
+    assert run.sentence.startswith("The server does not accept a batch:")
 
 
 def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
@@ -365,7 +365,7 @@ def test_the_command_and_the_page_show_the_batches(study, judge, server, admin_c
 def test_a_command_that_cannot_hand_in_fails(study, llm):
     make_judge(name="live only", base_url=llm.url)
 
-    with pytest.raises(CommandError, match="takes no batch"):
+    with pytest.raises(CommandError, match="does not accept a batch"):
         call_command(
             "judge",
             "demo",

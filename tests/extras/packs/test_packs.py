@@ -425,7 +425,7 @@ def test_doubled_and_cut_off_lines_are_refused(study, judge, server, tmp_path):
     replies = answers(tmp_path / "pack", server)
     before = everything()
 
-    with pytest.raises(Refused, match="Line 13: there is a reply to the same request before, at"):
+    with pytest.raises(Refused, match="Line 13: there is an earlier reply to the same request at"):
         read(study, replies + replies.splitlines(keepends=True)[2])
     with pytest.raises(Refused, match=r"at Line 1 of replies-1\.jsonl"):
         read(study, replies, replies)
@@ -435,12 +435,12 @@ def test_doubled_and_cut_off_lines_are_refused(study, judge, server, tmp_path):
         read(study, (tmp_path / "pack/requests.jsonl").read_bytes())
     with pytest.raises(Refused, match="the file is empty"):
         read(study, b"")
-    with pytest.raises(Refused, match="the format of this file is not known"):
+    with pytest.raises(Refused, match="the format of this file is unknown"):
         read(study, b'{"a": 1}')
 
     assert everything() == before
     read(study, replies)
-    with pytest.raises(Refused, match="there is a reply to the same request before"):
+    with pytest.raises(Refused, match="there is an earlier reply to the same request"):
         read(study, replies + replies.splitlines(keepends=True)[2])
 
 
@@ -452,7 +452,7 @@ def test_another_reply_to_an_answered_request_is_refused(study, judge, server, t
         row["response"]["body"]["choices"][0]["message"]["content"] = "[[B]] after all"
         return row
 
-    with pytest.raises(Refused, match="this request has another reply already"):
+    with pytest.raises(Refused, match="this request already has a different reply"):
         read(study, answers(tmp_path / "pack", server, change=other))
 
 
@@ -517,7 +517,7 @@ def test_a_judge_without_chat_completions_has_no_pack(study, tmp_path):
     (tmp_path / "replies.jsonl").write_text("")
     judge = make_judge(backend="replay", model=str(tmp_path / "replies.jsonl"))
 
-    with pytest.raises(Exception, match="only chat completions have the format of a pack"):
+    with pytest.raises(Exception, match="packs need chat completions"):
         write_pack(spec_of(study, judge), tmp_path / "pack")
 
 

@@ -143,7 +143,7 @@ def test_replies_by_prompt_are_given_to_the_samples_in_order(study, pack):
     assert sorted(done.values_list("sample", flat=True)) == [1, 2]
     assert len({judgment.item_id for judgment in done}) == 1
     other["results"]["results"][0]["id"] = "a third reply"
-    with pytest.raises(Refused, match="no request of a pack waits for a reply to this prompt"):
+    with pytest.raises(Refused, match="no open request of a pack has this prompt"):
         read(study, other)
 
 
@@ -151,7 +151,7 @@ def test_a_prompt_that_several_runs_wait_for_needs_the_run(study, pack, tmp_path
     requests_of(study, tmp_path, "other")
     document = results(pack, named=False)
 
-    with pytest.raises(Refused, match="2 runs wait for a reply to this prompt"):
+    with pytest.raises(Refused, match="2 runs have this prompt"):
         read(study, document)
     run = CustomId.read(pack[0]["custom_id"]).run
 
@@ -172,7 +172,7 @@ def test_a_changed_prompt_is_refused_although_the_name_is_right(study, pack):
     changed = sample(pack[0], 1)
     changed["messages"][0] = {"role": "user", "content": "Something else?"}
 
-    with pytest.raises(Refused, match="the reply is to another prompt"):
+    with pytest.raises(Refused, match="the reply is to a different prompt"):
         read(study, log([changed]))
 
 
@@ -199,7 +199,7 @@ def test_attached_texts_and_single_prompts_are_read():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (json.dumps(log([{}])), "Sample 1: it has no messages, or no output"),
+        (json.dumps(log([{}])), "Sample 1: it has no messages, or no readable output"),
         (json.dumps(results([], named=True)), "the file has no replies"),
         (json.dumps({"results": {"results": [{}]}}), "Result 1: it has no prompt"),
         (json.dumps(log([{}]), indent=1)[:-30], "the file ends in the middle of its JSON"),

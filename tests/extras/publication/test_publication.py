@@ -208,7 +208,7 @@ def test_a_public_data_set_of_the_hub_is_not_written_to(study, httpserver):
     server = Hub(httpserver)
     server.private = False
 
-    with pytest.raises(CommandError, match="ada/answers is public, so files would be public"):
+    with pytest.raises(CommandError, match="ada/answers is public, so the files would be public"):
         give("hub", server)
 
     assert server.sent == []

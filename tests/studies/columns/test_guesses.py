@@ -65,14 +65,14 @@ def test_a_pair_is_the_chosen_and_the_rejected_response():
     }
 
 
-def test_beside_both_responses_the_chosen_one_is_the_own_answer():
+def test_with_both_responses_the_chosen_one_is_the_own_answer():
     found = guessed("response_1", "response_2", "chosen", "rejected")
 
     assert found["chosen"] == "own_answer"
     assert "rejected" not in found
 
 
-def test_a_field_of_one_column_is_given_once_and_features_often():
+def test_single_fields_are_guessed_once_and_features_often():
     assert guessed("prompt", "question", "age", "job") == {
         "prompt": "question",
         "age": "feature",
@@ -80,7 +80,7 @@ def test_a_field_of_one_column_is_given_once_and_features_often():
     }
 
 
-def test_ids_that_repeat_are_no_ids():
+def test_repeated_ids_are_not_used_as_ids():
     assert guessed("id", "age", rows=[("1", "3"), ("2", "3")])["id"] == "id"
     assert "id" not in guessed("id", "age", rows=[("1", "3"), ("1", "4")])
 

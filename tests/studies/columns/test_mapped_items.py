@@ -61,7 +61,7 @@ def test_an_own_answer_may_be_the_text_of_a_response_or_its_model():
     assert labels(read(csv_of("Q?,Yes,No,30,gpt,llama,gpt", header=header), fields)) == ["r2"]
 
 
-def test_what_the_researcher_says_about_a_value_counts_and_the_rest_is_reported():
+def test_stated_meanings_count_and_other_values_are_reported():
     file = csv_of("Q?,Yes,No,30,0", "R?,Yes,No,30,1", "S?,Yes,No,30,hm", "T?,Yes,No,30,")
 
     found = read(file, answers={"0": "r1", "1": "r2"})
@@ -132,7 +132,7 @@ def test_keys_of_features_are_allowed_and_unique_whatever_the_columns_are_called
     assert keys == ["age", "age_2", "feature_3", "things", "feature_5", "b", "feature_7", "e"]
 
 
-def test_constants_stand_for_columns_that_are_missing():
+def test_constants_replace_missing_columns():
     found = read(
         csv_of("Yes,No", header="a,b"),
         {"a": "response_1", "b": "response_2"},
@@ -226,7 +226,7 @@ class TestFiles:
         assert len(head.rows) == 200
         assert head.columns == ("q", "a", "b", "age", "gold")
 
-    def test_columns_without_a_name_are_no_columns(self):
+    def test_columns_without_a_name_are_ignored(self):
         head = read_head(csv_of(",1,Yes,No,,", header=",n,a,b,,"))
 
         assert head.columns == ("n", "a", "b")
@@ -261,9 +261,9 @@ class TestMapping:
             ({"columns": [COLUMN | {"field": 1}]}, "list of objects with column and field"),
             ({"columns": [COLUMN | {"field": "x"}]}, "is mapped to “x”. Use one of: question,"),
             ({"columns": [COLUMN]}, "Choose the columns of response 1 and response 2."),
-            ({"answers": []}, "is an object"),
+            ({"answers": []}, "must be an object"),
             ({"answers": {"x": "A"}}, "Use r1, r2 or tie"),
-            ({"question": 3}, "are texts"),
+            ({"question": 3}, "must be texts"),
         ],
     )
     def test_a_faulty_one_is_refused(self, changes, said):
@@ -294,7 +294,7 @@ def test_a_third_response_is_not_left_out_in_silence():
     facts = dict(report_on([found]).facts)
     assert facts["Columns not imported"] == "response_3"
     assert facts["Only two responses"].startswith("response_3 left out.")
-    assert "pairs to make of them" in facts["Only two responses"]
+    assert "which pairs to make" in facts["Only two responses"]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_earlier_choices_are_paired_in_the_order_of_their_columns():
     ]
 
 
-def test_an_empty_earlier_choice_is_none_and_personas_with_other_choices_differ():
+def test_empty_earlier_choices_are_ignored_and_different_ones_make_personas_differ():
     rows = ["Q1?,x,y,30,A,Tea?,Yes", "Q2?,x,y,30,A,,", "Q3?,x,y,30,A,Tea?,Yes"]
     file = csv_of(*rows, header="q,a,b,age,gold,h1,c1")
 
@@ -372,7 +372,7 @@ def test_earlier_choices_need_as_many_columns_of_each_kind():
         ColumnMapping.of({"format": "thirdperson-mapping", "columns": entries})
 
 
-def test_a_question_of_the_study_is_no_earlier_choice():
+def test_earlier_choices_exclude_questions_of_the_study():
     file = csv_of("Tea?,x,y,30,A,Tea?,Yes", header="q,a,b,age,gold,h1,c1")
 
     with pytest.raises(Refused, match="repeats this item's question"):

@@ -110,7 +110,7 @@ def test_files_in_the_item_format_go_straight_through(client, study, name, data)
     assert Item.objects.count() == 1
 
 
-def test_such_a_file_is_mapped_where_its_own_answers_would_be_lost_or_on_request(client, study):
+def test_a_file_is_mapped_if_own_answers_would_be_lost_or_on_request(client, study):
     header = "id,persona_id,persona_text,question,response_1,response_2,preferred\n"
     upload, _ = upload_of(client, f"{header}a,p,C,W?,G,S,A\n")
 
@@ -195,7 +195,7 @@ def test_the_next_file_with_these_columns_gets_the_same_mapping(client, study):
     later, address = upload_of(client, swapped)
 
     assert later.mapping["answers"] == {"unsure": ""}
-    assert "We filled in what you chose for the last file" in client.get(address).text
+    assert "We filled in your choices for the last file" in client.get(address).text
     other, _ = upload_of(client, "prompt,chosen,rejected,age\nQ?,a,b,3\n")
     assert "answers" not in other.mapping
 
@@ -267,7 +267,7 @@ def test_files_that_nobody_imports_are_deleted_after_a_day_and_used_mappings_sta
     assert list(Upload.objects.all()) == [used]
     assert client.get(address).status_code == 404
     gone = client.get(used_address, follow=True)
-    assert "We no longer have this file" in gone.text
+    assert "This file has been deleted" in gone.text
 
 
 def test_several_files_need_the_same_columns(client, study):

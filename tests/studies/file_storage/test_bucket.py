@@ -89,7 +89,7 @@ def away(use, s3, monkeypatch, admin_client):
     ],
 )
 @pytest.mark.usefixtures("away")
-def test_a_server_that_is_away_is_told_in_one_way(use_it):
+def test_every_outage_of_the_server_is_reported_alike(use_it):
     with pytest.raises(StorageUnreachable):
         use_it(storages["files"])
 

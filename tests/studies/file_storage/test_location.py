@@ -92,7 +92,7 @@ def test_health_and_doctor_state_it(client, settings, tmp_path, monkeypatch):
 
     response = client.get("/healthz")
 
-    sentence = "not that of the other processes"
+    sentence = "differs from that of the other processes"
     assert (response.status_code, response.json()["storage"]) == (503, sentence)
     (fault,) = files_elsewhere()
     assert "share that folder" in fault.sentence
@@ -115,7 +115,7 @@ def content(name: str) -> dict[str, bytes]:
     return {file.path: file.read_bytes() for file in Stored(name).files()}
 
 
-def test_looking_notes_nothing(settings):
+def test_showing_the_location_stores_nothing(settings):
     out = StringIO()
 
     call_command("files", stdout=out)
@@ -175,10 +175,10 @@ def test_a_worker_that_only_asks_judges_keeps_no_files(queues, is_refused, monke
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("folder", "Files are in .* already. Set FILES to the new storage first."),
+        ("folder", "Files are already in .*. Set FILES to the new storage first."),
         ("ftp://x", "--copy-from must be folder or s3://bucket/prefix, not “ftp://x”."),
     ],
 )
-def test_a_copy_that_makes_no_sense_is_refused(source, sentence):
+def test_a_pointless_copy_is_refused(source, sentence):
     with pytest.raises(CommandError, match=sentence):
         call_command("files", "--copy-from", source)

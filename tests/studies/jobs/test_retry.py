@@ -28,7 +28,7 @@ def long_ago():
     return timezone.now() - timedelta(hours=1)
 
 
-def test_a_job_whose_worker_lives_is_the_same_job_and_is_not_sent_again(sent):
+def test_a_job_with_a_living_worker_is_not_sent_again(sent):
     job = make_job(state="running", attempts=1)
 
     assert same_job([job], tasks.import_file) == job
@@ -42,7 +42,7 @@ def test_a_stalled_job_is_the_same_job_and_is_sent_again(sent):
     assert (sent, job.state, job.is_stalled) == ([job.pk], "queued", False)
 
 
-def test_a_job_that_ended_its_workers_too_often_is_not_taken_for_the_same(sent):
+def test_a_job_that_killed_too_many_workers_is_not_reused(sent):
     job = make_job(state="running", attempts=MAX_ATTEMPTS, heartbeat_at=long_ago())
 
     assert same_job([job], tasks.import_file) is None

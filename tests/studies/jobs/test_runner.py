@@ -28,7 +28,7 @@ def run(job, work):
     return carry_out(ImportJob, job.pk, work, expected=EXPECTED)
 
 
-def test_what_the_work_returns_is_stored_and_the_job_is_done(job):
+def test_the_result_of_the_work_is_stored_and_the_job_is_done(job):
     done = run(job, lambda job, progress: {"report": {"items": 2}})
 
     assert (done.state, done.progress, done.message) == ("done", 100, "Done.")
@@ -65,9 +65,9 @@ def test_an_expected_error_is_stored_as_its_sentence(job, error, message, faults
     ("error", "words"),
     [
         (KeyError("secret detail"), "there is an error in the program"),
-        (OperationalError("secret"), "the database did not answer, or refused a statement"),
+        (OperationalError("secret"), "the database did not answer or refused a statement"),
         (OSError(28, "No space left on device"), "a connection failed: No space left on device"),
-        (MemoryError(), "the memory was not enough"),
+        (MemoryError(), "there was not enough memory"),
     ],
 )
 def test_an_unexpected_error_is_raised_and_stored_as_what_failed_in_words(job, error, words):
@@ -95,7 +95,7 @@ def test_a_job_that_is_deleted_meanwhile_stops_at_its_next_step(job):
     assert (run(job, work).state, ImportJob.objects.get().message) == ("gone", "Deleted.")
 
 
-def test_a_worker_that_was_given_up_does_not_end_the_job_of_the_next_one(job):
+def test_an_abandoned_worker_does_not_end_the_job_of_its_successor(job):
     def work(job, progress):
         ImportJob.objects.update(attempts=2)  # another worker has started it
         return {"report": {"items": 1}}
@@ -136,7 +136,7 @@ def test_a_job_is_stalled_without_a_heartbeat_and_when_nobody_starts_it(job):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_heartbeat_goes_on_while_one_step_of_the_work_takes_long(job, monkeypatch):
+def test_the_heartbeat_continues_during_a_long_step(job, monkeypatch):
     monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.01)
     seen = []
 
@@ -173,14 +173,14 @@ def test_the_sentence_of_a_stalled_job_says_that_no_worker_has_it(job):
     assert job.sentence.startswith("No worker is processing this")
 
 
-def test_stopping_is_no_failure(job):
+def test_stopping_is_not_a_failure(job):
     def work(job, progress):
         raise JobStopped
 
     assert run(job, work).state == "running"
 
 
-def test_every_worker_takes_stalled_jobs_up_within_a_minute_without_a_schedule(job, monkeypatch):
+def test_every_worker_restarts_stalled_jobs_within_a_minute(job, monkeypatch):
     queued: list[int] = []
     monkeypatch.setattr("studies.tasks.import_file.delay", queued.append)
     ImportJob.objects.update(

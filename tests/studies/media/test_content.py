@@ -67,7 +67,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize("name", NOTED)
-def test_nothing_is_kept_but_what_is_seen_or_heard(name):
+def test_only_visible_and_audible_content_is_kept(name):
     data = NOTED[name]
     assert SECRET.encode() in data
 
@@ -127,7 +127,7 @@ REFUSED = {
     "gif": (moving("GIF"), "is a GIF"),
     "animated png": (moving("PNG"), "is animated"),
     "animated webp": (moving("WEBP"), "is animated"),
-    "program": (b"MZ\x90\x00" + bytes(100), "no picture or sound"),
+    "program": (b"MZ\x90\x00" + bytes(100), "not a picture or sound"),
     "film": (b"\x00\x00\x00\x20ftypisom" + bytes(50), "is a film"),
     "nothing": (b"", "is empty"),
     "cut png": (picture()[:-20], "cut off or damaged"),

@@ -310,7 +310,7 @@ class TestLater:
         path.write_bytes(b"other")
 
         assert [fault.sentence for fault in broken_media()] == [
-            f"{path} has another content than when it was imported."
+            f"{path} has changed since it was imported."
         ]
 
 

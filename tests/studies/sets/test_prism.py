@@ -24,7 +24,7 @@ def of(tmp_path, *rows, **options):
     return made("prism", folder, **options)
 
 
-def test_what_makes_no_item_is_counted_by_its_reason():
+def test_rows_without_an_item_are_counted_by_reason():
     read = made("prism", **SECOND)
 
     assert keys(read) == ["prism-int0-0-1", "prism-int2-0-1", "prism-int5-0-1"]
@@ -60,7 +60,7 @@ def test_an_item_has_the_higher_score_as_the_persons_own_answer():
         assert item.values["first_person_source"] == "self_report"
 
 
-def test_models_stand_with_provider_and_family_so_that_none_judges_its_own():
+def test_models_have_provider_and_family_so_that_none_judges_its_own():
     (first, *_) = made("prism", **SECOND).items
     makers = [first.values[side]["generated_by"] for side in ("r1", "r2")]
 
@@ -70,7 +70,7 @@ def test_models_stand_with_provider_and_family_so_that_none_judges_its_own():
     assert family("claude-2.1") == "claude"
 
 
-def test_a_person_is_told_in_the_order_of_table_6():
+def test_persona_features_have_the_order_of_table_6():
     assert sentences(made("prism", **SECOND), "prism-int2-0-1") == [
         "The person is male.",
         "The person is 18-24 years old.",
@@ -94,7 +94,7 @@ def survey(text, user, **values):
 UNSAID = "Prefer not to say"
 
 
-def test_what_a_person_would_not_say_leaves_no_sentence_and_nothing_at_all_no_item(tmp_path):
+def test_undisclosed_features_are_left_out_and_empty_personas_make_no_item(tmp_path):
     blank = {
         "age": None,
         "employment_status": UNSAID,
@@ -152,7 +152,7 @@ def test_the_self_description_is_added_on_request_and_cut_where_it_is_too_long(t
         ("x" * 201 + " I'm sorry, but I can't go on.", False),
     ],
 )
-def test_a_refusal_is_known_by_how_it_begins(text, is_refusal):
+def test_a_refusal_is_recognised_by_its_beginning(text, is_refusal):
     assert refuses(text) == is_refusal
 
 
@@ -245,7 +245,7 @@ def test_types_of_conversation_can_be_chosen():
     assert read.dropped["rows of another type of conversation"] > 0
 
 
-def test_texts_that_no_item_can_hold_are_mended_or_left_out(tmp_path):
+def test_invalid_texts_are_repaired_or_left_out(tmp_path):
     read = of(
         tmp_path,
         {"score": 90, "model_response": "Carriage\r\nreturn\x08 and\x00 bell\x07."},
@@ -280,7 +280,7 @@ def test_the_survey_must_be_there():
     assert "Given: utterances.jsonl" in fault
 
 
-def test_another_file_is_no_utterances(tmp_path):
+def test_a_wrong_file_is_not_read_as_utterances(tmp_path):
     other = tmp_path / "conversations.jsonl"
     other.write_text('{"conversation_id": "c0", "user_id": "user0"}\n')
 
@@ -318,7 +318,7 @@ def test_every_broken_row_is_named_with_its_line(tmp_path):
     assert "not a JSON object" in faults[3]
 
 
-def test_where_no_item_can_be_made_the_reasons_are_told():
+def test_without_items_the_reasons_are_listed():
     (fault,) = refusal("prism", conversation_types="controversy guided")
 
     assert fault.startswith("prism: no item could be made. Left out:")
@@ -335,7 +335,7 @@ def test_the_first_conversations_are_taken_by_their_number_as_the_paper_did(tmp_
     assert read.dropped["pairs beyond the sample of 2"] == 1
 
 
-def test_the_papers_code_drops_every_response_that_speaks_of_ai(tmp_path):
+def test_the_papers_rule_drops_every_response_that_mentions_ai(tmp_path):
     texts = [("A talk about AI in schools.", 90), ("A poem.", 60), ("A recipe.", 20)]
     lines = _rated("int0", texts)
 

@@ -64,7 +64,7 @@ def test_a_living_job_is_left_to_its_worker():
 
 
 @pytest.mark.usefixtures("wrong_clock")
-def test_a_lease_that_runs_is_not_released():
+def test_a_valid_lease_is_not_released():
     judgment = leased(clock.now() + timedelta(seconds=30))
 
     assert release_expired() == {}
@@ -73,7 +73,7 @@ def test_a_lease_that_runs_is_not_released():
 
 
 @pytest.mark.postgres
-def test_the_moment_is_that_of_the_server_and_counted_on_for_a_while(monkeypatch):
+def test_the_time_is_the_servers_and_is_extrapolated_briefly(monkeypatch):
     # As the program has it: tests elsewhere read the clock of their own machine.
     own = importlib.util.module_from_spec(clock.__spec__)
     clock.__spec__.loader.exec_module(own)
@@ -91,7 +91,7 @@ def test_the_moment_is_that_of_the_server_and_counted_on_for_a_while(monkeypatch
     assert abs(own.now() - right) < timedelta(seconds=10)
 
 
-def test_what_was_stored_while_a_clock_was_ahead_is_due():
+def test_times_stored_by_a_fast_clock_are_due():
     """Otherwise a clock that was wrong for a moment would stop the work until that date."""
     later = clock.now() + DAYS
     study = make_study()
@@ -112,7 +112,7 @@ def test_what_was_stored_while_a_clock_was_ahead_is_due():
 
 
 @pytest.mark.usefixtures("wrong_clock")
-def test_what_begins_now_begins_by_the_clock_that_limits_are_compared_with():
+def test_new_times_use_the_clock_of_the_limits():
     report = a_report()
     webhook = Webhook.objects.create(study=report.study, url="https://example.org")
     delivery = Delivery.objects.create(webhook=webhook, event="x")

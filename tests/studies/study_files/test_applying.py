@@ -158,7 +158,7 @@ def test_a_fault_in_the_last_file_undoes_the_first(folder):
     edit(folder, slug="other", parts__quotas="quotas.toml")
     (folder / "quotas.toml").write_text("[[group]]\ntarget = 1\nsex = 'f'\n")
 
-    assert "quotas.toml: A group asks for “sex”" in refusal(folder)
+    assert "quotas.toml: A group requires “sex”" in refusal(folder)
     assert not Study.objects.filter(slug="other").exists()
 
 
@@ -195,7 +195,7 @@ def test_a_fault_in_study_toml_is_named(folder, changes, message):
         ("study.toml", b"\xff\xfe", "study.toml is not UTF-8"),
         ("items.jsonl", b"{]\n", "items.jsonl: "),
         ("items.jsonl", b"", "has 3 items, and items.jsonl has none"),
-        ("source.json", b"[]", "source.json must hold one JSON object"),
+        ("source.json", b"[]", "source.json must contain one JSON object"),
         ("source.json", b'{"redistribution": "maybe"}', "“maybe” is not known"),
         ("quotas.toml", b"x = 1", "quotas.toml: "),
         ("comprehension.toml", b"x = 1", "comprehension.toml: “x” is not allowed"),
@@ -231,7 +231,7 @@ def test_only_ids_of_items_that_may_not_be_passed_on_are_written(folder, tmp_pat
     assert "import_items suppers FILE… --create" in message
 
 
-def test_a_judge_that_exists_is_never_changed(folder, tmp_path):
+def test_an_existing_judge_is_never_changed(folder, tmp_path):
     fields = {"model": "m", "backend": "openai", "base_url": "http://here:8000/v1"}
     add_judge(name="steady", **fields)
     there = fields | {"base_url": "http://there:8000/v1"}

@@ -52,7 +52,7 @@ def test_a_token_changes_nothing(token):
 
 
 @pytest.mark.parametrize("end", ["expired", "deleted", "closed account", "wrong", "wrong scheme"])
-def test_what_is_no_valid_token_leads_to_the_sign_in(client, user, token, end):
+def test_an_invalid_token_leads_to_the_sign_in(client, user, token, end):
     if end == "expired":
         AccessToken.objects.update(expires_at=timezone.now() - dt.timedelta(seconds=1))
     elif end == "deleted":

@@ -104,7 +104,7 @@ def test_tokens_and_other_browsers_end(user, browser, token, act):
     assert is_in(browser) == (act in (changed, ended_by_the_owner))
 
 
-def test_others_keep_what_is_theirs(user, browser, token):
+def test_other_users_keep_their_sessions_and_tokens(user, browser, token):
     other = User.objects.create_user("other")
     theirs, kept = browser_of(other), create_token(user=other, name="t", days=1, scopes=["read"])
 

@@ -89,7 +89,7 @@ def test_opening_the_link_changes_nothing(study):
 
 
 @pytest.mark.parametrize("end", ["withdrawn", "expired"])
-def test_a_link_that_ended_works_no_more(study, end):
+def test_an_ended_link_no_longer_works(study, end):
     owner = sign_in(study, "owner")
     address = invited(owner)
     if end == "withdrawn":
@@ -132,7 +132,7 @@ def test_a_study_is_handed_over(study):
     assert study.memberships.exclude(user=other).get().role == "editor"
 
 
-def test_who_leaves_ends_at_the_list_of_studies(study):
+def test_leaving_a_study_leads_to_the_list_of_studies(study):
     member(study, "other", "owner")
     client = sign_in(study, "owner")
     me = study.memberships.exclude(user__username="other").get().user
@@ -175,7 +175,7 @@ def ended(study, how, owner, leaving):
         "removed by the administration",
     ],
 )
-def test_who_was_an_owner_does_not_return_by_an_own_invitation(study, how):
+def test_a_former_owner_cannot_return_by_their_own_invitation(study, how):
     owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
     eve = Client()
     eve.force_login(leaving)
@@ -222,7 +222,7 @@ def test_links_and_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
     assert study.log.filter(event="kept").count() == 2
 
 
-def test_a_closed_account_is_no_owner(study):
+def test_a_closed_account_does_not_count_as_an_owner(study):
     member(study, "gone", "owner")
     User.objects.update(is_active=False)
     owner = sign_in(study, "owner")

@@ -76,7 +76,7 @@ def test_it_is_switched_on_on_its_page_with_password_and_code(browser, researche
     assert secret in refused.content.decode()
     old = browser.post(PAGE, {"secret": sent, "password": "right", "code": "000000"})
     assert old.status_code == 422
-    assert "not the app’s present code" in old.content.decode()
+    assert "not the app’s current code" in old.content.decode()
     assert not SecondStep.objects.exists()
 
     done = browser.post(PAGE, {"secret": sent, "password": "right", "code": code})
@@ -151,9 +151,7 @@ def test_guesses_of_the_code_are_limited_like_those_of_a_password(researcher, cl
     assert not is_signed_in(refused)
 
 
-def test_who_knows_the_password_does_not_reset_the_count_of_guessed_codes(
-    browser, researcher, clock
-):
+def test_knowing_the_password_does_not_reset_the_count_of_guessed_codes(browser, researcher, clock):
     secret, _ = switch_on(researcher)
     browser.force_login(researcher)
     for _ in range(4):
@@ -174,7 +172,7 @@ def test_recovery_codes_are_stored_as_slow_hashes_with_a_salt(researcher):
     assert len({each.split("$")[-2] for each in stored}) == len(recovery)
 
 
-def test_the_second_step_ends_what_the_password_alone_has_opened(browser, researcher):
+def test_switching_the_second_step_on_ends_earlier_sessions(browser, researcher):
     thief = Client()
     thief.force_login(researcher)
     token = create_token(user=researcher, name="t", days=30, scopes=["read"])
@@ -188,7 +186,7 @@ def test_the_second_step_ends_what_the_password_alone_has_opened(browser, resear
     assert find_token(token) is None
 
 
-def test_the_admin_has_no_door_of_its_own(researcher):
+def test_the_admin_has_no_separate_sign_in(researcher):
     switch_on(researcher)
 
     assert not is_signed_in(sign_in(path="/admin/login/"))
@@ -206,7 +204,7 @@ def test_it_is_switched_off_with_a_code(browser, researcher):
     assert is_signed_in(sign_in())
 
 
-def test_a_new_secret_key_of_the_server_is_said(researcher, settings):
+def test_a_changed_secret_key_is_reported(researcher, settings):
     switch_on(researcher)
     settings.SECRET_KEY = "another"
 
@@ -218,7 +216,7 @@ def test_an_administrator_removes_it_for_somebody_who_lost_the_phone(researcher,
 
     call_command("remove_second_step", "ada")
 
-    assert "signs “ada” in again" in capsys.readouterr().out
+    assert "“ada” can sign in with the password alone" in capsys.readouterr().out
     assert is_signed_in(sign_in())
     with pytest.raises(CommandError, match="has no second step"):
         call_command("remove_second_step", "ada")

@@ -142,7 +142,7 @@ def of_a_study():
     ]
 
 
-def test_nothing_of_a_deleted_study_is_left_and_nothing_of_another_is_lost(study, client, settings):
+def test_deletion_removes_all_of_the_study_and_nothing_else(study, client, settings):
     folder = settings.VAR_DIR / "reports" / Report.objects.get().public_id
     folder.mkdir(parents=True)
     other = make_study(slug="other", items_per_annotator=3)
@@ -165,7 +165,7 @@ def test_nothing_of_a_deleted_study_is_left_and_nothing_of_another_is_lost(study
     assert not folder.exists()
 
 
-def test_what_is_not_over_stands_against_deletion(study, client):
+def test_unfinished_work_prevents_deletion(study, client):
     client.force_login(owner_of(study))
     client.post("/studies/s/whole/archive/")
     JudgeRun.objects.update(state="running", sentence="")

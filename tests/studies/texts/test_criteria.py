@@ -42,7 +42,7 @@ def test_lines_and_tables_are_the_same_criteria():
         ([{"name": "Clarity"}, {"name": "clarity"}], "two criteria “clarity”"),
     ],
 )
-def test_what_cannot_be_a_criterion_is_refused_with_its_place(given, words):
+def test_an_invalid_criterion_is_refused_with_its_place(given, words):
     with pytest.raises(ValidationError, match=words.replace("[", r"\[")):
         read_criteria(given)
 
@@ -75,7 +75,7 @@ def saved(client, lines):
     return client.post(url, data | {"criteria": lines})
 
 
-def test_the_page_stores_them_and_refuses_what_they_cannot_be(study):
+def test_the_page_stores_them_and_refuses_invalid_ones(study):
     client = sign_in(study)
 
     assert saved(client, LINES).status_code == 302

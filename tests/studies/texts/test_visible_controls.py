@@ -15,7 +15,7 @@ def shown(text: str) -> str:
     return template.render(Context({"text": text}))
 
 
-def test_a_sign_that_turns_text_is_replaced_by_its_number():
+def test_a_direction_control_is_replaced_by_its_code_point():
     html = shown(REVERSED)
 
     assert "\u202e" not in html
@@ -24,17 +24,17 @@ def test_a_sign_that_turns_text_is_replaced_by_its_number():
 
 
 @pytest.mark.parametrize("number", [*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
-def test_every_sign_that_turns_other_text_is_taken_out(number):
+def test_every_control_that_affects_other_text_is_removed(number):
     assert chr(number) not in shown(f"a{chr(number)}b")
     assert f"U+{number:04X}" in shown(f"a{chr(number)}b")
 
 
 @pytest.mark.parametrize("sign", "\u061c\u200e\u200f")
-def test_a_mark_that_writing_needs_stays_and_is_shown(sign):
+def test_a_needed_direction_mark_stays_and_is_shown(sign):
     assert f"a{sign}<span" in shown(f"a{sign}b")
 
 
-def test_text_without_such_signs_stays_as_it_is():
+def test_text_without_controls_is_unchanged():
     assert visible("fine <b> עברית") == "fine <b> עברית"
     assert shown("fine <b>") == "fine &lt;b&gt;"
 

@@ -60,7 +60,7 @@ def test_every_page_of_a_study_has_the_same_sections(editor, study, name):
     assert [title for current, title in found if current] == [PAGES[name]]
 
 
-def test_the_page_of_a_section_is_told_from_the_pages_below_it(editor, study):
+def test_a_sections_page_is_distinguished_from_pages_below_it(editor, study):
     home = shown(editor.get(reverse("people:list", args=[study.slug])))
     below = shown(editor.get(reverse("people:checks", args=[study.slug])))
 
@@ -68,7 +68,7 @@ def test_the_page_of_a_section_is_told_from_the_pages_below_it(editor, study):
     assert ("true", "Annotators") in below
 
 
-def test_pages_of_no_study_have_no_sections(editor):
+def test_pages_outside_a_study_have_no_sections(editor):
     assert 'class="sections"' not in editor.get(reverse("studies:list")).text
 
 

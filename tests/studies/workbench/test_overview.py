@@ -107,12 +107,12 @@ def test_half_of_the_consent_facts_need_attention(draft):
     (task,) = [task for task in setup(draft).tasks if task.key == "texts"]
 
     assert task.state == "attention"
-    assert "who asks" in task.summary
+    assert "who runs the study" in task.summary
     assert task.address.endswith("#id_researchers")
 
 
 @pytest.mark.parametrize("entry", ["prolific", "link", "list"])
-def test_a_draft_without_items_is_not_opened_whoever_recruits(client, draft, entry):
+def test_a_draft_without_items_cannot_be_opened(client, draft, entry):
     Study.objects.update(entry=entry)
 
     response = post_state(sign_in(client, draft), state="open", reason="I want to.")
@@ -140,7 +140,7 @@ def test_advice_is_passed_with_a_reason_that_is_kept_and_shown(client, draft):
     without = post_state(client, state="open")
     opened = post_state(client, state="open", reason="A pilot <b>among</b> friends.")
 
-    assert "Say why you open the study in spite of the advice." in without.text
+    assert "Say why you open the study despite the advice." in without.text
     assert "The study is open." in opened.text
     assert "A pilot &lt;b&gt;among&lt;/b&gt; friends." in opened.text
     entry = draft.log.get(event=OPENED_DESPITE)

@@ -48,7 +48,7 @@ def test_a_row_says_how_far_people_and_judges_are(owner):
     assert row.cost == "$9.00 + $1.50"
 
 
-def test_elsewhere_pay_is_owed_to_who_completed(owner):
+def test_outside_prolific_pay_is_owed_to_people_who_completed(owner):
     study = make_study(slug="one", entry="link", reward=300, currency="GBP")
     make_annotator(study=study, state="completed")
 
@@ -78,7 +78,7 @@ def test_many_studies_are_shown_in_pages(owner, monkeypatch):
     assert "Study 2" in second
 
 
-def test_moments_are_said_as_people_say_them():
+def test_times_are_shown_in_everyday_words():
     now = timezone.now()
     ages = {
         dt.timedelta(seconds=30): "just now",

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 class Command(BaseCommand):
     help = (
         "Write the database and all files of this installation to one zip file with checksums, "
-        "while it is used. Accounts and tokens are in it as hashes, sessions are not. --list shows "
-        "the backups that were made."
+        "while it is in use. Passwords and tokens are included as hashes, sessions are not. --list "
+        "shows earlier backups."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -19,18 +19,18 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-secret-key",
             action="store_true",
-            help="also keep SECRET_KEY: without it the restored installation cannot decrypt keys "
-            "of judges, open signed links, or recognise participants who come again; with it, "
-            "anyone who has the file can. Keep such a file like a password",
+            help="include SECRET_KEY: without it, the restored installation cannot decrypt keys of "
+            "judges, open signed links, or recognise returning participants; with it, anyone who "
+            "has the file can. Protect such a file like a password",
         )
-        parser.add_argument("--list", action="store_true", help="show the backups that were made")
+        parser.add_argument("--list", action="store_true", help="show earlier backups")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from studies.models import Backup
 
         if options["list"]:
             for one in Backup.objects.all():
-                there = "" if Path(one.file).is_file() else ", not there any more"
+                there = "" if Path(one.file).is_file() else ", no longer there"
                 self.stdout.write(
                     f"{one.taken_at:%Y-%m-%d %H:%M} UTC  {one.size:,} bytes  {one.file}{there}\n"
                     f"    sha256 {one.sha256}"
@@ -54,5 +54,5 @@ class Command(BaseCommand):
         if not with_secret_key:
             self.stdout.write(
                 "SECRET_KEY is not in it. Keep the key elsewhere: stored keys of judges, signed "
-                "links and the recognition of participants need it (--with-secret-key)."
+                "links and recognising participants need it (--with-secret-key)."
             )

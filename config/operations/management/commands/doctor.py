@@ -1,4 +1,4 @@
-"""doctor: check what must hold in the data and files of this installation."""
+"""doctor: check the data and files of this installation."""
 
 import json
 from argparse import ArgumentParser
@@ -10,15 +10,16 @@ from django.core.management.base import BaseCommand, CommandError
 class Command(BaseCommand):
     help = (
         "Check seats, counters, answers, the ledger of requests, files and settings of this "
-        "installation. Changes nothing without --repair. Exits 0 if everything holds, 1 if not."
+        "installation. Changes nothing without --repair. Exits with 0 if all checks pass, "
+        "otherwise with 1."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="correct what follows from other data: counters, and files and drafts that "
-            "belong to nothing; then check again",
+            help="correct what follows from other data, such as counters, and delete files and "
+            "drafts that belong to nothing; then check again",
         )
         parser.add_argument("--json", action="store_true", help="print every check as JSON")
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
             checks = "1 check" if n == 1 else f"{n} checks"
             raise CommandError(f"{checks} of {len(found)} found {faults:,} faults.")
         if not options["json"]:
-            self.stdout.write(f"All {len(found)} checks hold.")
+            self.stdout.write(f"All {len(found)} checks passed.")
 
     def _show(self, one: Any) -> None:
         for sentence in one.repairs:

@@ -1,4 +1,4 @@
-"""files: where generated files are kept, and how they get to another storage."""
+"""files: show where generated files are kept, and move them to another storage."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 class Command(BaseCommand):
     help = (
-        "Show where this installation keeps uploads, reports and exports. Exits 1 if these "
+        "Show where this installation keeps uploads, reports and exports. Exits with 1 if these "
         "settings (FILES, VAR_DIR) keep them elsewhere."
     )
 
@@ -17,13 +17,13 @@ class Command(BaseCommand):
         change.add_argument(
             "--adopt",
             action="store_true",
-            help="files are where these settings say: after you moved or restored them",
+            help="accept the place in these settings, after you moved or restored the files",
         )
         change.add_argument(
             "--copy-from",
             metavar="STORAGE",
-            help="copy all files from another storage (folder or s3://bucket/prefix) to "
-            "that of these settings, compare them, and adopt it. Stop the other processes first",
+            help="copy all files from another storage (folder or s3://bucket/prefix) to that of "
+            "these settings, compare them, and adopt it; stop the other processes first",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 copied = copy_from(source)
             except (CopyError, OSError) as error:
                 raise CommandError(str(error)) from error
-            self.stdout.write(f"Copied {copied:,} files. Those in the old storage are unchanged.")
+            self.stdout.write(f"Copied {copied:,} files. The old storage is unchanged.")
         try:
             self._show_or_adopt(adopt=options["adopt"] or bool(source))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""purge STUDY: delete a study for good, and say which backups still hold it."""
+"""purge STUDY: delete a study permanently, and list backups that still contain it."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -10,8 +10,8 @@ from studies.management.terminal import find_study
 
 class Command(BaseCommand):
     help = (
-        "Delete an archived study or a draft with everything in it, and say which backups may "
-        "still hold it. Asks you to type its short name."
+        "Delete an archived study or a draft with everything in it, and list backups that may "
+        "still contain it. Asks you to type its short name."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -37,4 +37,4 @@ class Command(BaseCommand):
             delete_study(study_id=study.pk, by=None)
         except StudyError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"“{study.title}” was deleted. The backups were not changed.")
+        self.stdout.write(f"“{study.title}” was deleted. Backups did not change.")

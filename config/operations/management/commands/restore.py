@@ -1,4 +1,4 @@
-"""restore FILE: put a backup in the place of this installation."""
+"""restore FILE: replace this installation by a backup."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -8,23 +8,20 @@ from django.core.management.base import BaseCommand, CommandError
 
 _KEYS = {
     "same": "",
-    "written": "The key of the backup is now that of this installation.",
-    "in the backup": (
-        "The backup has another SECRET_KEY than this installation. Set it: unzip -p {file} "
-        "secret_key"
-    ),
+    "written": "This installation now uses the key of the backup.",
+    "in the backup": ("The backup has a different SECRET_KEY. Set it: unzip -p {file} secret_key"),
     "missing": (
-        "The backup was made with another SECRET_KEY, and does not hold it. Set the old one: "
-        "without it stored keys of judges must be entered again, signed links are invalid, and "
-        "participants who come again are not recognised."
+        "The backup was made with a different SECRET_KEY, which it does not contain. Set the old "
+        "key: without it, stored keys of judges must be entered again, signed links are invalid, "
+        "and returning participants are not recognised."
     ),
 }
 
 
 class Command(BaseCommand):
     help = (
-        "Restore a backup: every checksum is compared first, then all rows and files are restored "
-        "or none. Stop web servers and workers before. Refuses a database that is in use."
+        "Restore a backup: compare every checksum, then restore all rows and files or none. Stop "
+        "web servers and workers first. Refuses a database that is in use."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="delete everything that is in this installation first; asks you to type a word",
+            help="delete everything in this installation first; asks you to type a word",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,13 +37,13 @@ class Command(BaseCommand):
 
         path: Path = options["file"]
         if options["replace"] and first_table_in_use():
-            self.stderr.write("Everything in this installation is deleted. There is no way back.")
+            self.stderr.write("This deletes everything in this installation. You cannot undo it.")
             try:
                 word = input("Type replace to continue: ").strip()
             except EOFError:
                 raise CommandError(
-                    "Nothing changed: there is no terminal to type the word in. Run the command in "
-                    "one, or give it the word: echo replace | manage.py restore FILE --replace"
+                    "Nothing changed: there is no terminal for typing the word. Run the command in "
+                    "one, or pipe the word: echo replace | manage.py restore FILE --replace"
                 ) from None
             if word != "replace":
                 raise CommandError("Nothing changed.")
@@ -59,4 +56,4 @@ class Command(BaseCommand):
         )
         if sentence := _KEYS[done.key].format(file=path):
             self.stdout.write(sentence)
-        self.stdout.write("Start the processes again, then run doctor. Everybody signs in again.")
+        self.stdout.write("Restart the processes, then run doctor. Everybody must sign in again.")

@@ -20,9 +20,9 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Start the second round of a jury: each judge sees the reasons that the others gave, and "
-        "chooses again. The first round is the latest run of each judge with --setting "
-        "reason-before. The same command again continues the same round."
+        "Start the second round of a jury: each judge sees the others' reasons and chooses again. "
+        "The first round is the latest run of each judge with --setting reason-before. Repeating "
+        "the command continues the same round."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -65,4 +65,4 @@ class Command(BaseCommand):
                 f"{run.judge.name}: {run.get_state_display()}. {run.sentence}".strip()
             )
         if inline and any(run.state != JudgeRun.State.DONE for run in runs):
-            raise CommandError("Not every judge has finished. The same command continues.")
+            raise CommandError("Some judges have not finished. Run the same command to continue.")

@@ -1,4 +1,4 @@
-"""Measure how many annotators at once a server carries, on a copy of a study."""
+"""Measure how many simultaneous annotators a server can serve, on a copy of a study."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from studies.services.whole_studies import copy_study, delete_rows
 
 _EVENT = "copied for a load test"
 _PLACES = 1_000_000  # in each quota group of the copy, so that nobody is turned away
-_ATTEMPTS = 5  # at deleting the copy, while a server still stores a last answer
+_ATTEMPTS = 5  # to delete the copy while the server may still store a last answer
 
 
 class NoItemsToCopy(AnnotationError):
@@ -48,8 +48,8 @@ class Copy:
 def copied(study: Study) -> Iterator[Copy]:
     """A copy of the study, which is deleted at the end, also after an error or Ctrl-C.
 
-    It takes nothing from the study: it has seats, quota places, settings, texts and questions of
-    its own, and no connection to Prolific. Copies that a killed load test left are deleted first.
+    It takes nothing from the study: it has its own seats, quota places, settings, texts and
+    questions, and no connection to Prolific. Copies left by killed load tests are deleted first.
     """
     delete_leftovers()
     copy = _create(study)
@@ -129,22 +129,25 @@ def seconds(text: str) -> float:
 
 class Command(BaseCommand):
     help = (
-        "Measure how many annotators at once this machine carries. Simulated annotators go through "
-        "the pages of a copy of the study, which is deleted afterwards; the study itself does not "
-        f"change. {RULE} It exits 1 if that many people are not carried."
+        "Measure how many simultaneous annotators this machine can serve. Simulated annotators go "
+        "through the pages of a copy of the study, which is deleted afterwards; the study itself "
+        f"does not change. {RULE} Exits with 1 if it cannot serve that many people."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
-            "--people", type=positive, default=40, help="the most people at once (default: 40)"
+            "--people",
+            type=positive,
+            default=40,
+            help="maximum number of simultaneous people (default: 40)",
         )
         parser.add_argument(
             "--think",
             type=seconds,
             default=3.0,
             metavar="SECONDS",
-            help="mean time that a person reads an item before answering (default: 3)",
+            help="mean reading time per item before answering (default: 3)",
         )
         parser.add_argument(
             "--seconds",
@@ -154,7 +157,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--url",
-            help="a web server that runs on this machine, for example http://127.0.0.1:8000 "
+            help="a web server running on this machine, for example http://127.0.0.1:8000 "
             "(default: start one for the test, on the same database)",
         )
         parser.add_argument(
@@ -193,7 +196,7 @@ class Command(BaseCommand):
         self._sum_up(steps, options)
 
     def _measure(self, scenario: Scenario, *, show: bool) -> list[Step]:
-        """Measure every number of people, and print a line after each."""
+        """Measure every number of people, and print a line for each."""
         steps = []
         if show:
             self.stdout.write(RULE)
@@ -226,12 +229,12 @@ class Command(BaseCommand):
             self.stderr.write(f"{count:,} × {message}")
         if most < wanted:
             raise CommandError(
-                f"This machine carries {most} people at once; {steps[-1].found.people} are too "
+                f"This machine can serve {most} people at once; {steps[-1].found.people} are too "
                 f"many, with {options['think']:g} seconds of reading before an answer."
             )
         if not options["json"]:
             self.stdout.write(
-                f"This machine carries {wanted} people at once, or more, with "
+                f"This machine can serve {wanted} people at once, or more, with "
                 f"{options['think']:g} seconds of reading before an answer."
             )
 

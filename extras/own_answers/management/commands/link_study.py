@@ -1,4 +1,4 @@
-"""link_study FIRST NEW: a study in which others predict what the people of FIRST answered."""
+"""link_study FIRST NEW: create a study in which others predict the answers of FIRST's people."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,7 @@ from studies.management.terminal import explain, find_study
 class Command(BaseCommand):
     help = (
         "Create a draft in which others predict what people answered for themselves: one persona "
-        "for each person who allows it, and their own answers as labels."
+        "for each person who allows it, with their own answers as labels."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,16 +21,20 @@ class Command(BaseCommand):
         parser.add_argument("study", help="short name of the study in which people answered")
         parser.add_argument("slug", help="short name of the new study")
         parser.add_argument("--title", default="", help="title of the new study")
-        parser.add_argument("--persons", type=int, metavar="N", help="people, drawn; else all")
-        parser.add_argument("--items", type=int, metavar="N", help="items of each, drawn; else all")
+        parser.add_argument(
+            "--persons", type=int, metavar="N", help="number of people to draw (default: all)"
+        )
+        parser.add_argument(
+            "--items", type=int, metavar="N", help="number of items of each to draw (default: all)"
+        )
         parser.add_argument(
             "--examples",
             type=int,
             metavar="K",
-            help="how many of a person's other answers are shown with each item; else as many as "
-            "people agreed to",
+            help="how many of a person's other answers to show with each item (default: as many as "
+            "people agreed to)",
         )
-        parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of what is drawn")
+        parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="seed of the draws")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from extras.own_answers.linked_studies import LinkRule, link_study

@@ -1,4 +1,4 @@
-"""publish_bundle STUDY: give the anonymous bundle or the sealed plan to a public archive."""
+"""publish_bundle STUDY: send the anonymous bundle or the sealed plan to a public archive."""
 
 import getpass
 from argparse import ArgumentParser
@@ -25,7 +25,7 @@ from studies.management.terminal import find_study
 class Command(BaseCommand):
     help = (
         "Send the anonymous bundle of a study to the Hugging Face hub, OSF or Zenodo, or its "
-        "frozen analysis plan to OSF or Zenodo. It arrives as a private draft; you make it public "
+        "frozen analysis plan to OSF or Zenodo. It arrives as a private draft, which you publish "
         "there. Run the same command again after an interruption: it sends only what is missing."
     )
 
@@ -54,15 +54,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--without-texts",
             action="store_true",
-            help="the source forbids passing texts on: give ids and hashes of items instead",
+            help="send ids and hashes of items, because the source forbids passing their texts on",
         )
         parser.add_argument(
             "--consent-covers-sharing",
             action="store_true",
-            help="state that the consent text covers publishing answers without names",
+            help="confirm that the consent text covers publishing answers without names",
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="show what would leave, and send nothing"
+            "--dry-run", action="store_true", help="show what would be sent, and send nothing"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -82,7 +82,7 @@ class Command(BaseCommand):
                     self._end_dry_run(found)
                     return
                 by = f"{getpass.getuser()}, at the command line"
-                address = publish(wish, files, on_file=self._tell, by=by)
+                address = publish(wish, files, on_file=self._report, by=by)
         except (AnalysisError, StudyError) as error:
             raise CommandError(str(error)) from None
         except OSError as error:
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         self.stdout.write(f"A private draft, for you to check and publish there: {address}")
 
     def _list(self, wish: Wish, files: tuple[Leaving, ...]) -> None:
-        """Every file that leaves, with its size and checksum, and under which terms."""
+        """List every file to send, with its size and checksum, and the terms."""
         self.stdout.write(f"To {wish.address}, as a private draft:")
         for file in files:
             self.stdout.write(f"{file.size:>12,} bytes  {file.sha256}  {file.name}")
@@ -103,15 +103,17 @@ class Command(BaseCommand):
             licence = source.get("licence") or "not stated"
             self.stdout.write(f"Items: licence {licence}, passing on {passing_on}.")
             self.stdout.write(
-                "What leaves: items, answers under exported names, judgments, majorities, "
-                "annotators in groups of five or more. No platform ids, no free text of "
-                "annotators, no withdrawn answers (docs/formats.md)."
+                "Contents: items, answers under exported names, judgments, majorities, annotators "
+                "in groups of five or more. No platform ids, no free text of annotators, no "
+                "withdrawn answers (docs/formats.md)."
             )
 
     def _end_dry_run(self, found: list[str]) -> None:
         self.stdout.write("Nothing was sent.")
         if found:
-            self.stdout.write("\n".join(["Before it can leave:", *(f"- {why}" for why in found)]))
+            self.stdout.write(
+                "\n".join(["Before you can send it:", *(f"- {why}" for why in found)])
+            )
 
-    def _tell(self, file: Leaving, was_there: bool) -> None:
+    def _report(self, file: Leaving, was_there: bool) -> None:
         self.stdout.write(f"{'already there' if was_there else 'sent'}: {file.name}")

@@ -1,4 +1,4 @@
-"""Whether choices agree with each other: in both orders, among three responses, in one order."""
+"""Whether choices are consistent: in both orders, and among three or more responses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,26 +22,26 @@ from analysis.stats.core.shared_variance import Sharing
 from extras.option_sets.sets import OptionSets, RankedSets
 
 TIE = 2
-MOST_EXACT = 6  # responses whose weak orders are all tried: 4,683
+MOST_EXACT = 6  # up to this many responses, all 4,683 weak orders are tried
 
 
 @dataclass(frozen=True)
 class Transitivity:
-    """Choices within sets of responses that are compared with each other.
+    """Consistency of choices within sets of responses.
 
     Attributes
     ----------
     n_sets : int
-        Sets with at least one triple of which all three pairs are decided.
+        Sets with at least one triple whose three pairs are all decided.
     cyclic : Proportion
-        Triples without a tie whose choices form a circle, out of all triples without a tie. Random
+        Triples without a tie whose choices form a cycle, out of all triples without a tie. Random
         choices give one quarter.
     intransitive : Proportion
-        Triples that fit no order with ties, out of all triples with three decisions.
+        Triples that fit no ranking with ties, out of all triples with three decisions.
     pairs : int
         Decided pairs in these sets.
     edits : int
-        Fewest decisions to change so that each set fits an order with ties.
+        Fewest decisions to change so that each set fits a ranking with ties.
     n_bounded : int
         Sets of more than six responses, for which `edits` counts an upper bound.
     """
@@ -55,7 +55,7 @@ class Transitivity:
 
 
 def preferences(first: npt.ArrayLike, second: npt.ArrayLike, choice: npt.ArrayLike) -> FloatArray:
-    """The decisions of one set as a table; NaN where a pair is not decided.
+    """The decisions of a set as a table; NaN for an undecided pair.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def preferences(first: npt.ArrayLike, second: npt.ArrayLike, choice: npt.ArrayLi
         The responses of each item, numbered from 0.
     choice : array_like of int, shape (n_items,)
         0 the first, 1 the second, 2 a tie, -1 missing. A pair asked several times counts by its
-        majority, a tie if there is none.
+        majority, or as a tie without one.
 
     Returns
     -------
     ndarray of float, shape (n_responses, n_responses)
-        1 if the row is preferred to the column, -1 the reverse, 0 a tie.
+        1 if the row is preferred to the column, -1 for the reverse, 0 for a tie.
     """
     one, two, chosen = (np.asarray(each, dtype=np.int64) for each in (first, second, choice))
     n = int(max(one.max(initial=-1), two.max(initial=-1))) + 1
@@ -84,15 +84,15 @@ def preferences(first: npt.ArrayLike, second: npt.ArrayLike, choice: npt.ArrayLi
 
 
 def fewest_edits(table: FloatArray) -> tuple[int, bool]:
-    """The fewest decisions to change so that a table fits an order with ties, and if it is exact.
+    """The fewest decisions to change so that a table fits a ranking with ties, and if it is exact.
 
-    All orders are tried up to six responses. Beyond, responses are ordered by their wins and moved
+    For up to six responses all rankings are tried. For more, responses are ranked by wins and moved
     one at a time while that helps, which gives an upper bound.
 
     Examples
     --------
-    >>> circle = preferences([0, 1, 2], [1, 2, 0], [0, 0, 0])
-    >>> fewest_edits(circle)
+    >>> cycle = preferences([0, 1, 2], [1, 2, 0], [0, 0, 0])
+    >>> fewest_edits(cycle)
     (1, True)
     """
     n = len(table)
@@ -126,7 +126,7 @@ def fewest_edits(table: FloatArray) -> tuple[int, bool]:
 
 @cache
 def _weak_orders(n: int) -> IntArray:
-    """All orders with ties of n responses: the rank of each, without gaps."""
+    """All rankings of n responses with ties: the rank of each, without gaps."""
     found = [
         ranks
         for ranks in product(range(max(n, 1)), repeat=n)
@@ -144,12 +144,12 @@ def transitivity(
     *,
     level: float = 0.95,
 ) -> Transitivity:
-    """Circles among three responses, and the decisions to change for an order.
+    """Cycles among three responses, and the decisions to change for a ranking.
 
     Parameters
     ----------
     of_item : array_like of int, shape (n_items,)
-        The set of each item; -1 if it is in none.
+        The set of each item; -1 without one.
     first, second, choice : array_like of int, shape (n_items,)
         As for `preferences`, numbered within each set.
     clusters : dict of str to ndarray of int, each of shape (n_items,)
@@ -159,7 +159,7 @@ def transitivity(
     Returns
     -------
     Transitivity
-        Intervals take the sets and `clusters` as samples: triples of one set share pairs.
+        Intervals treat the sets and `clusters` as samples, because triples of a set share pairs.
 
     References
     ----------
@@ -213,14 +213,14 @@ def transitivity(
 
 
 def _triples(table: FloatArray) -> list[tuple[bool, bool, bool]]:
-    """For each triple with three decisions: has no tie, is a circle, fits an order with ties."""
+    """For each decided triple: whether it has no tie, is a cycle, fits a ranking with ties."""
     found = []
     for a, b, c in combinations(range(len(table)), 3):
         signs = np.array([table[a, b], table[b, c], table[c, a]])
         if np.isnan(signs).any():
             continue
         is_strict, is_cyclic = bool((signs != 0).all()), bool(abs(signs.sum()) == 3)
-        # Around an order with ties there is a step up and a step down, or no step at all.
+        # Around a ranking with ties there are steps both up and down, or no step at all.
         fits = bool((signs > 0).any() == (signs < 0).any())
         found.append((is_strict, is_cyclic, fits))
     return found
@@ -232,7 +232,7 @@ BOTH = "both"
 def consistency(study: ReportedStudy) -> Json:
     """The entry of report.json; empty without sets of three responses.
 
-    Without such sets the table of positions says what both orders agree on.
+    Without such sets, the table of positions shows how both orders agree.
     """
     if study.data.of(OptionSets) is None:
         return {}
@@ -241,7 +241,7 @@ def consistency(study: ReportedStudy) -> Json:
     for run, judge in zip(study.data.runs, study.judges, strict=True):
         entry = identity(run) | _triples_of_side(study, judge.answer)
         if run.setting == "listwise" or (ranked is not None and run.run in ranked.rankings):
-            # A reply puts the whole set in one order, which never has a circle: 0 % says nothing.
+            # A reply ranks the whole set, which never has a cycle, so 0 % would say nothing.
             none = {"n": 0, "correct": 0} | undefined("one_order", "value", "ci")
             entry |= {"cyclic": none, "intransitive": dict(none)}
             entry |= undefined("one_order", "edits", "bounded")
@@ -254,7 +254,7 @@ def consistency(study: ReportedStudy) -> Json:
 
 
 def _orders(study: ReportedStudy, run: RunData) -> Json:
-    """The share of items on which the two orders choose different responses."""
+    """The share of items with different choices in the two orders."""
     rows = run.judgments
     n = len(study.data.items)
     choice, first = rows.choice.astype(np.int64), rows.shown_first.astype(np.int64)
@@ -290,43 +290,42 @@ def consistency_table(report: ReportJson) -> Table:
     ]
     return table_of_entries(
         "consistency",
-        "Whether choices fit one order of the responses",
+        "Whether choices fit a ranking of the responses",
         rows,
         [
             ("Questions", "count", "sets"),
             ("Pairs", "count", "pairs"),
-            ("n", "count", "cyclic.n", "Circles of three"),
-            ("Share", "percent", "cyclic.value", "Circles of three"),
-            ("95 % interval", "percent_range", "cyclic.ci", "Circles of three"),
-            ("n", "count", "intransitive.n", "Triples that fit no order with ties"),
-            ("Share", "percent", "intransitive.value", "Triples that fit no order with ties"),
-            ("95 %", "percent_range", "intransitive.ci", "Triples that fit no order with ties"),
+            ("n", "count", "cyclic.n", "Cycles of three"),
+            ("Share", "percent", "cyclic.value", "Cycles of three"),
+            ("95 % interval", "percent_range", "cyclic.ci", "Cycles of three"),
+            ("n", "count", "intransitive.n", "Triples that fit no ranking with ties"),
+            ("Share", "percent", "intransitive.value", "Triples that fit no ranking with ties"),
+            ("95 %", "percent_range", "intransitive.ci", "Triples that fit no ranking with ties"),
             ("Decisions to change", "count", "edits"),
             ("Questions with a bound", "count", "bounded"),
             ("Share", "percent", "orders.value", "Orders disagree"),
             ("95 % interval", "percent_range", "orders.ci", "Orders disagree"),
         ],
-        "Questions of one persona with three responses or more that are compared with each other. "
-        "Circle: one response is preferred to a second, the second to a third, and the third to "
-        "the first; a quarter of random choices are circles. Decisions to change: the fewest, "
-        "so that the pairs of every question fit an order with ties; an upper bound for questions "
-        "with more than six responses. A judge that puts a whole set in one order cannot make a "
-        "circle and has no share. People’s circles can come from people who differ: it is the "
-        "majority that is counted.",
+        "Questions of one persona with at least three responses that are compared with each other. "
+        "Cycle: one response is preferred to a second, the second to a third, and the third to the "
+        "first; a quarter of random choices are cycles. Decisions to change: the fewest for the "
+        "pairs of every question to fit a ranking with ties; an upper bound for questions with "
+        "more than six responses. A judge that ranks a whole set cannot make a cycle and has no "
+        "share. Cycles in people’s majority can come from disagreement between people.",
         first="Who",
     )
 
 
 class Consistency(Section):
-    """Circles of choices, and choices that depend on the order."""
+    """Cycles of choices, and choices that depend on the order."""
 
     name = "consistency"
     keys = """
-        # Circles of choices
+        # Cycles of choices
         consistency | object | Whether choices within a set of responses contradict each other.
-        cyclic | object | Circles of three choices.
-        intransitive | object | Sets with a circle.
-        edits | count | Choices to change until there is no circle.
+        cyclic | object | Cycles of three choices.
+        intransitive | object | Triples that fit no ranking with ties.
+        edits | count | Choices to change until a ranking fits.
         bounded | count | Sets of more than six responses, for which `edits` is an upper bound.
         consistency.judges.orders | object | The same in both orders.
     """
@@ -347,5 +346,5 @@ class Consistency(Section):
                 yield Sentence.of(
                     "finding",
                     f"{who}: {percent(cyclic['value'])} of {cyclic['n']:,} triples of responses "
-                    f"are circles (95 % CI {percent_range(cyclic['ci'])}; random choices: 25 %).",
+                    f"are cycles (95 % CI {percent_range(cyclic['ci'])}; random choices: 25 %).",
                 )

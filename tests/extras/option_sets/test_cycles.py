@@ -1,4 +1,4 @@
-"""Sets of responses that are compared with each other, and circles of choices in a report."""
+"""Sets of responses that are compared with each other, and cycles of choices in a report."""
 
 import random
 from itertools import combinations
@@ -46,7 +46,7 @@ def compared_study(n_personas=20):
 
 
 @pytest.mark.django_db
-def test_circles_are_counted_where_three_responses_are_compared():
+def test_cycles_are_counted_where_three_responses_are_compared():
     study = compared_study()
 
     data = load_dataset(study.slug)
@@ -69,7 +69,7 @@ def test_circles_are_counted_where_three_responses_are_compared():
     assert (orders["correct"], orders["n"]) == (worse, 120)
     assert len(all_tables(report)["consistency"].rows) == 3
     words = [str(one.text) for one in all_sentences(report, "finding")]
-    assert any(text.startswith("dice: ") and "are circles" in text for text in words)
+    assert any(text.startswith("dice: ") and "are cycles" in text for text in words)
     assert not faults({"consistency": found})
 
 
