@@ -147,7 +147,7 @@ def test_a_budget_without_a_price_is_refused_by_the_name_of_the_field(run, edito
 
     (message,) = page.context["form"].errors["budget"]
     assert page.status_code == 422
-    assert "so “Budget, US dollars” cannot be kept" in message
+    assert "so “Budget, US dollars” cannot be checked" in message
     assert "or use “Budget, tokens”" in message
     assert "--" not in message
 
