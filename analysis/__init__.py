@@ -1,6 +1,5 @@
 import os
 
-# A sum that OpenBLAS splits over its threads depends on their number, so the same data would give
-# other last digits on another machine; and its threads cost more than they save. NumPy reads this
-# when it is imported.
+# OpenBLAS splits sums over its threads, so the last digits would depend on the machine's number of
+# threads, which also cost more than they save. NumPy reads this when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -28,14 +28,14 @@ class ReportAdmin(LookOnly):
     list_filter = ("state", "study")
     list_select_related = ("study", "requested_by")
     search_fields = ("public_id", "study__slug", "inputs_hash")
-    # The result is the whole of report.json; the study's page offers it as a download.
+    # The result is all of report.json, which the study's page offers as a download.
     exclude = ("result",)
     ordering = ("-created_at",)
 
 
 @admin.register(Export)
 class ExportAdmin(LookOnly):
-    """All exports of the installation; they are requested and downloaded on a study's page."""
+    """All exports on this server. They are requested and downloaded on a study's page."""
 
     list_display = (
         "public_id",

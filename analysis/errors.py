@@ -14,7 +14,7 @@ class PlanIsFrozen(AnalysisError):
 
 
 class ForeignFiles(AnalysisError):
-    """A folder already has a file of this name that this program did not make."""
+    """A folder already has a file of this name from another source."""
 
 
 class NotShareable(AnalysisError):
@@ -22,7 +22,7 @@ class NotShareable(AnalysisError):
 
 
 class ExportError(AnalysisError):
-    """An export was not written; no file is left."""
+    """An export could not be written; no file is left behind."""
 
 
 class BadChoice(ExportError):

@@ -1,8 +1,8 @@
-"""What a statistic promises, and the checks that count whether it keeps the promise.
+"""Promises of statistics, and the simulations that check them.
 
-A check simulates one study after another with a truth that it knows, computes the statistic, and
-tells a `Counts` what came out. A promise says what the counts must show. `FAMILIES` lists checks
-that are added from elsewhere; every process learns of them when it starts, so no arrays are loaded.
+A check simulates studies with a known truth, computes the statistic, and records the results in a
+`Counts`. A promise states bounds for these counts. `FAMILIES` lists checks from other modules;
+every process loads it at start, so it imports no arrays.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Promise:
     Attributes
     ----------
     kind : str
-        ``"coverage"``, the share of intervals with the truth inside; ``"false claims"``, the share
-        of studies with a claim that is false; ``"mean"``, the mean of an estimate.
+        ``"coverage"``, the share of intervals that contain the truth; ``"false claims"``, the share
+        of studies with a false claim; ``"mean"``, the mean of an estimate.
     stated : float
-        What the statistic states: its level, its error rate, or the true value.
+        The stated level or error rate, or the true value.
     least, most : float or None
-        The bounds; both None for a method that is shown as a comparison and promises nothing here.
+        The bounds; both None for a method shown only for comparison.
     """
 
     kind: Counted
@@ -48,12 +48,12 @@ class Promise:
 
 
 def covers(level: float = 0.95, *, least: float = 0.93) -> Promise:
-    """Intervals that contain the truth in a share `level` of studies, or in `least` of them."""
+    """Intervals that contain the truth in a share `level` of studies, or at least `least`."""
     return Promise("coverage", level, least=least)
 
 
 def errs(rate: float = 0.05, *, most: float | None = None) -> Promise:
-    """False claims in at most a share `rate` of studies; approximate methods up to `most`."""
+    """False claims in at most a share `rate` of studies, or `most` for approximate methods."""
     return Promise("false claims", rate, most=rate if most is None else most)
 
 
@@ -63,19 +63,19 @@ def is_on_average(value: float = 0.0, *, within: float = 0.0) -> Promise:
 
 
 def compared(kind: Counted = "coverage", stated: float = 0.95) -> Promise:
-    """A usual method that is not meant for this design, shown next to the one that is."""
+    """A common method that is not meant for this design, shown for comparison."""
     return Promise(kind, stated)
 
 
 class Counts:
-    """What the studies of a check showed, by the name of the promise."""
+    """Results of a check's studies, by name of the promise."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[float]] = {}
         self.undefined: dict[str, int] = {}
 
     def covered(self, name: str, interval: Interval | None, truth: float) -> None:
-        """Count whether an interval contains the truth; no interval is counted apart."""
+        """Count whether an interval contains the truth, and missing intervals separately."""
         if interval is None:
             self.undefined[name] = self.undefined.get(name, 0) + 1
         else:
@@ -85,7 +85,7 @@ class Counts:
         self.measured(name, float(bool(hit)))
 
     def measured(self, name: str, value: float | None) -> None:
-        """Add one value to a mean; an undefined one is counted apart."""
+        """Add one value to a mean, and count undefined values separately."""
         if value is None:
             self.undefined[name] = self.undefined.get(name, 0) + 1
         else:
@@ -94,22 +94,22 @@ class Counts:
 
 @dataclass(frozen=True)
 class MethodCheck:
-    """One design of simulated studies, and the promises that are counted in it.
+    """One design of simulated studies, and the promises it checks.
 
     Attributes
     ----------
     name : str
         Short and unique within its family.
     design : str
-        What is simulated, in a sentence that a reader can judge.
+        A sentence on what is simulated.
     once : callable
-        Simulates one call's studies with a generator and adds to the counts.
+        Simulates the studies of one call with a generator and adds to the counts.
     promises : mapping of str to Promise
-        By the names that `once` counts under. Names that are missing here are not shown.
+        By the names that `once` uses. Other names are not shown.
     quick, full : int
-        Studies of a quick and of a full run.
+        Studies in a quick and in a full run.
     batch : int
-        Studies of one call of `once`.
+        Studies per call of `once`.
     """
 
     name: str
@@ -124,7 +124,7 @@ class MethodCheck:
 
 @dataclass(frozen=True)
 class Family:
-    """Checks of statistics on one subject; `name` is what the command calls them."""
+    """Checks of statistics on one subject; the command refers to them by `name`."""
 
     name: str
     checks: Sequence[MethodCheck]

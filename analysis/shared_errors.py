@@ -1,4 +1,4 @@
-"""Annotators whose errors are those of a judge: compared by a worker, shown as advice."""
+"""Annotators whose errors resemble a judge's: compared by a worker, shown as advice."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +29,7 @@ from studies.jobs.runner import JobProgress, carry_out
 
 @dataclass(frozen=True)
 class ErrorsWithJudge:
-    """Errors that an annotator shares with one judge that read the whole persona."""
+    """Errors that an annotator shares with a judge that read the whole persona."""
 
     judge: str
     setting: str
@@ -38,10 +38,9 @@ class ErrorsWithJudge:
 
 @dataclass(frozen=True)
 class Likeness:
-    """One annotator compared with every judge, the most similar first.
+    """One annotator compared with every judge, most similar first.
 
-    `probability` is the smallest over the judges, corrected for their number; None if no judge has
-    one.
+    `probability` is the smallest over judges, corrected for their number; None if no judge has one.
     """
 
     rater: str
@@ -92,7 +91,7 @@ def likenesses(slug: str) -> list[Likeness]:
 
 
 def _whole_runs(data: Dataset) -> list[RunData]:
-    """Runs in which a judge read the same text as annotators; juries only repeat their judges."""
+    """Runs in which a judge read the same text as annotators; no juries, which repeat judges."""
     return [
         run for run in data.runs if run.features == "all" and not run.is_jury and len(run.judgments)
     ]
@@ -108,7 +107,7 @@ def _rank(probability: float | None) -> float:
 
 
 def compare_queued(*, comparison_id: int) -> ErrorComparison:
-    """Compare the annotators of a queued comparison; running it twice compares them once."""
+    """Compute a queued comparison of annotators; safe to run twice."""
     return carry_out(ErrorComparison, comparison_id, _compare, expected=())
 
 
@@ -126,7 +125,7 @@ def _compare(comparison: ErrorComparison, progress: JobProgress) -> Mapping[str,
 
 
 def _rule() -> dict[str, float]:
-    """When an annotator is flagged, and how often without a cause."""
+    """When an annotator is flagged, and how often without cause."""
     return {
         "reading_pace": READING_PACE,
         "hurried_pace": HURRIED_PACE,

@@ -22,7 +22,7 @@ from studies.jobs.retry import tidy_jobs
 
 @shared_task
 def build_report(report_id: int) -> None:
-    """Build a queued report; running it twice builds it once."""
+    """Build a queued report; safe to run twice."""
     from analysis.lifecycle import build_job
 
     build_job.build_queued(report_id=report_id)
@@ -30,7 +30,7 @@ def build_report(report_id: int) -> None:
 
 @shared_task
 def recheck_report(recheck_id: int) -> None:
-    """Compute a report again; running it twice computes it once."""
+    """Recompute a report; safe to run twice."""
     from analysis.lifecycle import verification
 
     verification.recheck_queued(recheck_id=recheck_id)
@@ -38,13 +38,13 @@ def recheck_report(recheck_id: int) -> None:
 
 @shared_task
 def write_export(export_id: int) -> None:
-    """Write a queued export; running it twice writes it once."""
+    """Write a queued export; safe to run twice."""
     study_export.write_queued(export_id=export_id)
 
 
 @shared_task
 def compare_items(comparison_id: int) -> None:
-    """Compare the items of a queued comparison; running it twice compares them once."""
+    """Compare the items of a queued comparison; safe to run twice."""
     from analysis.disagreements import comparisons
 
     comparisons.compare_queued(comparison_id=comparison_id)
@@ -52,7 +52,7 @@ def compare_items(comparison_id: int) -> None:
 
 @shared_task
 def compare_errors(comparison_id: int) -> None:
-    """Compare the errors of annotators and judges; running it twice compares them once."""
+    """Compare the errors of annotators and judges; safe to run twice."""
     from analysis.shared_errors import compare_queued
 
     compare_queued(comparison_id=comparison_id)
@@ -60,7 +60,7 @@ def compare_errors(comparison_id: int) -> None:
 
 @shared_task
 def audit_items(audit_id: int) -> None:
-    """Audit the items of a study; running it twice audits them once."""
+    """Audit the items of a study; safe to run twice."""
     from analysis.audit import job
 
     job.audit_queued(audit_id=audit_id)

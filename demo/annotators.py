@@ -1,8 +1,8 @@
 """Simulated annotators, who answer through the study's real pages.
 
-They read the page, find persona, question and replies in the text bank, and give the answer that
-the truth model holds for them. They have understood the instructions, and they read attention
-checks. They have no access to the database.
+They read the page, find persona, question and replies in the text bank, and give their answer from
+the truth model. They follow the instructions and pass attention checks. They have no access to the
+database.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from demo.browser import Browser, Form, Page
 from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer
 from demo.truth import Answer, DemoItem, World, uniform
 
-# The quota grid, gender × politics, with the annotators who fill it: exactly thirty places.
+# The quota grid, gender × politics, with the annotators who fill its thirty places.
 QUOTA: tuple[tuple[dict[str, str], int], ...] = (
     ({"gender": "woman", "politics": "democrat"}, 7),
     ({"gender": "woman", "politics": "republican"}, 6),
@@ -40,7 +40,7 @@ PHONE = "Mozilla/5.0 (simulated; Mobile)"
 DESKTOP = "Mozilla/5.0 (simulated)"
 PREFERS_NOT_TO_SAY = "prefer_not_to_say"
 
-# The answers of an annotator who has read the standard instructions to the questions on them.
+# Right answers to the comprehension questions on the standard instructions.
 UNDERSTOOD = {
     "The one that fits the person in the profile",
     "I choose my best guess and give a low number",
@@ -78,7 +78,7 @@ class Acknowledged:
 
 
 def participant_id(name: str) -> str:
-    """An id in the format of Prolific's ids, always the same one for `name`."""
+    """An id in Prolific's format, always the same for `name`."""
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
@@ -137,7 +137,7 @@ class Annotator:
             self._page = self._pass(self._page)
 
     def take_seat(self) -> None:
-        """Proceed to the items, where the study gives this annotator their seats."""
+        """Proceed to the items, where this annotator gets seats."""
         self.prepare()
         while self._page.step in _BEFORE_ITEMS:
             self._page = self._pass(self._page)
@@ -148,7 +148,7 @@ class Annotator:
             self._page = self._pass(self._page)
 
     def continue_late(self) -> None:
-        """Continue after the time was over, as the page of that ending offers."""
+        """Continue after a time-out, as the ending's page offers."""
         page = self._browser.get(f"/s/{self.slug}/task/")
         if page.step == "done" and "submit" in page.by_id:
             page = self._browser.get(self._go_on(page))
@@ -216,9 +216,10 @@ class Annotator:
         return self._browser.send(form, **{k: v for k, v in PRACTICE.items() if _asks(form, k)})
 
     def _take_time(self, form: Form, name: str) -> dict[str, str]:
-        """The time that the annotator takes; the page is dated back by it, so nobody waits.
+        """The time that the annotator takes.
 
-        A server with another key has the only clock: it counts the time that really passed.
+        The page is backdated by it, so nobody waits. A server with another key uses its own clock
+        and counts real time.
         """
         spent = active_ms(self.world, self.number, name, planted=self.planted)
         try:
@@ -300,7 +301,7 @@ def _as_displayed(answer: Answer, first: str) -> str:
 
 
 def _require(form: Form, answer: Answer) -> None:
-    """Stop when the page does not offer what the answer needs."""
+    """Stop if the page does not offer what the answer needs."""
     wanted = {"a", "b", *(["tie"] if answer.choice == "tie" else [])}
     if not wanted <= set(form.options["choice"]):
         raise UnexpectedPage(f"{form.action} offers {form.options['choice']}, not {wanted}")

@@ -126,7 +126,7 @@ class Browser:
         self._session.close()
 
     def _send(self, method: str, url: str, **kwargs: Any) -> requests.Response:
-        """Repeat a request until the server answers: sending the same form twice does no harm."""
+        """Repeat a request until the server answers; sending a form twice is harmless."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

@@ -8,7 +8,7 @@ from demo.truth import ANSWERS_PER_ITEM, CERTAINTY_SHIFTS, STRATA, TIE_RATE, Str
 
 
 def certainty_probabilities(stratum: Stratum) -> list[float]:
-    """P(certainty = 0..100) of one answer of anybody; the entry of 0 is 0."""
+    """P(certainty = 0..100) of any annotator's answer; the entry for 0 is 0."""
     total = [0.0] * 101
     for shift in CERTAINTY_SHIFTS:
         normal = NormalDist(stratum.certainty_mean + shift, stratum.own_sd)

@@ -1,11 +1,10 @@
 """The simulated judges, which decide only from the words of the prompt.
 
-A judge recognises the question and, by the facts that the prompt shows, the persona. Then it knows
-how much the profile reveals (the stratum) and which reply the common stereotype suggests. It never
-knows the persona's answer. The rate at which it follows the stereotype gives its accuracy a known
-value in each stratum. When the prompt shows only part of a profile, the evidence shrinks: without
-the deciding fact direct and strong are weak, and with fewer than three facts, or an unrecognised
-persona, there is none.
+A judge recognises the question and, from the facts in the prompt, the persona. Then it knows how
+much the profile reveals (the stratum) and which reply the common stereotype suggests, but not the
+persona's answer. It follows the stereotype at a rate that gives a known accuracy in each stratum.
+If the prompt shows only part of a profile, there is less evidence: without the deciding fact,
+direct and strong become weak; with fewer than three facts or an unknown persona there is none.
 """
 
 import re
@@ -25,7 +24,7 @@ BOASTFUL = (85, 95)
 LEFTY_SHARE_A = 0.70  # in strata weak and none, whatever the replies say
 SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0.0}
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
-WAVERS = 0.15  # share of draws that another request seed decides again
+WAVERS = 0.15  # share of draws that depend on the request seed
 ENOUGH_FACTS = 3
 DRAWN = (50, 20)  # mean and sd of a certainty that is drawn
 
@@ -122,7 +121,7 @@ class Judges:
         return ("A" if choice == stranger.first else "B"), certainty
 
     def _draw(self, model: str, prompt: str, sample: object) -> tuple[str, int]:
-        """A verdict about a prompt of any other form, drawn from its hash."""
+        """A verdict about any other prompt, drawn from its hash."""
         seed, content = self._world.seed, (model, prompt)
         if uniform(seed, "wavers", *content, sample) >= WAVERS:
             sample = ""
@@ -204,7 +203,7 @@ class Judges:
 
 
 def follow_rate(stratum: str, evidence: str) -> float:
-    """The rate of following the stereotype of `stratum` for the accuracy that fits `evidence`."""
+    """The rate of following the stereotype of `stratum` that gives the accuracy for `evidence`."""
     r = STRATA[stratum].r
     return (ACCURACY[evidence] - (1 - r)) / (2 * r - 1)
 

@@ -53,7 +53,7 @@ class Batches:
             if (method, action) == ("GET", ""):
                 return json.dumps(self._batches[name]).encode()
             if (method, action) == ("POST", "cancel"):
-                # One that has ended stays as it is.
+                # Ended batches do not change.
                 if self._batches[name]["status"] == "in_progress":
                     self._batches[name]["status"] = "cancelling"
                 return json.dumps(self._batches[name]).encode()

@@ -46,7 +46,7 @@ FAULTS = (
 class Fault:
     """A fault for a share of the next `times` completions, or of those while it `lasts`.
 
-    It begins after the first `after` completions that the server was asked for.
+    It starts after the first `after` requested completions.
     """
 
     name: str
@@ -196,7 +196,7 @@ class SimulatedServer:
         return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
 
     def _attempt(self, model: str, prompt: str, seed: object) -> int:
-        """How often this request was sent, including this time.
+        """Number of times that this request was sent, including this one.
 
         Two items can have the same prompt, and come in any order. A client that gives seeds repeats
         a request with the next seed, so the previous seed shows which item the request belongs to.
@@ -243,7 +243,7 @@ def _seen(part: dict[str, Any]) -> str:
 
 
 def _in_form(text: str) -> str:
-    """A reply in the form of structured outputs; one without a verdict has none there either."""
+    """A reply as structured output, without a verdict if the reply has none."""
     letter = re.search(r"\b([ABC])\]\]", text)
     number = re.search(r"\[\[(\d+)\]\]", text)
     form: dict[str, Any] = {"answer": letter[1] if letter else None}
@@ -256,7 +256,7 @@ def _spoil(fault: Fault) -> Response:
     if fault.name == "rate_limit":
         return error(429, "Too many requests (simulated).", Retry_After=f"{fault.seconds:g}")
     if fault.name == "storm":
-        return error(429, "Too many requests, and no word about when (simulated).")
+        return error(429, "Too many requests, without a retry time (simulated).")
     if fault.name == "server_error":
         return error(500, "The server had an error (simulated).")
     if fault.name == "garbage":

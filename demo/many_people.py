@@ -1,10 +1,10 @@
 """A study that is large enough for certified thresholds: `python -m demo.many_people`.
 
-1,500 items, each about a person and a question of its own, and three simulated judges with known
-truths: `simulated-sure` is right as often as it says, `simulated-again` gives the same answers, and
-`simulated-drifted` gives every fifth of them the other way round. A third of the items has no own
-answer, as items have that a judge is to label. Judgments are imported from a file, so no
-server and no worker is needed. VAR_DIR says where, as it does for `make demo`.
+1,500 items, each about a different person and question, and three simulated judges with known
+accuracy: `simulated-sure` is right as often as it states, `simulated-again` gives the same answers,
+and `simulated-drifted` reverses every fifth. A third of the items have no own answer, like items
+that a judge should label. Judgments are imported from a file, so no server and no worker is needed.
+VAR_DIR says where, as it does for `make demo`.
 """
 
 import csv
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SLUG = "many-people"
 SURE, AGAIN, DRIFTED = "simulated-sure", "simulated-again", "simulated-drifted"
-# Certainties that the judge states, each as often; it is right as often as it says.
+# Certainties that the judge states equally often; each is its true accuracy.
 CERTAINTIES = (55, 65, 75, 85, 95)
 FLIPPED = 0.2  # of the answers of the drifted judge
 OWN_ANSWERS = 1_000
@@ -106,7 +106,7 @@ def judgment_rows(judge: str, keys: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def create(owner: "User | None" = None) -> "Study":
-    """The study with its items and judgments; one that exists is left as it is."""
+    """Create the study with items and judgments; an existing one is unchanged."""
     from django.core.management import call_command
 
     from studies.models import Study
@@ -155,7 +155,7 @@ def main() -> int:
     migrate()
     owner, _ = researcher(demo_folder() / "login.txt")
     study = create(owner)
-    sys.stdout.write(f"The study “{study.title}” ({study.slug}) is there.\n")
+    sys.stdout.write(f"The study “{study.title}” ({study.slug}) is ready.\n")
     return 0
 
 

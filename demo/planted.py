@@ -1,7 +1,7 @@
 """Annotators who behave badly on purpose, so that quality flags have known answers.
 
-A test fixture: `make demo` itself has thirty careful annotators. Anyone who arrives after the seats
-are filled does surplus work. Everybody but the inattentive one reads attention checks.
+A test fixture: `make demo` has thirty careful annotators. Anyone who arrives after the seats are
+filled does surplus work. Everybody except the inattentive one reads attention checks.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""The demo for everybody, replaced every day: `python -m demo.public`.
+"""The public demo, replaced every day:
 
-Visitors sign in as “visitor”, with the password that is printed, and may do in the demo's studies
-what an editor may. The next demo is built while the last one is served, so a change takes seconds.
+`python -m demo.public`. Visitors sign in as “visitor” with the printed password, and are editors of
+the demo's studies. The next demo is built while the last one is served, so a change takes seconds.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from config.processes import ProcessDied, Processes, web_command, worker_command
 
 VISITOR = "visitor"
 _DAY = 24 * 60 * 60
-# The next demo is begun so long before the change; building takes some minutes.
+# Start building the next demo this long before the change, because it takes minutes.
 _BEGIN_BEFORE = 30 * 60
 _VISITOR_AGAIN = 5 * 60
 
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         sys.stdout.write(f"{public}: sign in as “{VISITOR}” with the password {password}\n")
         sys.stdout.flush()
-        # What a killed container left behind is not continued: every demo starts from nothing.
+        # Every demo starts from nothing, so leftovers of a killed container are deleted.
         shutil.rmtree(root, ignore_errors=True)
         days.run()
     except KeyboardInterrupt:
@@ -70,7 +70,7 @@ class Days:
         self._serving.stop()
 
     def _build(self) -> None:
-        """Begin the next demo, on ports of its own."""
+        """Start the next demo on its own ports."""
         self._number += 1
         folder = self._folder(self._number)
         folder.mkdir(parents=True, mode=0o700)
@@ -114,7 +114,7 @@ class Days:
         return self._root / f"day-{number}"
 
     def _let_visitors_in(self, environment: dict[str, str]) -> None:
-        """Give the visitors' account its password again, which any visitor may have changed."""
+        """Reset the password of the visitors' account, which any visitor may have changed."""
         subprocess.run(  # noqa: S603
             [sys.executable, "-m", "demo.visitors", VISITOR],
             env={**os.environ, **environment, "VISITOR_PASSWORD": self._password},
@@ -169,7 +169,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    # It has no options, but --help must not start it.
+    # There are no options, but --help must not start the demo.
     formatter = argparse.RawDescriptionHelpFormatter
     argparse.ArgumentParser(description=__doc__, formatter_class=formatter).parse_args()
     raise SystemExit(main())

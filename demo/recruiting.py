@@ -1,7 +1,7 @@
 """The demo's study on the simulated Prolific, from draft to payment.
 
-The researcher's actions use the product's own command; the participants take places, leave and
-enter their codes on the simulated platform.
+The researcher's actions use the product's command; participants take places, leave and enter codes
+on the simulated platform.
 """
 
 import io
@@ -171,11 +171,11 @@ class Recruiting:
             person.answer_some(leaver.answers - self._answers(person).count())
             self._date_back(person)
             self.platform.leave(person.session, leaver.how)
-        # The webhooks say so as well; nobody takes a place before it is known to be free.
+        # Webhooks report this too; nobody takes a place before it is known to be free.
         follow(study_id=self._study.pk)
 
     def _date_back(self, person: Annotator) -> None:
-        """Let the person have begun as long ago as their answers took; nobody waits for them."""
+        """Backdate the person's start by the time that their answers took, so nobody waits."""
         worked = self._answers(person).aggregate(ms=Sum("active_ms"))["ms"] or 0
         Participant.objects.filter(study=self._study, prolific_identity__pid=person.pid).update(
             started_at=F("started_at") - timedelta(milliseconds=worked)

@@ -35,7 +35,7 @@ class ReferenceAnswer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of several answers to one item; `choice` is None on a shared maximum."""
+    """The result of several answers to one item; `choice` is None on a tie."""
 
     choice: str | None
     certainty: Fraction | None

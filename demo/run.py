@@ -25,7 +25,7 @@ def main() -> int:
         return 2
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{port}")
-    # Whatever account is configured: the demo recruits only on its own simulated Prolific.
+    # The demo recruits only on its simulated Prolific, whatever account is configured.
     os.environ |= {
         "PROLIFIC_BASE_URL": f"http://127.0.0.1:{int(port) + 2}/api/v1/",
         "PROLIFIC_API_TOKEN": TOKEN,
@@ -52,12 +52,14 @@ def main() -> int:
                     processes.check()
                     time.sleep(1)
         except KeyboardInterrupt:
-            sys.stdout.write("\nEnded. Start it again at any time: nothing is done twice.\n")
+            sys.stdout.write(
+                "\nEnded. You can start it again at any time; nothing is done twice.\n"
+            )
         except DemoError as problem:
             sys.stderr.write(f"{problem}\n")
             return 1
         except (ProcessDied, UnexpectedPage, requests.RequestException) as problem:
-            sys.stderr.write(f"{problem}. What the processes said is in {log_path}\n")
+            sys.stderr.write(f"{problem}. The log of the processes is {log_path}\n")
             return 1
         finally:
             processes.stop()
@@ -69,7 +71,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    # It has no options, but --help must not start it.
+    # There are no options, but --help must not start the demo.
     formatter = argparse.RawDescriptionHelpFormatter
     argparse.ArgumentParser(description=__doc__, formatter_class=formatter).parse_args()
     raise SystemExit(main())

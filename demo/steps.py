@@ -162,7 +162,7 @@ class Demo:
         return finishing + second, [p for p in first if p.number in late_numbers]
 
     def _seat(self, study: Study, arriving: Iterable[Annotator]) -> list[Annotator]:
-        """Let annotators arrive and get their items, one after the other."""
+        """Let annotators arrive and get their items, one by one."""
         people = []
         for person in arriving:
             person.arrive()
@@ -206,7 +206,7 @@ class Demo:
                 )
                 for study, setting, features in asked
             ]
-        # Workers have started already: new judgments are counted from before the first run.
+        # Count from before the first run, because workers have already started.
         before = Judgment.objects.filter(run__in=runs, answered_at__lt=began).count()
         new = sum(run_progress(run).total for run in runs) - before
         with _bar(new, "Judges") as bar:
@@ -252,8 +252,8 @@ class Demo:
         _say()
         for what, where in (
             *((f"Annotator {name}", f"{visit}&person={name}") for name in VISITORS),
-            ("A new annotator", f"{visit}  (somebody new each time)"),
-            ("Your own studies", f"{visits}  (a new annotator of each, once it is published)"),
+            ("A new annotator", f"{visit}  (a new annotator each time)"),
+            ("Your own studies", f"{visits}  (new annotators, once published)"),
             ("The study", f"{site}{reverse('studies:detail', args=[slug])}"),
             ("The recruiting", f"{site}{reverse('people:prolific', args=[slug])}"),
             (
@@ -265,8 +265,8 @@ class Demo:
             _say(f"  {what:<16} {where}")
         _say()
         _say(
-            "People, annotators, judges, Prolific and its money are simulated: "
-            "demo/demo_truth.json holds the truth."
+            "People, annotators, judges, Prolific and its money are simulated; "
+            "demo/demo_truth.json has the truth."
         )
 
 
@@ -279,8 +279,9 @@ def require_free(*ports: int) -> None:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 raise DemoError(
-                    f"Port {port} is taken, perhaps by another demo. End that, or choose another "
-                    f"port (the demo takes it and the next two): PORT={ports[0] + 10} make demo"
+                    f"Port {port} is in use, perhaps by another demo. Stop that, or choose "
+                    f"another port (the demo uses it and the next two): PORT={ports[0] + 10} "
+                    "make demo"
                 ) from None
 
 

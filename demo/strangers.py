@@ -1,8 +1,8 @@
-"""The simulated judges' answers about items that are not from the demo: by shared words.
+"""The simulated judges' answers about items outside the demo, based on shared words.
 
-Anyone who adds their own items to the demo gets answers too. They look like answers and mean
-little: a response that shares words with the profile is more likely to be chosen, and everything
-else is drawn from a hash of the item. Each such reply says that it is simulated.
+If you add your own items to the demo, they get answers too, but these mean little: a response that
+shares words with the profile is more likely to be chosen, and the rest is drawn from a hash of the
+item. Each such reply says that it is simulated.
 """
 
 import re

@@ -103,7 +103,7 @@ def add_checks(study: Study, world: World) -> None:
 
 
 def mark_simulated(study: Study, world: World, names: Mapping[str, str]) -> None:
-    """Mark simulated annotators, and give those without seats a seed from the world's.
+    """Mark simulated annotators, and give those without seats a seed derived from the world's.
 
     `names` are pseudonyms by platform id. The seed makes the seating, and the name makes the order
     of rows in a report, the same on every machine.
@@ -148,7 +148,7 @@ def _import(study: Study, bundle: Path, world: World) -> None:
 
 
 def _open(study: Study) -> Study:
-    """Open a study that is being created; a study that a user has paused or closed stays so."""
+    """Open a new study; one that a user has paused or closed is left alone."""
     if study.state == Study.State.DRAFT:
         return set_state(study_id=study.pk, state=Study.State.OPEN)
     return study

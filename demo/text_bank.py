@@ -23,7 +23,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Person:
-    """An invented persona: one value per feature, and what the profile holds on each topic."""
+    """An invented persona: one value per feature, and what the profile says on each topic."""
 
     id: str
     values: dict[str, str]

@@ -1,11 +1,11 @@
-"""The model of the demo's known truth: what its personas prefer, and its annotators' answers.
+"""The model of the demo's known truth: preferences of personas, and answers of annotators.
 
 Everybody guesses by the same stereotype. It is right about an item with probability r, and
 annotators follow it with probability c on average; both depend on how much the profile says (the
-stratum). Annotators differ around these averages: in how often they follow it, in how certain they
-say they are, in the side that they prefer and in their pace. Certainty is a rounded normal draw.
-Every draw is a hash of the seed and the names of the drawn values, so an answer depends only on
-seed, annotator and item, never on the order of answering.
+stratum). Annotators vary around these averages in following it, in stated certainty, in preferred
+side and in pace. Certainty is a rounded normal draw. Every draw is a hash of the seed and the names
+of the drawn values, so an answer depends only on seed, annotator and item, never on the order of
+answering.
 
 Two modes: `random` draws independently; `exact` fixes every count of a stratum to the nearest
 integer, so that the results are constants.
@@ -73,7 +73,7 @@ STRATA = {
         Stratum("none", 0.55, 0.52, 28, 14),
     )
 }
-# How annotators differ. Each is symmetric, so that averages over annotators stay as they are.
+# Differences between annotators, all symmetric, so that averages are unaffected.
 SKILL = 0.08
 CERTAINTY_SHIFTS = (-6, 0, 6)
 SIDE = 0.05
@@ -205,8 +205,8 @@ class World:
                     labels[person.id] = lean if right[person.id, topic.key] else other(lean)
                 else:
                     free.append(person)
-            # Elsewhere the label is free and the fact in the profile follows from it: each
-            # reply is the right one for half of the personas.
+            # Elsewhere the label is free and determines the fact in the profile: each reply is
+            # right for half of the personas.
             missing = len(BANK.people) // 2 - list(labels.values()).count("r1")
             free.sort(key=lambda person: uniform(self.seed, "label", topic.key, person.id))
             for place, person in enumerate(free):

@@ -9,7 +9,7 @@ import django
 def let_in(name: str, password: str) -> None:
     """Create the account, or give it its password and its studies again.
 
-    It is an editor of the demo's own studies and may create others. It is no administrator.
+    It is an editor of the demo's studies and may create others, but is not an administrator.
     """
     from django.contrib.auth.models import Permission, User
 

@@ -1,4 +1,4 @@
-"""Judges are editable in fields that answers do not depend on; runs and answers are read-only."""
+"""Judges can be edited in fields that do not affect answers; runs and answers are read-only."""
 
 from django.contrib import admin
 from django.http import HttpRequest

@@ -1,7 +1,7 @@
-"""Ways to have a run answered other than by requests of workers: extras add them to `MORE`.
+"""Ways to answer a run other than by requests of workers; extras add them to `MORE`.
 
-Such a delivery holds questions by a lease that ends later than any worker's
-(`last_lease_of_workers`), and stores each request in the ledger before it leaves.
+Such a delivery holds questions with leases that end later than any worker's
+(`last_lease_of_workers`), and stores each request in the ledger before sending it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunPanel:
-    """A part of a run's page: a template, its `panel`, and whether nothing is left to ask here."""
+    """A part of a run's page: template, `panel`, and whether nothing is left to ask here."""
 
     template: str
     context: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class RunPanel:
 
 
 class RunDelivery:
-    """One such way. Every method may stay as it is."""
+    """One such delivery. All methods are optional."""
 
     name: ClassVar[str]
     asks_by_batch: ClassVar[bool] = False  # the runs that are `by_batch`
@@ -42,7 +42,7 @@ class RunDelivery:
         """Add options to `judge`."""
 
     def specify(self, spec: RunSpec, options: dict[str, Any]) -> RunSpec:
-        """What the options of `judge` add to the run."""
+        """The values that the options of `judge` add to the run."""
         return spec
 
     def queue(self, run_id: int) -> None:
@@ -55,25 +55,25 @@ class RunDelivery:
         """Take the steps of a run that it asks by batch, in this process, until the run ends."""
 
     def deliver(self, spec: RunSpec, options: dict[str, Any]) -> str:
-        """Do what the options of `judge` say. A sentence on it, if nothing is to be asked here."""
+        """Carry out the options of `judge`; return a sentence if nothing is to be asked here."""
         return ""
 
     def add_import_options(self, parser: ArgumentParser) -> None:
         """Add options to `import_judgments`."""
 
     def read(self, study: Study, paths: Sequence[Path], options: dict[str, Any]) -> str:
-        """Read raw replies if the options of `import_judgments` say so, and tell what came of it.
+        """Read raw replies if the options of `import_judgments` say so, and return the outcome.
 
         Raises `CommandError` for options that do not go together.
         """
         return ""
 
     def leases(self) -> Iterable[Any]:
-        """The leases of the questions that it holds: no worker releases these."""
+        """The leases of its questions, which no worker releases."""
         return ()
 
     def why_waiting(self, run_id: int) -> str:
-        """Why a run rests whose open questions are all held; empty if this does not hold them."""
+        """Why a run waits if this holds all its open questions; otherwise empty."""
         return ""
 
     def panel(self, run: JudgeRun, progress: RunProgress, *, may_edit: bool) -> RunPanel | None:

@@ -1,10 +1,10 @@
 """Whether a model changed during a run: anchors asked twice, and the versions a server names.
 
-They are judgments of their own that count nowhere else. Both are asked with the words, the order
-and the seed of the run's own question, so a model that has not changed gets the same request twice.
+Anchors are separate judgments that count nowhere else.
 
-Pure. Samples of the same question, if a run has them, show how often a model contradicts itself
-without having changed: each pair of samples is to a question what start and end are to an anchor.
+Both have the words, order and seed of the run's own question, so a model gets the same request
+twice. Samples of the same question, if a run has them, show how often an unchanged model
+contradicts itself: a pair of samples corresponds to the start and end of an anchor.
 """
 
 import hashlib
@@ -31,8 +31,8 @@ def waiting(run: JudgeRun) -> QuerySet[Judgment]:
 def create_anchors(run: JudgeRun, *, asks_more: bool) -> int:
     """Create the anchors that a run lacks, and return how many.
 
-    A new run gets its start and its end. A run that ended and asks more (`asks_more`) gets another
-    end; its items stay the same.
+    A new run gets a start and an end. An ended run that asks more (`asks_more`) gets another end
+    for the same items.
     """
     if not run.anchors:
         return 0
@@ -52,7 +52,7 @@ def create_anchors(run: JudgeRun, *, asks_more: bool) -> int:
 def count_new(run: JudgeRun, *, items: int, questions: int) -> int:
     """The number of anchors that starting a run, stored or not, would ask.
 
-    It has `items`, and would ask so many `questions` of its own.
+    It has `items`, and would ask this many `questions` of its own.
     """
     if not run.anchors:
         return 0
@@ -67,8 +67,8 @@ def count_new(run: JudgeRun, *, items: int, questions: int) -> int:
 def retry_failed_anchors(run: JudgeRun) -> int:
     """Ask failed anchors again; return how many.
 
-    A start is asked again only while no other question of the run has an answer: later it would
-    not be the start.
+    A start is repeated only while no other question of the run has an answer; later it would not be
+    a start.
     """
     failed = _anchors(run).filter(state=State.ERROR)
     if Judgment.objects.filter(run=run, answered_at__isnull=False).exists():
@@ -122,7 +122,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Share:
-    """`count` of `n`; all shares and intervals of none are undefined."""
+    """`count` of `n`; shares and intervals are undefined for n = 0."""
 
     count: int
     n: int
@@ -182,13 +182,13 @@ class AnchorComparison:
 
     @property
     def expected(self) -> float | None:
-        """The number of anchors that sampling alone would change."""
+        """The expected number of anchors that sampling alone would change."""
         share = self.sampling.value
         return None if share is None else share * self.compared
 
     @property
     def p_value(self) -> float | None:
-        """Of Fisher's exact test that anchors change more often than samples differ."""
+        """P value of Fisher's exact test that anchors change more often than samples differ."""
         if not (self.compared and self.pairs):
             return None
         return chance_of_as_many(self.change, self.sampling)
@@ -207,25 +207,25 @@ class AnchorComparison:
             found.append(f"{missing:,} could not be compared.")
         if self.expected is not None and self.p_value is not None:
             found.append(
-                f"Two samples of the same question differ at {self.sampling.words} other items, so "
-                f"sampling alone would change {self.expected:.1f} anchors (exact test of more "
-                f"changes than that: p = {self.p_value:.3f})."
+                f"Two samples of the same question differ on {self.sampling.words} other items, "
+                f"so sampling alone would change {self.expected:.1f} anchors (exact test for "
+                f"more changes: p = {self.p_value:.3f})."
             )
         elif self.is_random:
             found.append(
-                "The run has no second samples of other items, so how many changes sampling alone "
-                "explains is unknown."
+                "The run has no second samples of other items, so it is unknown how many changes "
+                "sampling alone explains."
             )
         return found
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether a reader should be warned: changes that chance is not known to explain."""
+        """Whether to warn readers of changes that chance may not explain."""
         return bool(self.changed) and (self.p_value is None or self.p_value < 1 - LEVEL)
 
 
 def chance_of_as_many(change: Share, sampling: Share) -> float:
-    """The chance of as many changes or more, if anchors change as often as samples differ.
+    """The chance of at least this many changes, if anchors change as often as samples differ.
 
     The hypergeometric distribution of the changes, given the changes of both together.
     """
@@ -248,7 +248,7 @@ _NONE = _Answer("", None)
 
 
 def anchors_of(runs: Collection[JudgeRun]) -> dict[int, AnchorComparison]:
-    """The anchors of those of the runs that have some, by the run's id; two queries."""
+    """The anchors of runs that have some, by run id; two queries."""
     with_anchors = [run for run in runs if run.anchors]
     if not with_anchors:
         return {}
@@ -269,7 +269,7 @@ def anchors_of(runs: Collection[JudgeRun]) -> dict[int, AnchorComparison]:
 def _compared(
     run: JudgeRun, items: dict[int, dict[tuple[str, int], _Answer]], pairs: tuple[int, int]
 ) -> AnchorComparison:
-    """The start against the last end that has answers."""
+    """Compare the start with the last end that has answers."""
     ends = {sample for found in items.values() for anchor, sample in found if anchor == Anchor.END}
     answered = [
         sample
@@ -301,9 +301,9 @@ def _compared(
 
 
 def _pairs(runs: list[JudgeRun], anchors: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
-    """Items with two samples in one order, and how many of these differ; without the anchors.
+    """Items with two samples in the same order, and how many differ, without anchors.
 
-    One pair for each item, so that pairs are independent of each other.
+    One pair per item, so that pairs are independent.
     """
     sampled = [run.pk for run in runs if run.samples > 1]
     if not sampled:
@@ -333,14 +333,14 @@ def _first_pairs(
                 break
 
 
-# Answers are stored a little later than the moment that they carry.
+# Answers are stored slightly later than their time stamp.
 _OVERLAP = timedelta(seconds=30)
 
 
 class VersionWatch:
-    """Follows a run and notices once each time a model or fingerprint appears that is new to it.
+    """Watches a run and reports each new model or fingerprint once.
 
-    Only answers that arrived after the last look are read, so that looking often costs little.
+    It reads only answers since the last check, so frequent checks are cheap.
     """
 
     def __init__(self, run_id: int) -> None:

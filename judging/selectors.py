@@ -41,7 +41,7 @@ class RunProgress:
 
     @property
     def settled(self) -> int:
-        """Judgments that are not asked again unless a user repeats failed ones."""
+        """Judgments that are only asked again if a user retries failed ones."""
         return self.ended - self.error
 
     @property
@@ -58,9 +58,9 @@ class RunProgress:
 class RunCost:
     """The usage and cost of a run's requests, from the ledger.
 
-    `estimated` is the part of `dollars` for requests without reported usage: the most
-    that they can have cost. `dollars` is None if the judge has no price. `saved` is what the input
-    from the server's cache would have cost more otherwise, by the judge's prices; None if unknown.
+    `estimated` is the part of `dollars` for requests without reported usage: their highest possible
+    cost. `dollars` is None if the judge has no price. `saved` is what the server's cache saved, by
+    the judge's prices; None if unknown.
     """
 
     attempts: int
@@ -76,12 +76,12 @@ class RunCost:
 
     @property
     def cached_percent(self) -> float:
-        """The share of the input tokens that the server had in its cache."""
+        """The share of input tokens from the server's cache."""
         return 100 * self.cached_tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
     @property
     def failures(self) -> list[tuple[str, int]]:
-        """Outcomes of the requests that brought no reply, in words, with the number of each."""
+        """Outcomes of requests without a reply, in words, with the number of each."""
         others = (Attempt.Outcome.REPLIED, Attempt.Outcome.SENT)
         return [
             (outcome.label, self.outcomes[outcome])
@@ -118,7 +118,7 @@ def run_progress(run: JudgeRun) -> RunProgress:
 
 
 def progress_words(run: JudgeRun, progress: RunProgress) -> str:
-    """What a run has cost so far, and what went wrong, for a line that shows its progress."""
+    """A run's cost and failures so far, for a progress line."""
     spent = f"${run.spent:.4f}" if run.is_billed else f"{run.tokens:,} tokens"
     counts = {
         "retry" if run.retries == 1 else "retries": run.retries,
@@ -132,8 +132,8 @@ def progress_words(run: JudgeRun, progress: RunProgress) -> str:
 def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
     """Runs of the study as rows, in the order they were made; four queries at most.
 
-    Cost and tokens are columns of the run that the writer keeps, so that a page which is loaded
-    every few seconds never adds up the ledger.
+    Cost and tokens are columns of the run, so a page that reloads every few seconds never adds up
+    the ledger.
     """
     named = found.select_related("judge", "wording")
     runs = list(named.defer("wording__exact_texts"))
@@ -151,8 +151,8 @@ def run_rows(study: Study, found: QuerySet[JudgeRun]) -> list[RunRow]:
 def labels_of(runs: Sequence[JudgeRun]) -> dict[int, str]:
     """A name for each of these runs by id, for lists of choices.
 
-    After the judge comes only what differs between its runs; those that are alike in all that is
-    known have the beginning of their id.
+    The judge's name is followed only by differences between its runs; otherwise identical runs get
+    the start of their id.
     """
     of_judge: dict[str, list[JudgeRun]] = {}
     for run in runs:
@@ -176,7 +176,7 @@ def labels_of(runs: Sequence[JudgeRun]) -> dict[int, str]:
 
 
 def _facts_of(run: JudgeRun) -> list[str]:
-    """What can tell runs of a judge apart, in words."""
+    """Differences between runs of a judge, in words."""
     features = {"all": "all features", "none": "no features"}.get(run.features, run.features)
     is_probed = run.bias_probe and f"probe {run.bias_probe}"
     sampled = {name: run.parameters.get(name) for name in ("model", "temperature", "top_p")}
@@ -212,7 +212,7 @@ def last_requests(run: JudgeRun, count: int = 20) -> QuerySet[Attempt]:
 
 
 def last_judgments(run: JudgeRun, count: int = 20) -> QuerySet[Judgment]:
-    """The judgments of a run that ended last, newest first."""
+    """The judgments of a run that ended most recently, newest first."""
     ended = Judgment.objects.filter(run=run, answered_at__isnull=False).select_related("item")
     return ended.order_by("-answered_at")[:count]
 
@@ -261,12 +261,12 @@ def get_campaign(study: Study, public_id: str) -> Campaign:
 
 
 def recent_progress(run: JudgeRun) -> RunProgress:
-    """`run_progress` for pages: that of a large run may be some seconds old."""
+    """`run_progress` for pages: for large runs, possibly some seconds old."""
     return _recent_progress_of([run.pk])[run.pk]
 
 
 def recent_cost(run: JudgeRun) -> RunCost:
-    """`run_cost` for pages: that of a large run may be some seconds old."""
+    """`run_cost` for pages: for large runs, possibly some seconds old."""
     return kept("cost", run.pk, count=lambda: run_cost(run), rows=lambda found: found.attempts)
 
 
@@ -345,7 +345,7 @@ def get_run(study: Study, public_id: str) -> JudgeRun:
 def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QuerySet[Judgment]:
     """The judgments of a run for its page, filtered by state and by item key."""
     judgments = (
-        # The study is named so that the items' keys can be read in the order of their index.
+        # Filtered by study, so that the index gives the order of item keys.
         Judgment.objects.filter(run=run, item__study=run.study_id)
         .select_related("item__persona", "reused_from__run")
         .prefetch_related("attempts")

@@ -1,4 +1,4 @@
-"""Tasks of judging for the workers; each can safely run any number of times."""
+"""Judging tasks for workers; all are safe to repeat."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from judging.worker import chunks, recovery, runtime
 from studies.jobs.queueing import queue
 
 
-# A database outage does not lose a token.
+# Retry, so that a database outage loses no token.
 @shared_task(autoretry_for=(db.OperationalError, db.InterfaceError), retry_backoff=2, max_retries=6)
 def judge_chunk(run_id: int) -> None:
     chunks.take_turn(run_id=run_id, then=queue_chunk)
@@ -39,5 +39,5 @@ def stop_looking(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def stop_asking(**_: Any) -> None:
-    """Stop sending requests when a worker ends, and store what is under way."""
+    """When a worker ends, stop sending requests and store replies in progress."""
     runtime.stop_asking()

@@ -1,4 +1,4 @@
-"""Wordings of a study's own: checked, stored as versions, compared, shown, kept as files."""
+"""A study's wordings: checks, versions, comparison, display and files."""
 
 import difflib
 import re
@@ -39,12 +39,12 @@ SLOTS: dict[str, str] = {
     "response_a": "the response that is shown as A",
     "response_b": "the response that is shown as B",
     "ask": "the question of the task, in the words that annotators read",
-    "bands": "what the numbers of certainty mean, one band a line",
-    "criteria": "the criteria of the study, one a line",
+    "bands": "what the certainty numbers mean, one band per line",
+    "criteria": "the criteria of the study, one per line",
     "examples": "other answers of the same person, if a run shows some",
-    "others": "what other judges wrote, for a setting that goes on from their replies",
+    "others": "what other judges wrote, for a setting that continues from their replies",
     "options": "all responses, each with its letter, for settings that show more than two",
-    "advice": "what is shown after the first answer, if the item has an advice",
+    "advice": "what is shown after the first answer, if the item has advice",
 }
 _SLOT_LIKE = re.compile(r"\{\{([^{}\n]*)\}\}")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -64,9 +64,7 @@ def check_template(
     """Check one template. `has` names the slots that some item of the study fills."""
     problems: list[str] = []
     if len(template) > MOST_LETTERS:
-        problems.append(
-            f"The text has {len(template):,} characters; the limit is {MOST_LETTERS:,}."
-        )
+        problems.append(f"The text has {len(template):,} characters. Use at most {MOST_LETTERS:,}.")
     if _UNSTORABLE.search(template):
         problems.append("The text contains a character that cannot be stored. Type it again.")
     problems += _slot_problems("\n".join(steps_of(template)))
@@ -89,7 +87,7 @@ def check_template(
         )
     if not shows_persona and "persona" in used:
         problems.append(
-            "{{ persona }} stands in the text for judges that see nothing of the person. Remove it."
+            "{{ persona }} is in the text for judges that see nothing of the person. Remove it."
         )
     if protocol.needs_criteria and "criteria" not in used:
         problems.append(f"{{{{ criteria }}}} is missing: “{protocol.name}” asks about criteria.")
@@ -119,9 +117,7 @@ def _slot_problems(template: str) -> list[str]:
         problems.append(f"There is no slot “{name}”. {hint}")
     rest = _SLOT_LIKE.sub("", template)
     if "{{" in rest or "}}" in rest:
-        problems.append(
-            "A slot is not closed: “{{” and “}}” belong on one line, as in {{ persona }}."
-        )
+        problems.append("A slot is not closed. Put “{{” and “}}” on one line, as in {{ persona }}.")
     return problems
 
 
@@ -144,7 +140,7 @@ _NO_TEXT = FailureReason(
     "no_text", "{field} is missing. Write a text, or {names[template_without_persona]}."
 )
 _PROBLEM = FailureReason("problem", "{field}: {problem}")
-_IN_USE = FailureReason("in_use", "{field} “{value}” is used by a run, so it stays.")
+_IN_USE = FailureReason("in_use", "{field} “{value}” is used by a run, so it cannot be deleted.")
 
 
 @dataclass(frozen=True)
@@ -176,8 +172,8 @@ def save_wording(
     """Store a wording as the newest version of its name, and return it.
 
     The newest version is replaced as long as no run uses it; the same content again changes
-    nothing. Raises `InvalidValue` with the field at fault, and `StaleVersion` if a version would be
-    replaced that is not the one with the hash `seen`.
+    nothing. Raises `InvalidValue` with the field at fault, and `StaleVersion` if the version to
+    replace does not have the hash `seen`.
     """
     study = lock_study(study_id)
     name = name.strip()
@@ -219,7 +215,7 @@ def check_name(name: str) -> None:
 def checked_texts(
     study: Study, setting: str, template: str, template_without_persona: str
 ) -> dict[str, Checked]:
-    """What is wrong with each text of a wording, by field. Raises `InvalidValue` without a text."""
+    """The problems of each text of a wording, by field. Raises `InvalidValue` without a text."""
     asked = protocol(setting)
     fields = {"template": template, "template_without_persona": template_without_persona}
     if not any(text.strip() for text in fields.values()):
@@ -233,7 +229,7 @@ def checked_texts(
 
 
 def filled_slots(study: Study) -> list[str]:
-    """Which of question and context some item of the study has."""
+    """Whether some item of the study has a question, and a context."""
     items = Item.objects.filter(study=study)
     return [name for name in ("question", "context") if items.exclude(**{name: ""}).exists()]
 
@@ -269,7 +265,7 @@ def copy_wordings(study: Study, copy: Study) -> None:
 
 @dataclass(frozen=True)
 class DiffLine:
-    """A line of two texts: `kind` is "same", "added" or "removed"."""
+    """A line in a comparison of two texts: `kind` is "same", "added" or "removed"."""
 
     kind: str
     text: str
@@ -320,7 +316,7 @@ def example_prompts(wording: PromptTemplate) -> list[ExamplePrompt]:
 
 _TEXTS = ("template", "template_without_persona")
 _KEYS = ("name", "version", "setting", "source", "note", *_TEXTS, "exact_texts")
-# What two wordings of one name and version must share if a run has used one of them.
+# Fields that must agree between wordings of one name and version, once a run has used it.
 _CONTENT = ("setting", "exact_texts", *_TEXTS)
 
 
@@ -381,7 +377,7 @@ class Wordings:
 
 
 def _path(wording: PromptTemplate, taken: set[str]) -> str:
-    """A name for the files of a wording that no other one has."""
+    """A unique name for the files of a wording."""
     stem = f"wordings/{slugify(wording.name) or 'wording'}.{wording.version}"
     path, number = stem, 1
     while path in taken:
@@ -431,6 +427,6 @@ def _rows(study: Study, folder: Folder, file: str) -> Iterator[dict[str, Any]]:
 def _refuse_used(wording: PromptTemplate, file: str) -> None:
     if wording.pk is not None and is_used(wording):
         raise FrozenStudy(
-            f"{file}: “{wording.reference}” is used by a run, so it stays as it is. Add the other "
-            f"words as version {wording.version + 1}."
+            f"{file}: “{wording.reference}” is used by a run, so it cannot change. Add the new "
+            f"text as version {wording.version + 1}."
         )

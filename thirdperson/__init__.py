@@ -8,7 +8,7 @@ Nothing is imported before it is used.
 from pkgutil import resolve_name
 from typing import Any
 
-# The names of this package, each with the object that it stands for: "module" or "module:name".
+# The names of this package and their objects: "module" or "module:name".
 PUBLIC = {"Client": "thirdperson.client:Client", "stats": "thirdperson.stats"}
 
 

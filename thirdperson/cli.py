@@ -13,17 +13,17 @@ HELP = """usage: thirdperson COMMAND …
 
 Can an LLM stand in for people? Thirdperson compares the labels of judges with those of people.
 
-  check FILE     audit a judge: human labels and judge labels in one table, no database
-  serve          web server and worker, here, with everything in one folder
-  setup          create the database or bring it up to date, which serve and demo do too
-  demo           a study with simulated people and judges, a report; then it serves
+  check FILE     audit a judge from a table of human and judge labels, without a database
+  serve          run web server and worker here, with everything in one folder
+  setup          create or update the database (serve and demo do this too)
+  demo           build a study with simulated people and judges and its report, then serve it
   help           all other commands, such as create_study, import_items, judge, report
 
   --version      the version of this program
   --help         this text; `thirdperson COMMAND --help` describes a command
 
-Everything that serve, demo and the other commands store is in the folder thirdperson-data of the
-current folder, or where VAR_DIR says. `check` stores nothing but its report."""
+Serve, demo and the other commands store everything in the folder thirdperson-data of the current
+folder, or in VAR_DIR. `check` stores only its report."""
 DATA = "thirdperson-data"
 
 
@@ -53,7 +53,7 @@ def _find_apps() -> None:
 
 
 def _use_data_folder() -> None:
-    """Of an installed program, nothing that it stores belongs next to its modules."""
+    """An installed program must not store data next to its modules."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     if IS_INSTALLED:
         folder = Path(os.environ.get("VAR_DIR") or Path.cwd() / DATA)
@@ -71,7 +71,7 @@ def _check(command: Sequence[str]) -> int:
 def _serve(command: Sequence[str]) -> int:
     parser = ArgumentParser(
         prog="thirdperson serve",
-        description="Set up the database where that is needed, then start web server and worker.",
+        description="Set up the database if necessary, then start web server and worker.",
     )
     parser.add_argument("--port", type=int, help="port of the web server (default: PORT, or 8000)")
     parser.add_argument("--host", help="address to listen at (default: HOST, or 127.0.0.1)")
@@ -95,9 +95,7 @@ def _serve(command: Sequence[str]) -> int:
 
 
 def _setup(command: Sequence[str]) -> int:
-    parser = ArgumentParser(
-        prog="thirdperson setup", description="Create the database, or bring it up to date."
-    )
+    parser = ArgumentParser(prog="thirdperson setup", description="Create or update the database.")
     parser.parse_args(command[1:])
     _use_data_folder()
     return _migrate()
@@ -106,7 +104,7 @@ def _setup(command: Sequence[str]) -> int:
 def _demo(command: Sequence[str]) -> int:
     parser = ArgumentParser(
         prog="thirdperson demo",
-        description="Fill a study with simulated people and judges, report on it, serve it.",
+        description="Build a study with simulated people and judges and its report, then serve it.",
     )
     parser.add_argument("--port", type=int, help="port of the web server (default: PORT, or 8000)")
     if (port := parser.parse_args(command[1:]).port) is not None:
@@ -120,7 +118,7 @@ def _demo(command: Sequence[str]) -> int:
 
 
 def _migrate() -> int:
-    """Bring the database up to date, in a process of its own: the next one has other settings."""
+    """Update the database in a separate process, because the next one has other settings."""
     return subprocess.call([sys.executable, "-m", "config.migrate"])
 
 

@@ -1,7 +1,7 @@
-"""Where the files of the program are: its apps, templates, styles and translations.
+"""Locations of the program's files: apps, templates, styles and translations.
 
-A checkout has them at its top. The wheel has them in `thirdperson/_apps`, so that an environment
-gets one new name and not names as general as `analysis`.
+A checkout has them at the top level. The wheel has them in `thirdperson/_apps`, so that it adds no
+names as general as `analysis` to an environment.
 """
 
 from pathlib import Path

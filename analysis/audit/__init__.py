@@ -1,1 +1,1 @@
-"""The audit of a study's items: what would make answers to them worth less, found beforehand."""
+"""The audit of a study's items: find problems that make answers less useful, before launch."""

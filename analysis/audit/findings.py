@@ -1,4 +1,4 @@
-"""Findings of the audit, and what a check is that makes them."""
+"""Findings of the audit, and base classes of its checks."""
 
 import re
 from abc import ABC, abstractmethod
@@ -13,7 +13,7 @@ SHOWN = 50
 
 
 class Level(StrEnum):
-    """How much a finding matters. A blocking one keeps the study closed until it is accepted."""
+    """Severity of a finding. A blocking one keeps the study closed until it is accepted."""
 
     BLOCKING = "blocking"
     ADVISORY = "advisory"
@@ -30,7 +30,7 @@ class FindingState(StrEnum):
 class Effect:
     """The share that a check measured, with its 95 % interval if there is one.
 
-    `value` is a share in 0..1 of `n` items, `of` says in words what is counted.
+    `value` is a share in 0..1 of `n` items; `of` describes what is counted.
     """
 
     of: str
@@ -42,7 +42,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class NamedItems:
-    """The items that a check names: how many, and the first `SHOWN` of them by key."""
+    """The items that a check names: their number, and the first `SHOWN` by key."""
 
     count: int = 0
     keys: tuple[str, ...] = ()
@@ -56,8 +56,8 @@ class NamedItems:
 class AuditFinding:
     """The outcome of one check.
 
-    `sentence` says what was found, or why nothing can be said. `rule` is when the check reports,
-    with its threshold, and `remedy` is what the researcher can do.
+    `sentence` says what was found, or why nothing could be checked. `rule` says when the check
+    reports, with its threshold; `remedy` is what the researcher can do.
     """
 
     check: str
@@ -93,13 +93,13 @@ def count_of(findings: list[AuditFinding], level: Level) -> int:
     return sum(one.is_found and one.level == level for one in findings)
 
 
-# Fewer labelled items than this say nothing about a rule that predicts the own answer.
+# Fewer labelled items cannot test a rule that predicts the own answer.
 FEWEST = 30
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 class ItemCheck(ABC):
-    """Sees every item once, in the order of keys, and then says what it found."""
+    """A check that sees every item once, ordered by key, and then reports what it found."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -107,11 +107,11 @@ class ItemCheck(ABC):
     remedy: ClassVar[str]
 
     def look(self, item: AuditedItem) -> None:  # noqa: B027 - some checks are of the study only
-        """Take note of an item."""
+        """Look at one item."""
 
     @abstractmethod
     def finding(self, study: AuditedStudy) -> AuditFinding:
-        """Say what was found, after the last item."""
+        """Report the finding, after the last item."""
 
     def outcome(
         self,
@@ -137,7 +137,7 @@ class ItemCheck(ABC):
 
 
 def plain(text: str) -> str:
-    """A text in small letters and digits only, so that marks and spaces make no difference."""
+    """A text reduced to lower-case letters and digits, to ignore punctuation and spaces."""
     return _NOT_WORDS.sub(" ", text.casefold()).strip()
 
 
@@ -150,7 +150,7 @@ def percent(share: float) -> str:
 
 
 class ListedItems(ItemCheck):
-    """A check that names items one by one: it is found as soon as it names one."""
+    """A check that names single items, and reports a finding if it names any."""
 
     counts: ClassVar[str]
     found: ClassVar[str]
@@ -206,7 +206,7 @@ def estimated_share(of: str, right: Sequence[bool], personas: Sequence[int]) -> 
 
 
 def distance_from_half(effect: Effect) -> float:
-    """How far the near end of the interval is from one half; -1 without an interval."""
+    """Distance of the interval's near end from one half; -1 without an interval."""
     if effect.low is None or effect.high is None:
         return -1.0
     return max(effect.low - 0.5, 0.5 - effect.high)

@@ -1,4 +1,4 @@
-"""The audit of a study: computed by a worker, shown on pages, and read before the study opens."""
+"""The audit of a study: computed by a worker, shown on pages, and checked before launch."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,12 +25,12 @@ _REPORTED_EVERY = 500
 
 
 def audit_queued(*, audit_id: int) -> Audit:
-    """Audit the items of a queued audit; running it twice audits them once."""
+    """Compute a queued audit; safe to run twice."""
     return carry_out(Audit, audit_id, _audit, expected=())
 
 
 def findings_of(study: Study) -> list[AuditFinding]:
-    """What the checks find now, without storing it."""
+    """Run the checks without storing the findings."""
     checks = [check() for check in CHECKS]
     for _ in _looked(study, checks):
         pass
@@ -52,14 +52,14 @@ def _audit(audit: Audit, progress: JobProgress) -> Mapping[str, Any]:
 
 
 def _looked(study: Study, checks: list[Any]) -> Iterator[int]:
-    """Show every item to every check; yields how many were shown."""
+    """Show every item to every check; yields the number shown so far."""
     for number, item in enumerate(audited_items(study), start=1):
         for check in checks:
             check.look(item)
         yield number
 
 
-# The event of the log. Logs of existing studies hold this text; do not change it.
+# The event in the log. Existing logs contain this text; do not change it.
 ACCEPTED = "finding of the audit accepted"
 
 
@@ -75,14 +75,14 @@ def audit_for(study: Study) -> Audit:
 
 
 def audit_again(study: Study) -> None:
-    """Queue the audit of a study even if nothing has changed, or if it failed before."""
+    """Queue the audit of a study even if nothing has changed or an earlier one failed."""
     audit = audit_for(study)
     if not audit.is_open and start_over(audit):
         transaction.on_commit(lambda: queue(audit_items, audit.pk))
 
 
 def is_current(audit: Audit) -> bool:
-    """Whether the findings are about the items as they are."""
+    """Whether the findings are about the current items."""
     return not audit.is_open and audit.fingerprint == audit_fingerprint(audit.study)
 
 
@@ -91,19 +91,19 @@ def findings_in(audit: Audit) -> list[AuditFinding]:
 
 
 def accept(*, study: Study, check: str, reason: str, user: User) -> None:
-    """Record why the study goes ahead in spite of a blocking finding.
+    """Record why the study goes ahead despite a blocking finding.
 
     Raises `BadParameters` without a reason, or if the audit has no such finding.
     """
     reason = reason.strip()
     if not reason:
-        raise BadParameters("Say why the study goes ahead in spite of this finding.")
+        raise BadParameters("Say why the study goes ahead despite this finding.")
     audit = Audit.objects.filter(study=study).first()
     found = findings_in(audit) if audit else []
     if not any(
         one.check == check and one.is_found and one.level == Level.BLOCKING for one in found
     ):
-        raise BadParameters("The audit has no such finding any more. Look at the page again.")
+        raise BadParameters("The audit no longer has this finding. Reload the page.")
     with transaction.atomic():
         _, is_new = AcceptedFinding.objects.get_or_create(
             study=study, check_name=check, defaults={"reason": reason, "accepted_by": user}
@@ -113,13 +113,15 @@ def accept(*, study: Study, check: str, reason: str, user: User) -> None:
 
 
 def opening_checks(study: Study) -> list[LaunchCheck]:
-    """The audit's findings; a blocking one that was accepted is advice with its reason."""
+    """The audit's findings; an accepted blocking finding becomes advice with its reason."""
     if not study_figures(study).items:
         return []
     audit = audit_for(study)
     address = reverse("audit:findings", args=[study.slug])
     if audit.is_open:
-        return [LaunchCheck("A worker audits the items; its findings will be listed here.", False)]
+        return [
+            LaunchCheck("A worker is auditing the items. Its findings will appear here.", False)
+        ]
     accepted = dict(AcceptedFinding.objects.filter(study=study).values_list("check_name", "reason"))
     found = [one for one in findings_in(audit) if one.is_found and one.level != Level.INFORMATIVE]
     if not found:

@@ -1,1 +1,1 @@
-"""From the database to frozen arrays and rows; no other folder of analysis reads other apps."""
+"""Read the database into frozen arrays and rows. Only this folder of analysis reads other apps."""

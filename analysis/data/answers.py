@@ -1,7 +1,7 @@
-"""Annotators and their answers as rows, as lines of a CSV file, and given for a whole set.
+"""Annotators and their answers as rows, as CSV lines, and for whole sets.
 
-Only one item of a set on one screen has seats, so one answer is stored. Everything that reads
-answers for a number reads them through here: each pair gets the choice that follows from the order.
+If a set is shown on one screen, only one of its items has seats and a stored answer. Everything
+that counts answers reads them here, where each pair gets the choice that the ranking implies.
 """
 
 from collections import defaultdict
@@ -35,27 +35,27 @@ def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def answer_page(study: Study, *, after: tuple[str, str] | None, most: int) -> list[dict[str, Any]]:
-    """At most `most` of the rows of `answer_rows`, after an item key and a rater."""
+    """Up to `most` rows of `answer_rows`, after an item key and a rater."""
     item, rater = "assignment__item__key", "assignment__annotator__pseudonym"
     chosen = Q(assignment__item__study=study, assignment__item__split=Item.Split.MAIN)
     chosen &= ~Q(standing=Annotation.Standing.WITHDRAWN)
     if after is not None:
         key, person = after
-        # The first condition lets the database begin at the item.
+        # The first condition lets the database start at the item.
         chosen &= Q(**{f"{item}__gte": key})
         chosen &= Q(**{f"{item}__gt": key}) | Q(**{f"{rater}__gt": person})
     return list(annotation_rows(study, only=chosen, most=most))
 
 
 def is_counted(row: Mapping[str, Any]) -> bool:
-    """Whether the report counts the answer of a row."""
+    """Whether the report counts a row's answer."""
     return row["standing"] in COUNTED and not row["excluded"]
 
 
 def annotator_rows(
     study: Study, *, identified: bool, order: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
-    """The annotators with the ids in `order`; with their platform ids if `identified`."""
+    """The annotators with the ids in `order`, with platform ids if `identified`."""
     return rows_of_annotators(study, identified=identified, order=order)
 
 
@@ -85,9 +85,9 @@ def counted_pseudonyms(study: Study) -> list[str]:
 
 
 def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[int, list[str]]:
-    """The keys of each persona's features, by the persona's id; equal lists are one list.
+    """The keys of each persona's features, by persona id; equal lists are shared.
 
-    `personas` are the ids of those that are asked for, if not all.
+    `personas` are the ids to read, by default all.
     """
     lists: dict[tuple[str, ...], list[str]] = {}
     shown = {}
@@ -102,9 +102,9 @@ def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[
 
 
 def withdrawn_answers() -> Combinable:
-    """The current number of withdrawn answers in the study of a row, for `annotate`.
+    """The current number of withdrawn answers in a row's study, for `annotate`.
 
-    With the own answers of people who took their consent to be shown back.
+    Includes own answers of people who withdrew their consent to show them.
     """
     of_study = Annotation.objects.filter(
         assignment__annotator__study=OuterRef("study"),
@@ -118,7 +118,7 @@ def withdrawn_answers() -> Combinable:
 
 
 def _changes_of_people() -> QuerySet[AnnotatorEvent]:
-    """Withdrawals, exclusions, and exclusions that were reversed."""
+    """Withdrawals, exclusions, and reversed exclusions."""
     withdrew = Q(event="state", after=Annotator.State.WITHDREW)
     return AnnotatorEvent.objects.filter(withdrew | Q(event__in=("excluded", "included")))
 
@@ -133,7 +133,7 @@ def changes_of_people(study: Study) -> list[tuple[datetime, bool]]:
 
 
 def exclusions_since() -> Combinable:
-    """How often people were excluded or included again since a row was created, for `annotate`."""
+    """Number of exclusions and reversals since a row was created, for `annotate`."""
     changes = _changes_of_people().filter(
         ~Q(event="state"),
         annotator__study=OuterRef("study"),
@@ -144,13 +144,13 @@ def exclusions_since() -> Combinable:
 
 
 def removed_own_answers(study: Study) -> int:
-    """How many labels left a study with the people whose answers they were."""
+    """Number of labels removed from a study with the people who gave them."""
     found = RemovedPerson.objects.filter(study=study).aggregate(n=Sum("own_answers", default=0))
     return int(found["n"])
 
 
 class PairAnswer(NamedTuple):
-    """The answer to one item; `is_own` if it is the one that has the seat."""
+    """The answer to one item; `is_own` if it has the seat."""
 
     item: int
     key: str
@@ -169,10 +169,10 @@ class _Pair(NamedTuple):
 
 
 class SetPairs:
-    """The pairs of each set of a study in which annotators see whole sets; else there are none."""
+    """The pairs of each set if annotators see whole sets; otherwise empty."""
 
     def __init__(self, study: Study, keys: Collection[str] | None = None) -> None:
-        """With `keys`, only the sets of the items with these keys."""
+        """`keys` limits this to the sets of the items with these keys."""
         self._set_of: dict[int, tuple[int, str]] = {}
         self._pairs: dict[tuple[int, str], list[_Pair]] = defaultdict(list)
         if not study.shows_whole_sets:
@@ -203,11 +203,11 @@ class SetPairs:
         return self._set_of.keys()
 
     def of_set(self, item: int) -> list[int]:
-        """The ids of all pairs of the set of an item, with its own."""
+        """The ids of all pairs in an item's set, including its own."""
         return [pair.item for pair in self._pairs[self._set_of[item]]]
 
     def answers(self, item: int, ranking: Mapping[str, Any]) -> Iterator[PairAnswer]:
-        """The answers that a ranking stored at `item` gives to the pairs of its set."""
+        """The answers to a set's pairs that follow from the ranking stored at `item`."""
         place = {number: place for place, number in enumerate(ranking["ranking"])}
         shown = {number: place for place, number in enumerate(ranking["shown"])}
         for pair in self._pairs[self._set_of[item]]:
@@ -230,8 +230,8 @@ def answer_lines(
 ) -> Iterator[list[str]]:
     """Every answer to the items that count, by item key; withdrawn answers are left out.
 
-    A column without a name is empty. `rater` is the expression that makes the exported name of a
-    pseudonym, with its parameters.
+    A column without a name is empty. `rater` is the SQL expression for a pseudonym's exported name,
+    with its parameters.
     """
     expression, parameters = rater
     cells = ", ',', ".join(_CELLS.get(name, "NULL") for name in columns)
@@ -254,7 +254,7 @@ _INPUT_CASES = _cases({f"'{control}'": name for control, name in INPUTS.items()}
 
 
 def _named(part: str, between: str) -> str:
-    """The responses of a set by their keys; null where a pair was shown."""
+    """The responses of a set by key; null if a pair was shown."""
     numbers = (
         f"jsonb_array_elements_text(a.ranking -> '{part}') WITH ORDINALITY AS o (number, place)"
     )
@@ -302,8 +302,8 @@ _CELLS = {
     "ranking": _named("ranking", ">"),
     "options_shown": _named("shown", " "),
 }
-# What is the same in many lines is made once. Spreadsheet rules apply to texts that people chose;
-# everything else is one of a few words or a number.
+# Parts that many lines share are computed once. Spreadsheet escaping applies only to free texts;
+# everything else is a fixed word or a number.
 _STATEMENT = f"""
     WITH people AS MATERIALIZED (
         SELECT id, pseudonym, {{rater}} AS name, failed_attention,

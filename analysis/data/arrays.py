@@ -1,7 +1,7 @@
 """The data of a study as plain arrays, from which a report is computed.
 
-It holds no database ids and no clock times, so equal answers give an equal report on any machine
-at any time. Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
+It has no database ids or clock times, so equal answers give an equal report anywhere, any time.
+Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
 MISSING = -1
-# What a judge may agree less with people than a person does, because a person costs more: the
-# advantage that the authors of the alternative annotator test grant against crowd workers.
+# How much less than a person a judge may agree with people, because a person costs more: the
+# advantage over crowd workers used by the authors of the alternative annotator test.
 EPSILON = 0.1
-# Parameters of imported judgments that say where they came from.
+# Parameters of imported judgments that state their origin.
 _OF_A_FILE = ("study", "file", "sha256")
 CODE = {"r1": 0, "r2": 1, "tie": TIE, "": MISSING, None: MISSING}
 
@@ -66,9 +66,9 @@ class StudyFacts:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """An annotator whom a researcher excluded: why, the day (UTC), by whom, and how many answers.
+    """An excluded annotator: why, when (UTC day), by whom, and with how many answers.
 
-    `after_report` says whether the study had a report by then, from which its result was known.
+    `after_report` says whether the study already had a report, so that its result was known.
     """
 
     rater: str
@@ -91,7 +91,7 @@ class ItemData:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Answers of annotators that count, one row each, sorted by item and then by rater.
+    """Annotators' counted answers, one row each, sorted by item and rater.
 
     Attributes
     ----------
@@ -102,9 +102,9 @@ class Answers:
     certainty : ndarray of float, shape (n,)
         1 to 100; NaN where none was given.
     shown_first : ndarray of int8, shape (n,)
-        The response on side A; -1 where it is unknown.
+        The response on side A; -1 if unknown.
     seconds : ndarray of float, shape (n,)
-        Active time; NaN where it is unknown.
+        Active time; NaN if unknown.
     position : ndarray of int, shape (n,)
         Position of the item in the rater's own order.
     """
@@ -125,9 +125,9 @@ class Answers:
 class Judgments:
     """A run's judgments, one row each, sorted by item, order shown and sample.
 
-    `status` holds ``done``, ``unparseable``, ``refused``, ``skipped``, ``error`` or ``open``;
-    only a ``done`` row has a choice. `probabilities`, shape (n, 3), are those that the model gave
-    response 1, response 2 and a tie; NaN where they are unknown.
+    `status` holds ``done``, ``unparseable``, ``refused``, ``skipped``, ``error`` or ``open``; only
+    a ``done`` row has a choice. `probabilities`, shape (n, 3), are the model's for response 1,
+    response 2 and a tie; NaN if unknown.
     """
 
     item: Index
@@ -141,7 +141,7 @@ class Judgments:
 
     @classmethod
     def from_columns(cls, *columns: Sequence[Any] | npt.NDArray[Any]) -> Judgments:
-        """Columns in the order of the fields, the probabilities by threes; sorted here."""
+        """Build from columns in the order of the fields, with probabilities in threes, and sort."""
         kinds = ("int64", "int8", "int64", "int8", "float64", "U12", "int64", "float64")
         fields = sorted_columns(columns, 3, *kinds)
         fields[-1] = fields[-1].reshape(-1, len(CHOICES))
@@ -164,8 +164,8 @@ class RunMoney:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The prompt of a run as it was asked: its template, the hash of that, the hash that the run
-    stored, and every text around the items. The template is None where its words are gone.
+    """A run's prompt as it was sent: the template and its hash, the hash that the run stored, and
+    every text around the items. The template is None if its words are gone.
     """
 
     template: str | None
@@ -176,7 +176,7 @@ class Prompt:
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """One judge under one set of parameters; `run` is the hash of those."""
+    """One judge with one set of parameters, whose hash is `run`."""
 
     run: str
     judge: str
@@ -193,26 +193,26 @@ class RunData:
     state_reason: str
     cost: RunMoney
     judgments: Judgments
-    # Counts of answers by what was sent and by the model that the server named, largest first, and
-    # sentences with what a reader needs to know about them.
+    # Counts of answers by request and by reported model, largest first, and sentences that explain
+    # them.
     sent: tuple[Mapping[str, Any], ...] = ()
     reported: tuple[Mapping[str, Any], ...] = ()
     conditions: tuple[str, ...] = ()
-    # Judgments by how they were read, where that was only leniently; and the same rows as strict
-    # reading would give them, if there are any.
+    # Judgments that were read only leniently, by how; and the rows under strict reading, if any
+    # differ.
     read_leniently: Mapping[str, int] = field(default_factory=dict)
     strictly: Judgments | None = None
-    # How many anchors changed between the start and the end; None for a run without anchors.
+    # Anchors that changed between start and end; None for a run without anchors.
     anchors: Mapping[str, Any] | None = None
     is_jury: bool = False
-    # The study's own wording as name@version, empty for the protocol's; and its hash.
+    # The study's own wording as name@version (empty for the protocol's), and its hash.
     wording: str = ""
     wording_sha256: str = ""
     framing: str = USUAL_FRAMING
 
     @property
     def way(self) -> tuple[str, str]:
-        """How it was asked, other than by setting, features and order."""
+        """How it was asked, apart from setting, features and order."""
         return self.wording, self.framing
 
     @property
@@ -226,11 +226,11 @@ class RunData:
 
 
 class Extra:
-    """What a rare design adds to the data of a study; a chapter asks `Dataset.of` for it.
+    """A rare design's addition to the data of a study, which a chapter gets from `Dataset.of`.
 
-    `not_pooled` is the reason why studies with it cannot be pooled; otherwise pooling leaves it
-    out. With `follows_answers` it has an entry for each row of the answers, so it is left out where
-    only some of them are kept.
+    `not_pooled` is the reason why studies with it cannot be pooled; without a reason, pooling drops
+    it. With `follows_answers` it has an entry per answer, so it is dropped if only some answers are
+    kept.
     """
 
     not_pooled: ClassVar[str] = ""
@@ -238,11 +238,11 @@ class Extra:
 
     @property
     def digest(self) -> Any:
-        """A value of JSON that is equal for equal contents."""
+        """A JSON value that is equal for equal contents."""
         raise NotImplementedError
 
     def questions(self, items: Sequence[ItemData]) -> Sequence[Hashable] | None:
-        """What each item asks, where that is more than its text; None if this is not about it."""
+        """What each item asks, if that is more than its text; otherwise None."""
         return None
 
 
@@ -253,8 +253,8 @@ AnExtra = TypeVar("AnExtra", bound=Extra)
 class Dataset:
     """All data that a report of one study uses.
 
-    `attention` holds the attention checks that each rater has seen and failed, in the order of
-    `raters`; it is empty where no attention checks are known.
+    `attention` has the attention checks that each rater saw and failed, in the order of `raters`;
+    empty if none are known.
     """
 
     study: StudyFacts
@@ -265,14 +265,14 @@ class Dataset:
     answers: Answers
     attention: tuple[tuple[int, int], ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
-    # Those who finished, by currency, reward in minor units and minutes as each was promised them.
+    # People who finished, by the currency, reward (minor units) and minutes promised to them.
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     exclusions: tuple[Exclusion, ...] = ()
-    # By pseudonym, a hash of the platform's id: who is one person in studies that are pooled. It
-    # is no input of a report.
+    # A hash of the platform id by pseudonym, which identifies people across pooled studies. Not an
+    # input of a report.
     identities: Mapping[str, str] = field(default_factory=dict)
-    # Each quota group: its name, its places, how many completed.
+    # Each quota group: name, places, completed.
     quotas: tuple[tuple[str, int, int], ...] = ()
     runs: tuple[RunData, ...] = ()
     runs_left_out: int = 0  # those that are marked as not for the report
@@ -281,16 +281,16 @@ class Dataset:
     plan: FrozenPlan | None = None
     no_plan: str = "No analysis plan was frozen."  # the reason if there is no plan
     late_changes: tuple[LateChange, ...] = ()
-    # By run, the day on which it began and who began it, where a plan seals the words of runs.
+    # Day and starter of each run, if a plan seals the words of runs.
     begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    # What differs from the plan's seals, and which items it sealed: None if all or none are.
+    # Departures from the plan's seals, and the sealed items: None if all or none are.
     departures: tuple[Departure, ...] = ()
     is_sealed: npt.NDArray[np.bool_] | None = None
-    # Answers of annotators whom a researcher excluded: only the multiverse uses them. Their raters
-    # are numbered after `raters`.
+    # Answers of excluded annotators, used only by the multiverse. Their raters are numbered after
+    # `raters`.
     set_aside_raters: tuple[str, ...] = ()
     set_aside: Answers | None = None
-    # What rare designs add, by the name that `inputs_hash` has for it.
+    # Additions of rare designs, by their name in `inputs_hash`.
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
@@ -302,14 +302,14 @@ class Dataset:
         return np.array([CODE[item.truth] for item in self.items], dtype=np.int8)
 
     def scored_truth(self, *, offers_tie: bool) -> Codes:
-        """The truth by which raters are scored: a true tie counts only where one was offered."""
+        """The truth used for scoring: a true tie counts only if a tie was offered."""
         truth = self.truth
         return truth if offers_tie else np.where(truth == TIE, MISSING, truth).astype(np.int8)
 
     def on_sealed_items(self, runs: Iterable[RunData]) -> Dataset:
         """The answers and the judgments of some runs on the items that the plan sealed.
 
-        The items keep their places, so the others are items without answers.
+        Items keep their positions; the others have no answers.
         """
         kept = (
             np.ones(len(self.items), dtype=np.bool_) if self.is_sealed is None else self.is_sealed
@@ -325,19 +325,19 @@ class Dataset:
         )
 
     def of(self, kind: type[AnExtra]) -> AnExtra | None:
-        """What the study has of a rare design; None without it."""
+        """The study's data of a rare design; None without it."""
         return next((each for each in self.extras.values() if isinstance(each, kind)), None)
 
     @cached_property
     def inputs_hash(self) -> str:
-        """A hash of all that results are computed from, equal for equal data on every machine.
+        """A hash of everything that results depend on, equal for equal data on every machine.
 
-        It is the same for a study whose answers were exported and imported elsewhere: names of
-        people are not in it, nor what only `record_hash` holds.
+        It is the same for a study whose answers were exported and imported elsewhere: it excludes
+        names of people and whatever is only in `record_hash`.
         """
         digest = hashlib.sha256()
         feed(digest, "study", asdict(self.study))
-        # Items are many and flat, so they need no deep copy.
+        # Items are many and flat: a shallow copy is enough and faster.
         feed(digest, "items", [vars(item) for item in self.items])
         feed(digest, "personas", {key: list(pairs) for key, pairs in self.personas.items()})
         feed(digest, "raters", [len(self.raters), self.rater_groups])
@@ -359,7 +359,7 @@ class Dataset:
         for run in self.runs:
             key, parameters = run.run, dict(run.parameters)
             if parameters.get("imported"):
-                # The same judgments from another file, or in another study, are the same.
+                # Judgments count as equal whichever file or study they come from.
                 key = ""
                 parameters = {k: v for k, v in parameters.items() if k not in _OF_A_FILE}
             made = [run.state, run.snapshots, parameters, asdict(run.cost)]
@@ -380,9 +380,9 @@ class Dataset:
 
     @cached_property
     def record_hash(self) -> str:
-        """A hash of how people took part: who came, who was left out, and in which order they saw.
+        """A hash of participation: who came, who was left out, and the order of items.
 
-        A file of answers does not hold it. Names of people are not in it.
+        An answer file does not contain this. Names of people are not included.
         """
         digest = hashlib.sha256()
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
@@ -397,9 +397,9 @@ class Dataset:
 
 
 def without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a run, without the port if the server is on the same machine.
+    """The parameters of a run, without the port of a local server.
 
-    The port was free when the server started and does not describe the judge.
+    Such a port is arbitrary and does not describe the judge.
 
     >>> without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
     {'base_url': 'http://127.0.0.1/v1'}
@@ -425,7 +425,7 @@ def _is_this_machine(host: str) -> bool:
 def sorted_columns(
     columns: Iterable[Sequence[Any] | npt.NDArray[Any]], n_keys: int, *kinds: str
 ) -> list[npt.NDArray[Any]]:
-    """Turn columns into arrays of the given kinds; the rows are sorted by the first `n_keys`."""
+    """Turn columns into arrays of the given kinds, sorted by the first `n_keys`."""
     arrays = [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
     order = np.lexsort(arrays[n_keys - 1 :: -1])
     return [array[order] for array in arrays]
@@ -444,7 +444,7 @@ def _feed_arrays(digest: Any, table: Answers | Judgments, *, but: str = "") -> N
         if array.dtype.kind == "U":
             feed(digest, name, array.tolist())
         else:
-            # Little-endian and one NaN, so that the bytes are the same everywhere.
+            # Little-endian and with one NaN pattern, so that the bytes are the same everywhere.
             data = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")))
             digest.update(f"{name}:{data.dtype.str}:{data.size}:".encode())
             digest.update(data.tobytes())

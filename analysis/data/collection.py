@@ -1,4 +1,4 @@
-"""Facts for a data card: how annotators and models were asked, and how many answered."""
+"""Facts for a data card: how annotators and models were asked, and numbers of answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,10 +51,10 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class AgreedText:
-    """A text that people agreed to, its boxes, and what it promised.
+    """A text that people agreed to, with its checkboxes and promises.
 
-    `version` and `days` are empty for a text that nobody has agreed to yet; `text` is empty where
-    only its hash was stored.
+    `version` and `days` are empty for a text that nobody has agreed to yet; `text` is empty if only
+    its hash was stored.
     """
 
     version: str
@@ -67,11 +67,11 @@ class AgreedText:
 
 @dataclass(frozen=True)
 class Collection:
-    """How a study collected its data; nothing in it names an annotator.
+    """How a study collected its data, without names of annotators.
 
-    `people` and `standings` are counts by state and by standing, `quota` is each group with its
-    places and its participants, `days` the first and last day of the answers, `readings` how the
-    items were read from their files.
+    `people` and `standings` are counts by state and by standing, `quota` has each group's places
+    and participants, `days` the first and last day of answers, `readings` how items were read from
+    files.
     """
 
     people: dict[str, int]
@@ -91,8 +91,8 @@ class Collection:
 
 
 def collection_of(study: Study, *, k: int) -> Collection:
-    """Read the facts of a study in about twelve queries; groups of fewer than `k` are not named."""
-    # Arrays are loaded with it, and every process imports this module.
+    """Read a study's facts in about twelve queries, without naming groups of fewer than `k`."""
+    # Imported here because it loads NumPy, and every process imports this module.
     from analysis.data.raters import exclusions_of
 
     answers = Annotation.objects.filter(
@@ -126,7 +126,7 @@ def collection_of(study: Study, *, k: int) -> Collection:
 
 
 def owners(study: Study) -> list[str]:
-    """The full names of the owners that have one."""
+    """The full names of the owners, where known."""
     memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
     names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
     return [name for name in names if name]
@@ -169,7 +169,7 @@ def _group(group: QuotaGroup, k: int) -> tuple[str, int, str]:
 
 
 def _plain(html: str) -> str:
-    """The text, one line a paragraph; headings are bold and entries have a dash, as in Markdown."""
+    """The text as Markdown, one line per paragraph: headings in bold, entries with a dash."""
     marked = " ".join(html.split())
     for tag, sign in _MARKS.items():
         marked = marked.replace(tag, sign)
@@ -240,7 +240,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
 
 
 def _between(first: datetime | None, last: datetime | None) -> str:
-    """The days of the first and the last answer; empty where no time is known."""
+    """The days of the first and the last answer; empty if no time is known."""
     if first is None or last is None:
         return ""
     days = sorted({first.date().isoformat(), last.date().isoformat()})
@@ -248,6 +248,6 @@ def _between(first: datetime | None, last: datetime | None) -> str:
 
 
 def _readings(study: Study) -> tuple[dict[str, Any], ...]:
-    """How the items were read, in the order of reading."""
+    """How the items were read, in order."""
     entries = study.log.filter(event="items imported").order_by("created_at", "pk")
     return tuple(reading for entry in entries for reading in entry.detail.get("read", []))

@@ -1,7 +1,7 @@
-"""A study as arrays, read with a handful of queries, and how its items were drawn.
+"""Read a study into arrays with a handful of queries.
 
-Rows are sorted by their content (item key, rater, order shown, sample), never by the time when
-they were stored, so the same data give the same report.
+Rows are sorted by content (item key, rater, order shown, sample), never by storage time, so the
+same data give the same report.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class Draw(Extra):
     Attributes
     ----------
     probability : ndarray of float, shape (items,), or None
-        With which each item was drawn, NaN for items that were added after the draw; None if all
-        were drawn alike, topic by topic.
+        Probability that each item was drawn, NaN for items added after the draw; None if all were
+        drawn equally, topic by topic.
     """
 
     probability: Floats | None
 
     @property
     def digest(self) -> str:
-        """Equal for equal contents."""
+        """A digest of the contents."""
         given = np.empty(0) if self.probability is None else self.probability
         return hashlib.sha256(given.astype("<f8").tobytes()).hexdigest()
 
@@ -88,11 +88,11 @@ class JudgedItems:
     Attributes
     ----------
     keys : list of str
-        Of all items, sorted.
+        Keys of all items, sorted.
     certainty : ndarray of float, shape (items,)
-        Mean of those of the readings that gave its answer, in percent; NaN without one.
+        Mean over the readings that gave its answer, in percent; NaN without one.
     correct : ndarray of int, shape (items,)
-        By the own answer: 1 right, 0 wrong, -1 unknown.
+        By own answer: 1 right, 0 wrong, -1 unknown.
     """
 
     keys: list[str]
@@ -101,7 +101,7 @@ class JudgedItems:
 
 
 def judged_items(study: Study, run_key: str) -> JudgedItems:
-    """Read the certainty of one run, without anything else of the study."""
+    """Read the certainty of one run and nothing else."""
     truths = dict(Item.objects.filter(study=study).values_list("key", "first_person"))
     readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
     found = Judgment.objects.filter(
@@ -137,7 +137,7 @@ def load_dataset(slug: str) -> Dataset:
         raise AnalysisError(
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
-    # Keys are sorted here, not in SQL, because databases sort text by different rules.
+    # Sorted here, not in SQL, because databases sort text by different rules.
     rows = sorted(
         Item.objects.filter(study=study)
         .order_by()
@@ -153,7 +153,7 @@ def load_dataset(slug: str) -> Dataset:
         )
     )
     items = tuple(
-        # What people like themselves is neither right nor wrong.
+        # People's own preferences are neither right nor wrong.
         ItemData(key, topic, persona, question, "" if study.asks_own_answers else truth, (r1, r2))
         for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
@@ -190,7 +190,7 @@ def load_dataset(slug: str) -> Dataset:
         set_aside=aside if len(aside) else None,
         answers_are_sets=study.offers_either,
     )
-    # Statistics are imported only for juries, because pages read plans and counts from here.
+    # Imported only for juries: pages import this module and must not load statistics.
     from analysis.data.juries import with_juries
 
     data = with_juries(data, juries_of(study))
@@ -199,7 +199,7 @@ def load_dataset(slug: str) -> Dataset:
 
 
 def _length(response: str) -> Coalesce:
-    """The letters of a response's text, counted by the database: the texts themselves are long."""
+    """The length of a response's text, counted by the database because texts are long."""
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
 
 

@@ -1,4 +1,4 @@
-"""The readers of what rare designs add to the data of a study: `Dataset.extras`.
+"""Readers of the data that rare designs add to a study: `Dataset.extras`.
 
 Every process imports this to add readers, and few of them load arrays.
 """
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExtraReader:
-    """How one design is read: from the study, all other data, and the place of each item's row.
+    """Reader of one design's data, given the study, all other data, and each item's row position.
 
-    `name` is that of the design in the hash of a report's inputs.
+    `name` is the design's name in the hash of a report's inputs.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The frozen analysis plan of a study and its seal; pages show it, so nothing here needs arrays."""
+"""The frozen analysis plan of a study and its seal. Pages import this, so it needs no arrays."""
 
 import hashlib
 import json
@@ -9,16 +9,16 @@ from typing import Any
 from judging.protocols.framings import OBSERVER
 
 USUAL_FRAMING = OBSERVER
-# What a plan seals of the design, in words.
+# The parts of the design that a plan seals, in words.
 SEALED = {
     "items": "items",
-    "annotations_per_item": "answers wanted at each item",
-    "items_per_annotator": "items of an annotator",
-    "people": "people wanted",
+    "annotations_per_item": "answers per item",
+    "items_per_annotator": "items per annotator",
+    "people": "number of people",
     "groups": "quota groups",
     "draw": "items drawn for annotators",
     "ties": "ties",
-    "prompts": "words of the planned runs",
+    "prompts": "wording of the planned runs",
 }
 
 
@@ -41,7 +41,7 @@ class FrozenPlan:
         return self.answers == self.judgments == 0
 
     def sealed(self) -> str:
-        """The hash of its content, by which anyone can check that the plan is unchanged."""
+        """The hash of its content, which shows that the plan is unchanged."""
         digest = hashlib.sha256()
         feed(digest, "plan", asdict(replace(self, seal="")))
         return digest.hexdigest()
@@ -49,9 +49,9 @@ class FrozenPlan:
 
 @dataclass(frozen=True)
 class Departure:
-    """What a plan sealed and what there is now, with the days (UTC) of the change and who made it.
+    """A sealed and a current value, with the days (UTC) of the change and who made it.
 
-    `on` and `by` are empty where the study's log does not say them.
+    `on` and `by` are empty if the study's log does not record them.
     """
 
     what: str
@@ -72,6 +72,6 @@ class LateChange:
 
 
 def feed(digest: Any, name: str, value: Any) -> None:
-    """Add a named value to a hash; equal values give equal bytes."""
+    """Add a named value to a hash, with equal bytes for equal values."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest.update(f"{name}:{len(text)}:{text}\n".encode())

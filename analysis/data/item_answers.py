@@ -1,4 +1,4 @@
-"""What annotators and judges answered about one item, for its page."""
+"""The answers of annotators and judges to one item, for its page."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,12 +44,12 @@ class GivenAnswer:
     is_counted: bool
     is_excluded: bool
     is_right: bool | None
-    ranking: str = ""  # the numbers of a whole set in the order that was given
+    ranking: str = ""  # the numbers of a whole set as ranked
 
 
 @dataclass(frozen=True)
 class ItemVerdict:
-    """The answer of the annotators together, or of a run; empty with a reason if there is none."""
+    """The verdict of the annotators or of a run; empty, with a reason, if there is none."""
 
     answer: str = ""
     reason: str = "no answers"
@@ -62,7 +62,7 @@ class ItemVerdict:
 
 @dataclass(frozen=True)
 class ItemReading:
-    """A judgment with its requests, and the prompt built again.
+    """A judgment with its requests and the rebuilt prompt.
 
     `is_prompt_sent` is True if the prompt has the stored hash, False if it has another, None if no
     hash was stored.
@@ -95,9 +95,9 @@ def get_item(study: Study, key: str) -> Item:
 
 
 def answers_to(item: Item) -> QuerySet[Annotation]:
-    """The answers to an item; those that count come first, withdrawn ones are left out.
+    """The answers to an item without withdrawn ones, counted ones first.
 
-    With those to the whole set of the item, where annotators see sets.
+    If annotators see sets, with the answers to the item's whole set.
     """
     of_set = Q(assignment__item__in=SetPairs(item.study, [item.key]).items, ranking__isnull=False)
     return (
@@ -121,7 +121,7 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
     choice, first, ranking = answer.choice, assignment.shown_first, answer.ranking
     if ranking is not None:
         choice, first = item.choice_of(ranking["ranking"]), item.choice_of(ranking["shown"])
-    # The letters of a screen with a whole set are not those of this pair.
+    # The letters on a screen with a whole set differ from this pair's.
     side = None if ranking is not None else side_of(choice, first)
     return GivenAnswer(
         annotator=annotator.pseudonym,
@@ -145,7 +145,7 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
 
 
 def shown_with(item: Item) -> str:
-    """The key of the item that shows the whole set of this one to annotators; empty without one."""
+    """The key of the item that shows annotators this one's whole set; empty without one."""
     if item.seats_needed or not item.option_set:
         return ""
     of_set = Item.objects.filter(pk__in=SetPairs(item.study, [item.key]).items, seats_needed__gt=0)
@@ -158,7 +158,7 @@ def majority_on(item: Item) -> ItemVerdict:
 
 
 def runs_on(item: Item) -> list[RunOnItem]:
-    """Every run with a closed judgment of the item, by judge; without their judgments."""
+    """Every run with a closed judgment of the item, by judge, without the judgments."""
     runs = {run.key: run for run in item.study.judge_runs.select_related("judge")}
     known = {feature["key"] for feature in item.persona.features}
     found = [
@@ -171,13 +171,13 @@ def runs_on(item: Item) -> list[RunOnItem]:
 
 
 def _shown(run: JudgeRun, known: set[str]) -> str:
-    """What a run showed of the persona, and how it changed its prompts, in a few words."""
+    """The part of the persona that a run showed, and how it changed prompts, in a few words."""
     features = in_few_words(run.features, known)
     return f"{features}, bias probe {run.bias_probe}" if run.bias_probe else features
 
 
 def with_readings(item: Item, runs: Sequence[RunOnItem]) -> list[RunOnItem]:
-    """The same runs with their judgments and requests; two queries for any number of runs."""
+    """The same runs with their judgments and requests, in two queries."""
     readings: defaultdict[int, list[ItemReading]] = defaultdict(list)
     by_id = {one.run.pk: one.run for one in runs}
     judgments = (
@@ -196,7 +196,7 @@ def with_readings(item: Item, runs: Sequence[RunOnItem]) -> list[RunOnItem]:
 
 
 def prompt_to_a_judge(item: Item) -> tuple[str, str]:
-    """The protocol that annotators' wording follows, and its prompt with response 1 first."""
+    """The protocol that matches the annotators' wording, and its prompt with response 1 first."""
     setting = setting_of(item.study)
     return setting, build_prompt(item, setting=setting, shown_first=Side.R1)
 

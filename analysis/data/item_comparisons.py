@@ -1,8 +1,7 @@
-"""One answer per item of all annotators and of each run, and how the two compare.
+"""One answer per item from all annotators and from each run, for comparison.
 
-The rules are those of the report: the majority of the answers that count, a shared maximum is no
-verdict, the certainty is the mean of those who chose it, and the answer “tie” is not scored where
-no tie was offered.
+The rules are the report's: the majority of counted answers, no verdict if tied, the mean certainty
+of those who chose the verdict, and “tie” is not scored if no tie was offered.
 """
 
 import hashlib
@@ -27,16 +26,16 @@ _ROWS_PER_READ = 2_000
 
 
 def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield the annotators' verdicts, then each run's; an item without any answer has no row."""
+    """Yield the annotators' verdicts, then each run's, without rows for unanswered items."""
     return chain(annotator_aggregates(study), run_aggregates(study))
 
 
 def annotator_aggregates(
     study: Study, items: Sequence[str] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the majority of annotators at every item that has an answer, by item key.
+    """Yield the majority of annotators for every answered item, by item key.
 
-    Or at those of them with the keys `items`.
+    `items` limits this to the items with these keys.
     """
     answers = Annotation.objects.filter(
         assignment__annotator__study=study,
@@ -48,7 +47,7 @@ def annotator_aggregates(
         found = _with_pairs(study, answers, items)
     else:
         if items is not None:
-            # The study is named again so that the items are found by the index of their keys.
+            # The study is repeated so that the index on keys is used.
             answers = answers.filter(assignment__item__study=study, assignment__item__key__in=items)
         found = _counted(answers)
     setting = setting_of(study)
@@ -73,7 +72,7 @@ def _counted(answers: QuerySet[Annotation]) -> Iterator[dict[str, Any]]:
 def _with_pairs(
     study: Study, answers: QuerySet[Annotation], items: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """The same rows where orders of whole sets answer pairs that have no answer of their own."""
+    """The same rows, where rankings of whole sets answer pairs without their own answer."""
     pairs = SetPairs(study, items)
     if items is not None:
         named = Q(assignment__item__study=study, assignment__item__key__in=items)
@@ -114,8 +113,8 @@ def run_aggregates(
 ) -> Iterator[dict[str, Any]]:
     """Yield every run's verdict on every item, by judge and run.
 
-    Or only on the items with the keys `items`, or only those of the run `run_id`. An item without
-    a readable reply has a row without a verdict.
+    `items` and `run_id` limit this to some items or one run. An item without a readable reply has a
+    row without a verdict.
     """
     judgments: QuerySet[Judgment] = Judgment.objects.filter(
         run__study=study, item__split=Item.Split.MAIN
@@ -182,9 +181,9 @@ def _verdict(row: dict[str, Any], *, offers_tie: bool) -> dict[str, Any]:
 
 
 _CHUNK = 1_000
-# Changes of items that exist, as the log names them.
+# Changes of existing items, as named in the log.
 _EDITS = ("item edited", "persona edited")
-# At most so many answers, judgments and items are counted while a page waits.
+# Most answers, judgments and items that are counted while a page waits.
 SMALL = 2_000
 
 
@@ -203,7 +202,7 @@ class ItemVerdicts:
 
 @dataclass
 class FilterChoices:
-    """What the items can be filtered by, with the number of items of each."""
+    """Filters for the items, with the number of items of each."""
 
     topics: Counter[str] = field(default_factory=Counter)
     sources: Counter[str] = field(default_factory=Counter)
@@ -214,8 +213,8 @@ class FilterChoices:
 def runs_to_compare(study: Study) -> list[JudgeRun]:
     """The runs that can be compared with annotators, those with the whole persona first.
 
-    A run that was only probed and never started is not a judge of the study, nor is one that
-    changes its prompts by a bias probe.
+    Runs that were only tested and never started, and runs with a bias probe, are not judges of the
+    study.
     """
     rows = study.judge_runs.filter(probe_first=False, bias_probe="")
     runs = list(rows.select_related("judge", "wording"))
@@ -223,7 +222,7 @@ def runs_to_compare(study: Study) -> list[JudgeRun]:
 
 
 def labelled(runs: Sequence[JudgeRun]) -> list[tuple[JudgeRun, str]]:
-    """Each run with its name for a list of choices."""
+    """Each run with its name, for a list of choices."""
     labels = labels_of(runs)
     return [(run, labels[run.pk]) for run in runs]
 
@@ -231,18 +230,18 @@ def labelled(runs: Sequence[JudgeRun]) -> list[tuple[JudgeRun, str]]:
 def find_run(
     study: Study, public_id: str, runs: Sequence[JudgeRun] | None = None
 ) -> JudgeRun | None:
-    """The run of an address, otherwise the first that can be compared; None if there is none."""
+    """The run in an address, or the first that can be compared; None if there is none."""
     runs = runs_to_compare(study) if runs is None else runs
     return next((run for run in runs if run.public_id == public_id), next(iter(runs), None))
 
 
 def mark_of(key: str, value: str) -> str:
-    """A short text for a persona feature, by which items can be found in any database."""
+    """A short text for a persona feature that any database can search."""
     return hashlib.blake2b(f"{key}\0{value}".encode(), digest_size=6).hexdigest()
 
 
 def is_small(study: Study, run: JudgeRun | None) -> bool:
-    """Whether a page can compare the items itself; counts no further than needed."""
+    """Whether a page can compare the items itself; stops counting once this is clear."""
     found = [Item.objects.filter(study=study), _answers(study)]
     if run is not None:
         found.append(Judgment.objects.filter(run=run))
@@ -254,7 +253,7 @@ def _limits(found: list[Any]) -> Iterator[tuple[Any, int]]:
 
 
 def fingerprint_of(study: Study, runs: Iterable[JudgeRun]) -> str:
-    """A hash that changes with everything that is compared: answers, exclusions, judgments."""
+    """A hash that changes with the compared data: answers, exclusions, judgments."""
     counts: dict[str, Any] = Item.objects.filter(study=study).aggregate(
         items=Count("pk"), last=Max("pk")
     )
@@ -287,7 +286,7 @@ def verdict_chunks(
 ) -> Iterator[list[ItemVerdicts]]:
     """The items that count, by key, in lists of a thousand; adds up `choices` meanwhile.
 
-    Each list is read completely before the next: on SQLite nothing can be written in between.
+    Each list is read completely: an open cursor blocks writes on SQLite.
     """
     features: dict[int, tuple[str, list[tuple[str, str, str]]]] = {}
     after = ""

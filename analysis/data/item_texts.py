@@ -1,4 +1,4 @@
-"""Items with every text: as annotators and judges saw it, and as the audit reads it."""
+"""Items with all texts, as annotators and judges saw them, and as the audit reads them."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
@@ -35,11 +35,11 @@ class TextsOfItem:
     pk: int
     key: str
     content_hash: str
-    answers: int  # of annotators, that hold a seat
+    answers: int  # answers of annotators that hold a seat
 
 
 def item_texts(study: Study, keys: Collection[str] | None = None) -> Iterator[ItemTexts]:
-    """The items that count, or those of them with the given keys, by key."""
+    """The items that count, optionally only those with the given keys, by key."""
     items = Item.objects.filter(study=study).select_related("persona", "study").order_by("key")
     if keys is not None:
         items = items.filter(key__in=keys)
@@ -62,7 +62,7 @@ def item_keys(study: Study) -> list[str]:
 
 
 def run_labels(study: Study) -> list[dict[str, str]]:
-    """How every run without a bias probe asked, by judge and key."""
+    """The prompts of every run without a bias probe, by judge and key."""
     runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
     return [
         {
@@ -79,7 +79,7 @@ def run_labels(study: Study) -> list[dict[str, str]]:
 
 
 def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
-    """The key of every run that states a certainty, and its name for a list of choices."""
+    """Key and name of every run that states a certainty, for a list of choices."""
     runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
     named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
     found = list(named.order_by("judge__name", "key"))
@@ -88,7 +88,7 @@ def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
 
 
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:
-    """Items of any split by id, without what only their own pages show."""
+    """Items of any split by id, without the parts that only their own pages show."""
     return Item.everything.defer("metadata", "warnings").in_bulk(ids)
 
 
@@ -112,7 +112,7 @@ def item_facts(study: Study, keys: Collection[str] | None = None) -> dict[str, T
 
 
 def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, TextsOfItem]:
-    """The same facts of pairs of sets: the item that shows a set has the answers to all of it."""
+    """The same facts for pairs of sets, whose answers belong to the item that shows the set."""
     pairs = SetPairs(study, facts.keys())
     shown = Item.objects.filter(study=study, answered__gt=0).exclude(option_set={})
     answered = dict(shown.values_list("pk", "answered"))
@@ -124,7 +124,7 @@ def _of_whole_sets(study: Study, facts: Mapping[str, TextsOfItem]) -> dict[str, 
 
 
 def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOfItem]:
-    """The items of a study that have these contents, by the hash of their content."""
+    """The items of a study with these contents, by content hash."""
     wanted = sorted(hashes)
     found: dict[str, TextsOfItem] = {}
     for start in range(0, len(wanted), _ITEMS_PER_READ):
@@ -150,9 +150,9 @@ class AuditedPersona:
 
 @dataclass(frozen=True)
 class AuditedItem:
-    """An item; `responses` and `sources` are those of r1 and r2, `label` the persona's own answer.
+    """An item; `responses` and `sources` are for r1 and r2, `label` is the persona's own answer.
 
-    `is_fixed` says that people and models always see the same response first.
+    `is_fixed` means that people and models always see the same response first.
     """
 
     key: str
@@ -168,13 +168,13 @@ class AuditedItem:
 
     @property
     def own(self) -> int | None:
-        """The place of the own answer in `responses`; None without one, or for a tie."""
+        """The position of the own answer in `responses`; None without one or for a tie."""
         return {"r1": 0, "r2": 1}.get(self.label)
 
 
 @dataclass(frozen=True)
 class SameWithout:
-    """Whether a judge with runs with and without the persona chose alike, by item key."""
+    """Whether a judge chose the same with and without the persona, by item key."""
 
     judge: str
     same: Mapping[str, bool]
@@ -182,7 +182,7 @@ class SameWithout:
 
 @dataclass(frozen=True)
 class SidesChosen:
-    """How often a run chose the response that it was shown first, by the items' personas."""
+    """How often a run chose the response shown first, by the items' personas."""
 
     judge: str
     first: tuple[bool, ...]
@@ -191,7 +191,7 @@ class SidesChosen:
 
 @dataclass(frozen=True)
 class AuditedStudy:
-    """Facts of the study that checks need besides its items; `margin` is a share.
+    """Facts about the study that checks need in addition to items; `margin` is a share.
 
     `minutes` is the duration in the settings, `expected` None if no item is for annotators.
     """
@@ -240,7 +240,7 @@ def audited_items(study: Study) -> Iterator[AuditedItem]:
         *("shuffle_sides", "fixed_first"),
     )
     after = ""
-    # Each part is read completely: on SQLite nothing can be written while rows are read.
+    # Each part is read completely: an open cursor blocks writes on SQLite.
     while rows := list(
         Item.objects.filter(study=study, key__gt=after)
         .order_by("key")
@@ -263,7 +263,7 @@ def audited_items(study: Study) -> Iterator[AuditedItem]:
 
 
 def _shown(response: Mapping[str, Any]) -> str:
-    """The text of a response, and of each picture or sound a name by its content."""
+    """The text of a response, with a name by content for each picture or sound."""
     files = (f"[{each['type']} {each['sha256'][:16]}]" for each in response.get("media", ()))
     return "\n".join(filter(None, (response.get("text"), *files)))
 
@@ -274,7 +274,7 @@ def _source(response: Mapping[str, Any]) -> str:
 
 
 def _sides(study: Study) -> Iterator[SidesChosen]:
-    """The runs of the study, the first of each judge that has chosen anything."""
+    """The first run with a choice of each judge in the study."""
     runs = study.judge_runs.filter(bias_probe="", probe_first=False).select_related("judge")
     seen: set[int] = set()
     for run in runs.order_by("features", "pk"):
@@ -293,7 +293,7 @@ def _sides(study: Study) -> Iterator[SidesChosen]:
 
 
 def _without_persona(study: Study) -> SameWithout | None:
-    """Compare the choices of a judge with all features and with none; None without both runs."""
+    """Compare a judge's choices with all features and with none; None without both runs."""
     runs = study.judge_runs.filter(bias_probe="", probe_first=False, features__in=("all", "none"))
     pairs: dict[tuple[int, str], dict[str, JudgeRun]] = {}
     for run in runs.select_related("judge").order_by("pk"):
@@ -317,7 +317,7 @@ def _without_persona(study: Study) -> SameWithout | None:
 
 
 def audit_fingerprint(study: Study) -> str:
-    """A hash that changes with the items, their settings, and the runs that the audit compares."""
+    """A hash that changes with the items, their settings, and the runs compared by the audit."""
     items = Item.objects.filter(study=study).aggregate(n=Count("pk"), last=Max("pk"))
     edits = study.log.filter(event__in=_EDITS).aggregate(last=Max("pk"))
     runs = list(

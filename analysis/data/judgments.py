@@ -1,4 +1,4 @@
-"""Judgments as rows, with the words that were asked and the versions of the models."""
+"""Judgments as rows, with prompts and model versions."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ def judgment_rows(study: Study) -> Iterator[dict[str, Any]]:
 def judgment_page(
     run: JudgeRun, *, after: tuple[str, int, str, int] | None, most: int
 ) -> list[dict[str, Any]]:
-    """At most `most` rows of one run, after an item key, sample, first side and slot."""
+    """Up to `most` rows of one run, after an item key, sample, first side and slot."""
     closed = _closed(run.study).filter(run=run, item__study=run.study)
     begun = None
     if after is not None:
@@ -62,13 +62,13 @@ def _rows(
     *,
     begun: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Judgments as rows; `begun` is the last item and slot before them."""
+    """Judgments as rows; `begun` is the item and slot before the first."""
     for (run_id, key), asked in groupby(judgments, key=lambda j: (j.run_id, j.item_key)):  # type: ignore[attr-defined]
         first = begun[1] + 1 if begun and begun[0] == key else 1
         for slot, judgment in enumerate(asked, start=first):
             row = _row(study, runs[run_id], judgment, slot)
             wanted, there = row["persona_features_shown"], shown[judgment.persona]  # type: ignore[attr-defined]
-            # What was shown: a persona may lack a feature that was asked for.
+            # The features shown: a persona may lack a requested feature.
             row["persona_features_shown"] = (
                 there if wanted is None else [key for key in wanted if key in there]
             )
@@ -76,7 +76,7 @@ def _rows(
 
 
 def _closed(study: Study) -> QuerySet[Judgment]:
-    """Closed judgments, without the texts that no row holds."""
+    """Closed judgments, without the texts that rows do not need."""
     return (
         Judgment.objects.filter(run__study=study, item__split=Item.Split.MAIN)
         .exclude(state__in=Judgment.OPEN)
@@ -137,7 +137,7 @@ def _parse_status(judgment: Judgment) -> str:
 
 @dataclass(frozen=True)
 class OwnWording:
-    """A text of one version of a wording; texts of items in it are slots."""
+    """A text of one version of a wording, with slots for item texts."""
 
     file_name: str
     sha256: str
@@ -149,7 +149,7 @@ def wordings_of(study: Study) -> list[OwnWording]:
     found = []
     versions = PromptTemplate.objects.filter(study=study).defer("exact_texts")
     for wording in versions.order_by("name", "version"):
-        # A name can hold any sign; two names that are alike as files differ by their hash.
+        # A name can have any character; names that collide as file names differ by hash.
         stem = re.sub(r"[^\w.-]", "_", wording.name, flags=re.ASCII)
         name = f"wording.{stem}.{wording.version}.{wording.sha256[:8]}"
         for end, text in (
@@ -162,9 +162,9 @@ def wordings_of(study: Study) -> list[OwnWording]:
 
 
 def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
-    """The words of each way of asking by the name of its file, and which runs were asked so.
+    """The texts of prompts by file name, and the file of each run.
 
-    The file of a run whose words are no longer stored is None.
+    The file is None if the run's words are no longer stored.
     """
     files: dict[str, dict[str, Any]] = {}
     runs, tasks = [], tasks_of(study)
@@ -190,9 +190,9 @@ def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str,
 
 
 def version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
-    """The versions of a model with the number of their answers, and when there are several.
+    """The versions of a model with their answers, and with times if there are several.
 
-    Times tell nothing of a single version, and would make every report of the same replies differ.
+    With a single version times are useless, and would make reports of the same replies differ.
     """
     for each in versions:
         version: dict[str, Any] = {
@@ -210,7 +210,7 @@ def _minute(moment: datetime | None) -> str | None:
 
 
 def versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
-    """Each version with the number and the times of its answers, if there are several."""
+    """Sentences on each version with the number and times of its answers, if there are several."""
     for each in versions if len(versions) > 1 else ():
         times = " to ".join(filter(None, (_minute(each.first), _minute(each.last))))
         yield (
@@ -220,7 +220,7 @@ def versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
 
 
 def drift_sentences(found: AnchorComparison | None) -> list[str]:
-    """The sentences on anchors that belong to the limits of a study."""
+    """Sentences on anchors for the limits of a study."""
     return found.sentences if found is not None and found.is_suspicious else []
 
 
@@ -266,7 +266,7 @@ def version_rows(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def anchor_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Every closed anchor, by run and item, first the start and then each end."""
+    """Every closed anchor by run and item, with the start before each end."""
     found = (
         Judgment.everything.filter(run__study=study)
         .exclude(anchor="")

@@ -1,6 +1,6 @@
-"""Runs that belong together: juries, runs with a bias probe, and several ways of asking.
+"""Groups of runs: juries, runs with a bias probe, and several ways of asking.
 
-Runs with a probe are no judges of the study: nothing but the section about probes reads them.
+Runs with a probe are not judges of the study: only the section about probes reads them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ T = TypeVar("T", int, float)
 
 
 def with_juries(data: Dataset, juries: Mapping[str, Sequence[str]]) -> Dataset:
-    """`data` with a run for every jury whose judges were all asked alike.
+    """Add to `data` a run for every jury whose judges were asked alike.
 
     Alike means the same setting, features, wording, framing, orders, samples and seed. Each judge
-    has one vote on an item, whatever its number of readings: its verdict, with its certainty. A
-    judge whose own readings are split abstains.
+    has one vote per item regardless of its readings: its verdict with its certainty. A judge with
+    split readings abstains.
     """
     if not juries:
         return data
@@ -80,7 +80,7 @@ def jury_run(data: Dataset, name: str, members: Sequence[RunData]) -> RunData:
 
 
 def _verdicts_as_judgments(data: Dataset, members: Sequence[RunData]) -> Judgments:
-    """One row per judge and item, without an order: a verdict combines several orders."""
+    """One row per judge and item, without an order because a verdict combines several."""
     rows: list[tuple[Any, ...]] = []
     for number, run in enumerate(members, start=1):
         verdicts = run_verdicts(data, run)
@@ -99,7 +99,7 @@ def _verdicts_as_judgments(data: Dataset, members: Sequence[RunData]) -> Judgmen
 
 
 def sum_of_costs(costs: Sequence[RunMoney]) -> RunMoney:
-    """The sum of costs; unknown if any part is unknown."""
+    """The sum of costs; unknown if any is unknown."""
 
     def total(parts: Sequence[T | None]) -> T | None:
         known = [part for part in parts if part is not None]
@@ -124,9 +124,9 @@ class OwnSides:
     Attributes
     ----------
     side : ndarray of int8, shape (items,)
-        0 or 1; -1 where none or both are.
+        0 or 1; -1 if none or both are.
     sources : tuple of str
-        The makers, families or providers by which they were found, sorted.
+        The matching makers, families or providers, sorted.
     """
 
     side: Codes
@@ -134,7 +134,7 @@ class OwnSides:
 
     @classmethod
     def of(cls, makers: Sequence[tuple[Maker, Maker]], own_sources: Sequence[str]) -> OwnSides:
-        """From the makers of both responses of every item."""
+        """Find them from the makers of both responses of every item."""
         own = {source.casefold() for source in own_sources}
         side = np.full(len(makers), MISSING, dtype=np.int8)
         sources = set()
@@ -155,18 +155,18 @@ class ProbedRun:
     ----------
     run : Run
     name : str
-        As the run stores it.
+        As stored with the run.
     probe, description : str
-        The name without mitigations, and what the probe does; empty in a baseline.
+        The name without mitigations, and what the probe does; empty for a baseline.
     mitigations : tuple of str
     rule : str
-        Which response the probe favours; empty if it changes the profile.
+        The response that the probe favours; empty if it changes the profile.
     target : ndarray of int8, shape (judgments,)
         The favoured response of each judgment, 0 or 1; -1 if there is none.
     asked_as : tuple
         Equal for runs that differ only in probe, mitigations, orders and samples.
     own : OwnSides or None
-        Which responses are the judge's own, in a run that asks about them.
+        The judge's own responses, in a run that asks about them.
     """
 
     run: RunData
@@ -190,14 +190,14 @@ class ProbedRun:
         return self.rule in RULES_BY_SIDE
 
     def fed(self) -> list[Any]:
-        """What identifies it in the hash of a report's inputs."""
+        """Its identity in the hash of a report's inputs."""
         run = self.run
         made = [run.state, run.snapshots, dict(run.parameters), asdict(run.cost)]
         return [run.run, run.judge, run.setting, run.features, self.name, *made]
 
 
 def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Makers) -> ProbedRun:
-    """A stored run as a run with a probe; an ordinary run as a baseline.
+    """Turn a stored run into a run with a probe, or an ordinary run into a baseline.
 
     `makers` are those of both responses of every item; empty if no run needs them.
     """
@@ -234,7 +234,7 @@ def _asked_as(run: JudgeRun) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The readings that two runs have of the same questions, by item, order and sample.
+    """The readings of questions that two runs have in common, by item, order and sample.
 
     `first` and `second` are the positions of their judgments, in the same order.
     """
@@ -251,13 +251,13 @@ def pairs_of(first: RunData, second: RunData) -> Pairs:
 
 
 def _questions(run: RunData) -> Index:
-    """One number per judgment, which is the same for the same question of two runs."""
+    """One number per judgment, equal for the same question in two runs."""
     rows = run.judgments
     return (rows.item * 4 + rows.shown_first + 1) * 1_000 + rows.sample
 
 
 def baseline_of(probed_run: ProbedRun, others: Sequence[ProbedRun], name: str) -> ProbedRun | None:
-    """Of the runs named `name` that asked alike, the one that shares the most questions.
+    """The run named `name`, asked alike, that shares the most questions.
 
     None if there is none.
     """
@@ -279,8 +279,8 @@ AS_ASKED = "as_asked"
 class AskedInWays:
     """The runs of one judge that differ only in wording and framing.
 
-    `orders` are the ways of reading them: both orders together and each alone, if every run has
-    both; else as they were asked. `is_whole`: every framing was asked with every wording.
+    `orders` are the ways of reading them: both orders together and each alone if every run has
+    both, otherwise as asked. `is_whole`: every framing was combined with every wording.
     """
 
     runs: tuple[RunData, ...]
@@ -334,7 +334,7 @@ def read_by(data: Dataset, run: RunData, order: str) -> Verdicts:
 def credits_of(data: Dataset, run: RunData, verdicts: Verdicts, *, half: bool) -> Floats:
     """Credit of each item: 1 right, 0 wrong; NaN without a truth or a question.
 
-    An item that was asked and has no verdict has no credit either, or `half`.
+    An item without a verdict has no credit, or one half with `half`.
     """
     found = np.where(verdicts.scored, verdicts.correct, np.nan).astype(np.float64)
     if half:

@@ -1,4 +1,4 @@
-"""The frozen analysis plan of a study, and what was changed after it."""
+"""The frozen analysis plan of a study, and later changes."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
 
-# The events of a study's log that change what a plan seals, and the settings.
+# Events in a study's log that change settings or what a plan seals.
 _CHANGED_BY = {
     "items": Q(event__icontains="item") & ~Q(event__icontains="draw"),
     "groups": Q(event__in=("groups set", "group's places")),
@@ -37,16 +37,16 @@ _SETTINGS = {
 
 
 def read_plan(study: Study) -> FrozenPlan | None:
-    """The plan that was frozen for the study. Raises `AnalysisError` if it was altered."""
+    """The study's frozen plan. Raises `AnalysisError` if it was altered."""
     row = AnalysisPlan.objects.filter(study=study).first()
     if row is None:
         return None
     plan = FrozenPlan(row.content, row.answers, row.judgments, row.frozen_at.isoformat(), row.seal)
     if plan.sealed() != plan.seal:
         raise AnalysisError(
-            f"The analysis plan of “{study.slug}” is not the one that was frozen: its hash is "
-            f"{plan.sealed()[:12]}… and its seal says {plan.seal[:12]}…. It was changed in the "
-            "database; restore the row from a backup."
+            f"The analysis plan of “{study.slug}” was changed in the database after it was "
+            f"frozen: its hash is {plan.sealed()[:12]}…, but its seal says {plan.seal[:12]}…. "
+            "Restore the row from a backup."
         )
     return plan
 
@@ -74,8 +74,8 @@ def wording_of(study: Study, name: str) -> tuple[str, str] | None:
 def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:
     """Changes to threshold and margin after the first answer.
 
-    A plan overrides settings that are changed after it. A plan made after the first answer is
-    itself such a change if its values differ from the settings.
+    A plan overrides later settings. A plan made after the first answer is itself such a change if
+    it differs from the settings.
     """
     if plan is not None and plan.is_before_data:
         return ()
@@ -109,7 +109,7 @@ def data_so_far(study: Study) -> tuple[int, int]:
 
 
 def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """The items and the design of a study, as a plan seals them."""
+    """A study's items and design, as a plan seals them."""
     each = {key: digest for key, (digest, _) in _items(study).items()}
     return {
         "items": {"n": len(each), "sha256": _hash(sorted(each.items())), "each": each},
@@ -121,10 +121,10 @@ def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any
 def since_the_plan(
     study: Study, plan: FrozenPlan | None, keys: Sequence[str]
 ) -> tuple[tuple[Departure, ...], list[bool] | None]:
-    """What differs from a plan's seals now, and which of the items `keys` it sealed.
+    """Departures from a plan's seals, and which of the items `keys` it sealed.
 
-    The second is None where all are sealed, or where none is. A plan that sealed no items counts
-    those that were there at the first answer.
+    The second is None if all or none are sealed. If the plan sealed no items, those at the first
+    answer count.
     """
     if plan is None:
         return (), None
@@ -155,7 +155,7 @@ def since_the_plan(
 
 
 def begun_of(study: Study, plan: FrozenPlan | None) -> dict[str, tuple[str, str]]:
-    """By its key, the day on which each run began and who began it, if a plan seals its words."""
+    """The start day of each run by key, and who started it, if a plan seals its words."""
     if plan is None or not plan.content.get("sealed", {}).get("prompts"):
         return {}
     logged = StudyLog.objects.filter(study=study, detail__has_key="run").order_by("-pk")
@@ -179,7 +179,7 @@ def _design_departures(
 
 
 def _design(study: Study, items: int) -> dict[str, Any]:
-    """The part of a seal that settings decide, and how many people `items` then want."""
+    """The part of a seal that depends on settings, and the number of people for `items`."""
     groups = {str(group): group.target for group in QuotaGroup.objects.filter(study=study)}
     answers = min(study.human_sample or items, items) * study.annotations_per_item
     return {
@@ -203,7 +203,7 @@ def _words(value: Any) -> str:
 
 
 def _items(study: Study) -> dict[str, tuple[str, datetime]]:
-    """A digest of each item, its right answer included, and when it was stored."""
+    """A digest of each item, including its right answer, and when it was stored."""
     rows = ItemRow.objects.filter(study=study).order_by()
     return {
         key: (_hash([content, truth])[:12], at)
@@ -222,8 +222,8 @@ def _draw(study: Study) -> dict[str, Any]:
 
 
 def _prompt(study: Study, judge: Mapping[str, str]) -> str:
-    """The hash of the words with which a planned run would begin now."""
-    # Pages read plans, and need not wait for what asks.
+    """The hash of the words with which a planned run would start now."""
+    # Imported here because pages read plans and should not load prompts.
     from judging.prompts.asking import Asking, tasks_of
     from judging.runs.spec import language_for
 
@@ -248,7 +248,7 @@ def _hash(value: Any) -> str:
 
 
 def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
-    """The days on which a sealed value was changed after the plan, and by whom."""
+    """The days on which a sealed value changed after the plan, and who changed it."""
     changed = _CHANGED_BY.get(key, Q(pk=None))
     named = Q(event="settings changed") if key in _SETTINGS else Q(pk=None)
     if key in ("annotations_per_item", "people"):

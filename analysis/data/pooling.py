@@ -1,4 +1,4 @@
-"""Pools several waves of one study, for example a pilot and the main study."""
+"""Pool several waves of one study, for example a pilot and the main study."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,13 +32,13 @@ V = TypeVar("V")
 
 
 def pool(waves: Sequence[Dataset]) -> Dataset:
-    """One data set of all answers and judgments; the first wave describes the study.
+    """Pool all answers and judgments into one data set; the first wave describes the study.
 
-    Items of several waves with the same key must have the same text and truth. Annotators are
-    named by their wave; one who took part in several of them is one annotator with several names,
-    and of their answers to one item the first wave's counts. Runs of one judge that were asked
-    alike become one; where an item was judged in several waves, the first one counts. The plan is
-    that of every wave, if all have the same. Raises `BadParameters` if the waves cannot be pooled.
+    Items of several waves with the same key must have the same text and truth. Annotators are named
+    by wave. One who took part in several waves is one annotator with several names, and the first
+    answer to an item counts. A judge's runs that were asked alike become one, and the first
+    judgment of an item counts. The plan is the waves' common one, if they have the same. Raises
+    `BadParameters` if the waves cannot be pooled.
     """
     first = waves[0].study
     for wave in waves[1:]:
@@ -108,9 +108,10 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
 
 @dataclass
 class _People:
-    """The annotators of all waves, each once: those who count, then those who are set aside.
+    """The annotators of all waves, each once:
 
-    `places` has, for each wave, the place of every annotator by the number within the wave.
+    those who count, then the others. `places` has every annotator's position here by their number
+    in each wave.
     """
 
     names: list[str]
@@ -121,7 +122,7 @@ class _People:
 
 
 def _people(waves: Sequence[Dataset]) -> _People:
-    """Match annotators by the hash of their id; without one nobody knows who they are."""
+    """Match annotators by the hash of their id; without one they cannot be matched."""
     names: list[list[str]] = []
     groups: list[Mapping[str, str]] = []
     places: list[list[int]] = [[] for _ in waves]
@@ -156,7 +157,7 @@ def _people(waves: Sequence[Dataset]) -> _People:
 def _is_sealed(
     waves: Sequence[Dataset], position: Mapping[str, int]
 ) -> npt.NDArray[np.bool_] | None:
-    """The items that the plan of some wave sealed; None if those are all."""
+    """The items that any wave's plan sealed; None if these are all items."""
     if all(wave.is_sealed is None for wave in waves):
         return None
     sealed = np.zeros(len(position), dtype=np.bool_)
@@ -174,15 +175,18 @@ def _slug(waves: Sequence[Dataset]) -> str:
 def _plan(waves: Sequence[Dataset]) -> tuple[FrozenPlan | None, str]:
     """The pooled plan: the plan that all waves share, frozen with the last of them.
 
-    If the plans differ, there is no pooled plan, and the reason is returned: a plan for one wave
-    does not cover the others.
+    If the plans differ, the reason is returned instead, because a plan for one wave does not cover
+    the others.
     """
     plans = [wave.plan for wave in waves if wave.plan is not None]
     without = [wave.study.slug for wave in waves if wave.plan is None]
     if not plans:
         return None, Dataset.no_plan
     if without:
-        return None, f"No analysis plan was frozen for {', '.join(without)}, which is pooled here."
+        return (
+            None,
+            f"No analysis plan was frozen for {', '.join(without)}, which is part of this pool.",
+        )
     first = plans[0].content
     # Sorted, because PostgreSQL and SQLite return the keys of a JSON object in different orders.
     keys = sorted({key for plan in plans for key in plan.content if key not in ("study", "sealed")})
@@ -208,8 +212,8 @@ def _same(pairs: Iterable[tuple[str, V]]) -> dict[str, V]:
         if found.setdefault(key, value) != value:
             kind = "Item" if isinstance(value, ItemData) else "Persona"
             raise BadParameters(
-                f"{kind} {key} is not the same in every study, so they cannot be pooled. "
-                "Give different ones different keys, or report the studies separately."
+                f"{kind} {key} differs between the studies, so they cannot be pooled. Use "
+                "different keys for different content, or report the studies separately."
             )
     return dict(sorted(found.items()))
 
@@ -238,9 +242,9 @@ def _placed(
 
 
 def _once(table: Answers, before: Answers | None = None) -> tuple[Answers, int]:
-    """The first answer of each annotator to each item, and how many others there were.
+    """The first answer of each annotator to each item, and the number of later ones.
 
-    An answer to an item that the annotator answered in `before` is one of the others.
+    Answers to items that the annotator answered in `before` count as later.
     """
     earlier = table if before is None else before
     width = 1 + max((int(part.rater.max()) for part in (table, earlier) if len(part)), default=0)
@@ -258,7 +262,7 @@ def _set_aside(
 ) -> Answers | None:
     """The answers of excluded annotators, who are numbered after all others.
 
-    Somebody who is excluded in one wave only is one annotator here as well.
+    A person excluded in only one wave is still one annotator here.
     """
     if all(wave.set_aside is None for wave in waves):
         return None

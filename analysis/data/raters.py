@@ -1,7 +1,6 @@
 """Annotators and their answers as arrays and counts, read in whole columns.
 
-PostgreSQL sends whole columns of numbers while others are read here, and no object of Python is
-made for a value.
+PostgreSQL sends the next columns while others are read here, without a Python object per value.
 """
 
 import io
@@ -39,15 +38,15 @@ from annotation.seats.identity import identity_hash
 from studies.models import Item as ItemRow
 from studies.models import Study
 
-# Before the rows: a signature, flags, and the length of an empty extension. After them: -1.
+# Before the rows: a signature, flags and the length of an empty extension. After them: -1.
 _HEAD_BYTES, _END_BYTES = 19, 2
 
 
 def number_columns(rows: QuerySet[Any], *columns: str | Expression) -> tuple[Index, ...]:
-    """Columns of `rows`, which come in any order; each is a whole number and never NULL."""
+    """Columns of `rows`, in any order; all values are whole numbers and never NULL."""
     numbers = rows.order_by().values_list(*(Cast(each, BigIntegerField()) for each in columns))
     if connection.vendor == "postgresql":
-        # Each row is the number of its columns, and for each its length and its value.
+        # A row is its number of columns, then each column's length and value.
         row = np.dtype([("n", ">i2"), ("columns", [("n", ">i4"), ("value", ">i8")], len(columns))])
         table = np.frombuffer(_copied(numbers), dtype=row)["columns"]["value"]
     else:
@@ -56,13 +55,13 @@ def number_columns(rows: QuerySet[Any], *columns: str | Expression) -> tuple[Ind
 
 
 def number_of(field: str, texts: Sequence[str]) -> Case:
-    """The position in `texts` of what a field holds; -1 if it is none of them."""
+    """The position in `texts` of a field's value; -1 if it is not there."""
     cases = [When(**{field: text}, then=Value(n)) for n, text in enumerate(texts)]
     return Case(*cases, default=Value(-1))
 
 
 def places_of(ids: Index, position: Mapping[int, int]) -> Index:
-    """The position of each id; -1 for one that has none."""
+    """The position of each id; -1 if unknown."""
     if not position:
         return np.full(ids.size, MISSING)
     known = np.array(sorted(position))
@@ -77,10 +76,10 @@ def or_nan(numbers: Index) -> Floats:
 
 
 def _copied(rows: QuerySet[Any]) -> bytes | memoryview:
-    """The rows as PostgreSQL sends them in the binary form of COPY."""
+    """The rows in PostgreSQL's binary COPY format."""
     try:
         statement, values = rows.query.sql_with_params()
-    except EmptyResultSet:  # such as a filter for no number at all
+    except EmptyResultSet:  # for example a filter for an empty list
         return b""
     sent = io.BytesIO()
     with connection.cursor() as cursor:
@@ -89,15 +88,15 @@ def _copied(rows: QuerySet[Any]) -> bytes | memoryview:
     return sent.getbuffer()[_HEAD_BYTES:-_END_BYTES]
 
 
-# The study's log has it for reports that the command wrote to a folder.
+# The study's log also records reports that the command wrote to a folder.
 REPORT_WRITTEN = "report written"
-# No time is known from a page that measured none.
+# A page that measured no time has none.
 _MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
 
 
 @dataclass(frozen=True, eq=False)
 class AllAnswers:
-    """All answers to the items of a dataset, including those that no report counts.
+    """All answers to a dataset's items, including those that reports do not count.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class AllAnswers:
 
 
 def load_all_answers(data: Dataset) -> AllAnswers:
-    """All answers in the study of `data` except withdrawn ones."""
+    """All answers in the study of `data`, without withdrawn ones."""
     study = Study.objects.get(slug=data.study.slug)
     quality = quality_of(study)
     people = sorted(
@@ -152,7 +151,7 @@ def load_all_answers(data: Dataset) -> AllAnswers:
 
 
 def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
-    """Return the withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
+    """The withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
     people = Annotator.objects.filter(study__slug=slug)
     withdrawn = (
         Annotation.objects.filter(
@@ -169,9 +168,9 @@ def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
 def answers_of(
     study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
 ) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
-    """Raters, their demographics, and their answers that count.
+    """Raters, their demographics, and their counted answers.
 
-    Either of excluded annotators or of all others; raters are numbered from `after`.
+    Either for excluded annotators or for all others; raters are numbered from `after`.
     """
     found = Annotation.objects.filter(
         assignment__annotator__study=study,
@@ -192,7 +191,7 @@ def answers_of(
         pairs = np.array(list(_each_pair(study, found)), dtype=np.int64)
         columns = tuple(map(np.append, columns, pairs.reshape(-1, len(columns)).T))
     place = places_of(columns[0], position)
-    # Checks and practice are no items of a report.
+    # Checks and practice are not items of a report.
     place, annotator, choice, certainty, first, ms, shown_at = (
         column[place != MISSING] for column in (place, *columns[1:])
     )
@@ -201,11 +200,11 @@ def answers_of(
     rows = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
     of_annotator = {pk: row for pk, *row in rows}
     known = [of_annotator[pk] for pk in annotators.tolist()]
-    # Nobody knows in which order answers from a file were given: they are in that of the items.
+    # The order of answers from a file is unknown, so they follow the order of the items.
     is_imported = np.array([row[-1] for row in known], dtype=np.bool_)
     shown_at = np.where(is_imported[rater], _places_in_order(place, rater), shown_at)
-    # By what they answered, and by name only where that is the same: the order, and what is
-    # resampled in it, must not depend on names, which an export replaces.
+    # Sorted by answers, and by name only for equal ones: the order, and with it resampling, must
+    # not depend on names, which an export replaces.
     content = [place, choice, certainty, first, ms]
     order = _by_content(rater, content, [name for name, *_ in known])
     ranked = np.empty(len(order), dtype=np.int64)
@@ -222,7 +221,7 @@ def answers_of(
 
 
 def _places_in_order(item: Index, rater: Index) -> Index:
-    """The place of each row among the rows of its rater, from 1, in the order of the items."""
+    """The position of each row among its rater's rows, from 1, in item order."""
     order = np.lexsort([item, rater])
     starts = np.flatnonzero(np.diff(rater[order], prepend=-1))
     own = np.arange(len(item)) - np.repeat(starts, np.diff(starts, append=len(item)))
@@ -243,7 +242,7 @@ def _by_content(
 
 
 def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
-    """Each stored order of a whole set as one answer for each pair; its time only once."""
+    """Turn each stored ranking of a set into one answer per pair, with its time only once."""
     pairs = SetPairs(study)
     rows = found.filter(ranking__isnull=False).values_list(
         "assignment__item",
@@ -280,7 +279,7 @@ def people_by_state(study: Study) -> Mapping[str, int]:
 
 
 def promised_of(study: Study) -> Mapping[tuple[str, int, int], int]:
-    """The participants who finished, by what they were promised: currency, reward, minutes."""
+    """The participants who finished, by promise: currency, reward, minutes."""
     counts = promised([study])[study.pk]
     return {(each.currency, each.reward, each.minutes): counts[each] for each in sorted(counts)}
 
@@ -291,10 +290,10 @@ def quotas_of(study: Study) -> tuple[tuple[str, int, int], ...]:
 
 
 def identities_of(study: Study) -> Mapping[str, str]:
-    """The keyed hash of the platform's id by pseudonym, the same in every study; empty if unknown.
+    """The keyed hash of the platform id by pseudonym, equal in all studies; empty if unknown.
 
-    It stays where ids were deleted. While the id is there it is hashed again, because a former
-    key may have made the stored hash.
+    It outlives a deleted id. An existing id is hashed again, because the stored hash may use an
+    earlier key.
     """
     rows = Annotator.objects.filter(study=study).exclude(identity_hash=None)
     return {
@@ -306,7 +305,7 @@ def identities_of(study: Study) -> Mapping[str, str]:
 
 
 def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
-    """Everybody whom a researcher excluded, whatever became of their answers, by pseudonym."""
+    """All people excluded by researchers, whatever happened to their answers, by pseudonym."""
     people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
     if not people:
         return ()
@@ -338,7 +337,7 @@ def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
 
 
 def _first_report(study: Study) -> datetime | None:
-    """When the first report of the study was asked for, on its pages or by the command."""
+    """When the first report of the study was requested, on a page or by command."""
     built = Report.objects.filter(study=study, state=Report.State.DONE)
     written = study.log.filter(event=REPORT_WRITTEN)
     firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
@@ -346,10 +345,9 @@ def _first_report(study: Study) -> datetime | None:
 
 
 def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
-    """Answers that the report leaves out, by the reason; with how many people are excluded.
+    """Answers that the report leaves out, by reason, and the number of excluded people.
 
-    An excluded person whose seats were opened again counts as one, though their answers are
-    released and others may have given theirs.
+    An excluded person whose seats were reopened still counts, although their answers are released.
     """
     excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
     of_study = Annotation.objects.filter(
@@ -360,7 +358,7 @@ def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
         Annotation.Standing.RELEASED,
         Annotation.Standing.WITHDRAWN,
     )
-    # Two statements that each find few answers, instead of one that reads all of them.
+    # Two statements that each find few answers, instead of one that reads them all.
     found = of_study.filter(standing__in=standings).values_list("standing").annotate(n=Count("pk"))
     counts = dict.fromkeys(standings, 0) | dict(found.order_by("standing"))
     return {str(name): counts[name] for name in standings} | {

@@ -39,7 +39,7 @@ from studies.models import Study
 def asked_on(slug: str) -> dict[str, str]:
     """The days on which each run of a study asked its model, by the run's key.
 
-    Days are not in the data set: the same replies give the same report.json on any day.
+    Kept out of the data set, so that the same replies give the same report.json on any day.
     """
     keys = dict(JudgeRun.objects.filter(study__slug=slug).order_by("key").values_list("pk", "key"))
     sent = Attempt.objects.filter(judgment__run__in=keys).order_by().values_list("judgment__run")
@@ -61,20 +61,19 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
 def runs_of(
     study: Study, position: Mapping[int, int], items: Sequence[ItemData]
 ) -> tuple[tuple[RunData, ...], tuple[ProbedRun, ...], int]:
-    """The runs that judge the study, those that take part in bias probes, and how many are marked
-    as not for the report.
+    """The study's judge runs, the runs of bias probes, and the number marked as not for the report.
 
-    A run with a probe is only among the second ones; an ordinary run is also there if a probe is
+    A run with a probe is only among the second; an ordinary run is also there if a probe is
     compared with it.
     """
     every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
     stored = [run for run in every if run.in_report]
-    # Runs are named by number: PostgreSQL knows how many judgments a run has, but not a study.
+    # Filtered by run id, because PostgreSQL can estimate the judgments of a run, not of a study.
     numbers = [run.pk for run in stored]
     judgments = _judgments(numbers, position)
     costs = _costs(numbers)
     runs = dict[str, RunData]()
-    # A run that was only probed and never started is not a judge of the study.
+    # A run that was only tested and never started is not a judge of the study.
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
     conditions = conditions_of(found)
     anchors = anchors_of(found)
@@ -89,7 +88,7 @@ def runs_of(
             run=run.key,
             judge=run.judge.name,
             setting=run.setting,
-            # A judge of this framing is shown nothing of the persona, whatever was selected.
+            # With this framing a judge sees nothing of the persona, whatever was selected.
             features=run.features if shows else "none",
             backend=run.judge.backend,
             snapshots=snapshots,
@@ -122,10 +121,10 @@ def runs_of(
 
 
 def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Sentences on the features that a run was asked to show and some personas do not have."""
+    """Sentences on features that a run should show but some personas lack."""
     for key in asked:
         if n := sum(key not in keys for keys in personas):
-            yield f"{n:,} of {len(personas):,} personas do not have “{key}”, which was asked for."
+            yield f"{n:,} of {len(personas):,} personas lack the requested feature “{key}”."
 
 
 def _probed(
@@ -148,12 +147,12 @@ def _probed(
 
 
 def _in_order(run: RunData) -> tuple[Any, ...]:
-    # The whole persona comes first, because runs with fewer features are compared with it.
+    # The whole persona first, because runs with fewer features are compared with it.
     return run.judge, run.setting, run.features != "all", run.features, run.run
 
 
 def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
-    """The words with which a run began; never those of today where they may be others."""
+    """The words that a run started with, never current ones that may differ."""
     run.study = study  # saves a query for each run
     words = stored_words(run, tasks)
     if not (prompts := words.get("prompts")):
@@ -164,7 +163,7 @@ def _prompt(study: Study, run: JudgeRun, tasks: Sequence[str]) -> Prompt:
 
 
 class _Stored(NamedTuple):
-    """The judgments of one run as they are stored; -1 where something is missing."""
+    """The stored judgments of one run; -1 for missing values."""
 
     pk: Index
     item: Index
@@ -179,11 +178,11 @@ class _Stored(NamedTuple):
 def _judgments(
     runs: Sequence[int], position: Mapping[int, int]
 ) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
-    """The judgments, the model snapshots that the server reported, and, where some were read only
-    leniently, how many by each code and all as strict reading gives them; by the run's id.
+    """By run id: the judgments, the reported model snapshots, and, if some were read only
+    leniently, their counts by code and the judgments under strict reading.
     """
     judgments = Judgment.objects.filter(run__in=runs)
-    # Few runs have probabilities, and Django reads each JSON value by itself.
+    # Few runs have probabilities, and Django parses each JSON value separately.
     more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
     probabilities, codes = {}, {}
     for pk, state, stored, details in more.order_by().values_list(
@@ -237,9 +236,9 @@ def _rows_by_run(
 def _read_leniently(
     rows: _Stored, probabilities: Mapping[int, list[float]], codes: Mapping[int, str]
 ) -> tuple[Mapping[str, int], Judgments | None]:
-    """Judgments by the code of their lenient reading, and all of them as read strictly.
+    """Counts of judgments by lenient-reading code, and all judgments under strict reading.
 
-    Strict reading leaves out what the code added: only the certainty, or the answer as well.
+    Strict reading drops what the code added: only the certainty, or the answer too.
     """
     where = np.flatnonzero(np.isin(rows.pk, list(codes)))
     if not where.size:
@@ -283,9 +282,9 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
 
 
 def _costs(runs: Sequence[int]) -> dict[int, RunMoney]:
-    """The costs of each run from the ledger; a sum is unknown if any part of it is.
+    """The costs of each run from the ledger; a sum is unknown if any part is.
 
-    What was paid for judgments that were removed since then was paid all the same.
+    Costs of judgments that were removed later still count.
     """
     parameters = dict(JudgeRun.objects.filter(pk__in=runs).values_list("pk", "parameters"))
     removed = {run: found.get(REMOVED, {}).get("nano", 0) for run, found in parameters.items()}

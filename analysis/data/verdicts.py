@@ -1,4 +1,4 @@
-"""One answer per item for each side, and what can serve as the certainty of a run."""
+"""One answer per item for each side, and sources of a run's certainty."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from analysis.stats.core.aggregation import MajorityVote, majority_vote
 from analysis.stats.core.results import relabel
 from analysis.stats.core.votes import Votes
 
-# The reasons why an item has no valid judgment; the first that applies is reported.
+# Reasons for an item without a valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
 
 Ints = npt.NDArray[np.int64]
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """The answer of one side to every item of the study.
+    """One side's answer to every item of the study.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Verdicts:
     certainty : ndarray of float, shape (items,)
         Mean certainty of the votes for the answer; NaN without one.
     correct : ndarray of int, shape (items,)
-        1 right, 0 wrong, -1 where there is no answer or no truth to score it by.
+        1 right, 0 wrong, -1 without an answer or a truth.
     majority : MajorityVote
         The vote that gives the answer.
     excluded : dict[str, int]
@@ -68,7 +68,7 @@ def people_votes(data: Dataset, *, with_excluded: bool = False) -> Votes:
 
 
 def people_options(data: Dataset) -> int:
-    """The number of options: imported answers can contain ties that the study does not offer."""
+    """The number of options; imported answers can contain ties that the study does not offer."""
     return 3 if data.study.allow_tie or (data.answers.choice == TIE).any() else 2
 
 
@@ -77,7 +77,7 @@ def run_options(run: RunData) -> int:
 
 
 def people_verdicts(data: Dataset) -> Verdicts:
-    """The majority's answer to every item; a shared maximum is no answer."""
+    """The majority's answer to every item; a tied vote is no answer."""
     majority = majority_vote(people_votes(data))
     truth = data.scored_truth(offers_tie=data.study.allow_tie)
     decided = majority.answer >= 0
@@ -107,8 +107,8 @@ def run_votes(data: Dataset, run: RunData) -> Votes:
 def repeated_readings(data: Dataset, run: RunData) -> Votes:
     """A run's valid judgments with each sample as a rater, to measure chance alone.
 
-    Of a run in both orders, only the readings that show response 1 first count. Otherwise a
-    difference between the orders would count as chance.
+    Of a run in both orders, only readings with response 1 first count; otherwise a difference
+    between the orders would count as chance.
     """
     rows = run.judgments
     chosen = rows.shown_first == 0 if run.orders == "both" else np.ones(len(rows), dtype=np.bool_)
@@ -145,15 +145,15 @@ def run_verdicts(data: Dataset, run: RunData) -> Verdicts:
 def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
     """The probability, in percent, that a run's readings gave its verdict on each item.
 
-    The mean within each order comes first and then the mean over the orders, so that an order
-    that was read more often does not weigh more. NaN where no probability is known.
+    Averaged within each order, then over orders, so that an order with more readings does not weigh
+    more. NaN if no probability is known.
     """
     rows = run.judgments
     known = ~np.isnan(rows.probabilities).any(axis=1) & (verdicts.answer[rows.item] >= 0)
     item = rows.item[known]
     share = rows.probabilities[known, verdicts.answer[item]]
     means = []
-    for first in (0, 1, MISSING):  # files of judgments do not always state the order
+    for first in (0, 1, MISSING):  # judgment files do not always state the order
         here = rows.shown_first[known] == first
         sums = np.bincount(item[here], weights=share[here], minlength=len(data.items))
         counts = np.bincount(item[here], minlength=len(data.items))
@@ -166,7 +166,7 @@ def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Fl
 
 
 def agreement_certainty(verdicts: Verdicts) -> Floats:
-    """The share, in percent, of an item's readings that gave the verdict; NaN below two."""
+    """The share, in percent, of an item's readings that gave the verdict; NaN with under two."""
     votes = verdicts.majority
     several = (votes.n_votes >= 2) & (verdicts.answer >= 0)
     return np.where(several, 100 * votes.share, np.nan)
@@ -182,7 +182,7 @@ def _verdicts(majority: MajorityVote, truth: npt.ArrayLike, excluded: dict[str, 
 
 @dataclass(frozen=True)
 class Signal:
-    """A certainty for each of a run's verdicts, in percent; NaN where it has none."""
+    """A certainty for each of a run's verdicts, in percent; NaN if it has none."""
 
     name: str  # in report.json
     label: str
@@ -192,8 +192,8 @@ class Signal:
 def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
     """The share, in percent, of readings that gave the verdict, in the order where it is lower.
 
-    NaN unless both orders were read. With one reading for each order it is 100 wherever there is a
-    verdict, because a verdict takes both.
+    NaN unless both orders were read. With one reading per order it is 100 for every verdict,
+    because a verdict needs both.
     """
     rows = run.judgments
     valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0)
@@ -226,10 +226,10 @@ class Shares:
     Attributes
     ----------
     shares : ndarray of float, shape (items, 3)
-        Of response 1, response 2 and a tie; NaN where there are none.
+        For response 1, response 2 and a tie; NaN if there are none.
     noise : ndarray of float, shape (items,)
-        Half the sum of their variances as shares of a few readings; 0 where they are known
-        exactly, NaN where an order was read once.
+        Half the sum of their variances as shares of a few readings; 0 if they are exact, NaN if an
+        order was read once.
     """
 
     shares: Floats
@@ -247,7 +247,7 @@ def probability_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Share
 
 
 def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
-    """The shares of a run's readings, each order weighing the same; NaN below two readings."""
+    """The shares of a run's readings, with equal weight for each order; NaN below two readings."""
     rows = run.judgments
     valid = rows.choice >= 0
     given = np.eye(len(CHOICES))[rows.choice[valid]]
@@ -258,7 +258,7 @@ def reading_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
 
 
 def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
-    """All of the share for the run's verdict; NaN without one."""
+    """A share of 1 for the run's verdict; NaN without one."""
     shares = np.full((len(data.items), len(CHOICES)), np.nan)
     decided = np.flatnonzero(verdicts.answer >= 0)
     shares[decided] = np.eye(len(CHOICES))[verdicts.answer[decided]]
@@ -268,10 +268,10 @@ def answer_shares(data: Dataset, run: RunData, verdicts: Verdicts) -> Shares:
 def _over_orders(
     given: Floats, item: Index, shown_first: Codes, n_items: int
 ) -> tuple[Floats, Floats]:
-    """Mean within each order and then over the orders, and its noise as in `Shares`."""
+    """The mean within each order, then over orders, and its noise as in `Shares`."""
     total, noise = np.zeros((n_items, len(CHOICES))), np.zeros(n_items)
     orders = np.zeros(n_items)
-    for first in (0, 1, MISSING):  # files of judgments do not always state the order
+    for first in (0, 1, MISSING):  # judgment files do not always state the order
         here = shown_first == first
         n = np.bincount(item[here], minlength=n_items)
         sums = np.zeros((n_items, len(CHOICES)))

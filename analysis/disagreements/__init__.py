@@ -1,1 +1,1 @@
-"""Items on which annotators and a judge agree or not: the list, its filters, and notes on items."""
+"""Items on which annotators and a judge disagree: list, filters and notes."""

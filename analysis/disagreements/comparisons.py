@@ -1,4 +1,4 @@
-"""Comparisons of disagreements, which a worker makes while a page waits; notes on their items."""
+"""Comparisons that a worker computes while a page waits, and notes on items."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -27,7 +27,7 @@ from studies.services.studies import lock_study, record
 from studies.statements import clock
 from studies.statements.bulk import insert_rows
 
-# A page can offer only so many choices.
+# Most choices that a page offers.
 _TOPICS, _FEATURES, _VALUES = 200, 30, 60
 _DELETED_AT_ONCE = 2_000
 _COLUMNS = (
@@ -52,7 +52,7 @@ _COLUMNS = (
 
 
 def compare_queued(*, comparison_id: int) -> Comparison:
-    """Compare the items of a queued comparison; running it twice compares once."""
+    """Compute a queued comparison; safe to run twice."""
     return carry_out(Comparison, comparison_id, _compare, expected=())
 
 
@@ -66,7 +66,7 @@ def _compare(comparison: Comparison, progress: JobProgress) -> Mapping[str, Any]
     choices = FilterChoices()
     done = 0
     for found in verdict_chunks(study, comparison.run, choices):
-        # Short transactions, so that nobody who answers waits for a long one.
+        # Short transactions, so that answering annotators do not wait.
         with transaction.atomic():
             insert_rows(ComparedItem, _COLUMNS, _rows(comparison, edition, found))
         done += len(found)
@@ -86,7 +86,7 @@ def _compare(comparison: Comparison, progress: JobProgress) -> Mapping[str, Any]
 
 
 def delete_rows(comparison: Comparison, *, keep: int | None = None) -> None:
-    """Delete the rows of all editions but one, a part at a time."""
+    """Delete the rows of all editions but one, in batches."""
     rows = ComparedItem.objects.filter(comparison=comparison)
     if keep is not None:
         rows = rows.exclude(edition=keep)
@@ -121,7 +121,7 @@ def _rows(
 
 
 def _choices(found: FilterChoices) -> dict[str, Any]:
-    """The most frequent values, in the order of the alphabet."""
+    """The most frequent values, in alphabetical order."""
 
     def usual(counts: Any, most: int) -> list[str]:
         return sorted(name for name, _ in counts.most_common(most) if name)
@@ -137,14 +137,14 @@ def _choices(found: FilterChoices) -> dict[str, Any]:
 
 
 _OLD_AFTER = timedelta(minutes=1)
-# Without a visit for this long the rows are deleted; the next visit computes them again.
+# Rows are deleted after this long without a visit; the next visit recomputes them.
 _KEPT_FOR = timedelta(days=14)
 
 
 def comparison_for(study: Study, run_id: int | None) -> Comparison:
-    """The comparison with a run; its `edition` is 0 until a worker has compared for the first time.
+    """The comparison with a run, with `edition` 0 until a worker has computed it.
 
-    The caller has found the run in this study.
+    The caller has checked that the run is in this study.
     """
     found = _get(study, run_id)
     found.study = study
@@ -161,7 +161,7 @@ def comparison_for(study: Study, run_id: int | None) -> Comparison:
 
 
 def stored_for(study: Study, run_id: int | None) -> Comparison | None:
-    """The comparison as it is, for pages that need only the order of its items."""
+    """The stored comparison, for pages that need only the order of its items."""
     return Comparison.objects.filter(study=study, run=run_id).first()
 
 
@@ -177,7 +177,7 @@ def _get(study: Study, run_id: int | None) -> Comparison:
     rows = Comparison.objects.filter(study=study, run=run_id).select_related("run")
     if found := rows.first():
         return found
-    # Somebody may open the same page at the same moment.
+    # Somebody else may open the page at the same moment.
     Comparison.objects.bulk_create(
         [Comparison(study=study, run_id=run_id, state=Comparison.State.DONE)],
         ignore_conflicts=True,
@@ -193,7 +193,7 @@ class NoteChanged(AnalysisError):
 
 
 def read_tags(text: str) -> list[str]:
-    """The tags in a text with commas, in lower case and alphabetical order, each once.
+    """The distinct tags in a comma-separated text, in lower case and alphabetical order.
 
     >>> read_tags("Sarcasm,  politics ,sarcasm,,")
     ['politics', 'sarcasm']
@@ -229,13 +229,13 @@ def tags_of(study: Study) -> list[str]:
 def save_note(
     study: Study, item_id: int, key: str, *, text: str, tags: list[str], version: int, user: User
 ) -> None:
-    """Store the note and the tags of an item; `version` is the one that was edited, 0 for none.
+    """Store an item's note and tags; `version` is the edited one, 0 for none.
 
-    Raises `NoteChanged` if somebody else has stored another since, and `Item.DoesNotExist` if the
-    item was deleted. The log names the item and the tags, not the text.
+    Raises `NoteChanged` if somebody else has changed it since, and `Item.DoesNotExist` if the item
+    was deleted. The log records the item and the tags, not the text.
     """
     text = text.strip()
-    locked = lock_study(study.pk)  # Of two first notes, the second finds the other.
+    locked = lock_study(study.pk)  # The second of two concurrent first notes finds the other.
     locked.all_items(manager="everything").only("pk").get(pk=item_id)
     note = _next_version(study, item_id, text, version=version, user=user)
     before = set(note.tags.values_list("name", flat=True))

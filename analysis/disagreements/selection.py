@@ -1,4 +1,4 @@
-"""What a page of disagreements shows: patterns of answers, filters, rows, and a drawing."""
+"""Contents of the disagreements page: answer patterns, filters, rows and a plot."""
 
 import math
 from collections import Counter
@@ -34,7 +34,7 @@ class PatternFact(IntFlag):
 
 @dataclass(frozen=True)
 class Listing:
-    """A list of items: its name on the page, and which items belong to it."""
+    """A list of items: its name on the page, and its rule."""
 
     label: str
     includes: Callable[[PatternFact], bool]
@@ -59,13 +59,13 @@ LISTINGS: dict[str, Listing] = {
         lambda fact: PatternFact.JUDGE_CERTAIN | PatternFact.JUDGE_WRONG in fact,
     ),
     "split": Listing("Annotators split", lambda fact: PatternFact.SPLIT in fact),
-    "no-verdict": Listing("No verdict of the judge", lambda fact: PatternFact.NO_VERDICT in fact),
+    "no-verdict": Listing("No verdict by the judge", lambda fact: PatternFact.NO_VERDICT in fact),
 }
 DEFAULT = "disagree"
 
 
 def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:
-    """What is known about an item; a judge with at least `threshold` is certain."""
+    """Facts about an item; a judge is certain from `threshold` on."""
     people, judge = item.people or {}, item.judge or {}
     fact = PatternFact(0)
     if (right := people.get("correct")) is not None:
@@ -114,7 +114,7 @@ class Selection:
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> "Selection":
-        """The filters in an address; what cannot be understood filters nothing."""
+        """The filters in an address, without those that cannot be parsed."""
         chosen: dict[str, str | int] = {}
         for field in fields(cls):
             value = query.get(field.name, "").strip().replace("\0", "")
@@ -153,13 +153,13 @@ class Selection:
 
     @property
     def has_filter(self) -> bool:
-        """Whether the items are filtered by more than the list and the certainties."""
+        """Whether there are filters other than the list and the certainties."""
         return bool(self.topic or self.source or self.feature or self.tag)
 
 
 @dataclass(frozen=True)
 class CertaintyCell:
-    """How many items have certain facts, and certainties within certain steps."""
+    """Number of items with given facts and certainty steps."""
 
     fact: PatternFact
     people_step: int
@@ -170,7 +170,7 @@ class CertaintyCell:
 def cells(comparison: Comparison, chosen: Selection) -> list[CertaintyCell]:
     """The items of all lists, counted by the database by their facts and certainties.
 
-    Without a filter only an index is read; the result has a few thousand rows at most.
+    Without a filter this reads only an index; the result has at most a few thousand rows.
     """
     rows = _filtered(comparison, chosen)
     if chosen.has_filter:
@@ -196,7 +196,7 @@ def sizes(found: Iterable[CertaintyCell]) -> dict[str, int]:
 
 
 def listed(found: Iterable[CertaintyCell], chosen: Selection) -> list[CertaintyCell]:
-    """The cells of the list that is shown."""
+    """The cells of the current list."""
     return [cell for cell in found if LISTINGS[chosen.show].includes(cell.fact)]
 
 
@@ -214,7 +214,7 @@ def _in_list(rows: QuerySet[ComparedItem], chosen: Selection) -> QuerySet[Compar
 
 
 def count_of(comparison: Comparison, found: list[CertaintyCell], chosen: Selection) -> int:
-    """The number of items in a page's list, if possible from the cells that were counted."""
+    """The number of items in a page's list, from counted cells if possible."""
     people = _steps(chosen.people_from, chosen.people_to)
     judge = _steps(chosen.judge_from, chosen.judge_to)
     if people is None or judge is None:
@@ -229,16 +229,15 @@ def count_of(comparison: Comparison, found: list[CertaintyCell], chosen: Selecti
 
 
 def _steps(low: int, high: int) -> range | None:
-    """The steps that a range covers; None if it ends within one."""
+    """The steps that a range covers; None if it ends inside a step."""
     is_whole = (low - 1) % STEP == 0 and high % STEP == 0
     return range((low - 1) // STEP, high // STEP) if is_whole else None
 
 
 def _in_order(comparison: Comparison) -> QuerySet[ComparedItem]:
-    """The rows as they are stored, for a query that reads all of them.
+    """The rows in storage order, for a query that reads all of them.
 
-    A database that follows an index to each row takes more than twice as long. The sum keeps it
-    from doing so.
+    Following an index to each row takes more than twice as long; the sum prevents that.
     """
     return ComparedItem.objects.alias(of=F("comparison_id") + 0).filter(
         pk__range=(comparison.first_row, comparison.last_row),
@@ -285,7 +284,7 @@ def _filter_by(
 def page_of(
     rows: QuerySet[ComparedItem], *, after: str, before: str, size: int
 ) -> tuple[list[ComparedItem], bool, bool]:
-    """The rows after or before a key, and whether there are others before and after them."""
+    """The rows after or before a key, and whether more precede and follow."""
     if before:
         found = list(rows.filter(key__lt=before).order_by(F("key").desc())[: size + 1])
         return found[:size][::-1], len(found) > size, True
@@ -302,14 +301,14 @@ def neighbours(
     return before, rows.filter(key__gt=key).first()
 
 
-# The drawing's own units: a square for the certainties, with a margin for the axes.
+# Units of the plot: a square for the certainties, with a margin for the axes.
 SIDE, LEFT, TOP = 400, 46, 10
 _MOST, _LEAST = 9.5, 2.5  # radius of a mark
 
 
 @dataclass(frozen=True)
 class ScatterMark:
-    """Items in one cell: a disc, and within it the part on which the judge is wrong."""
+    """A cell's items as a disc, with an inner disc for those that the judge has wrong."""
 
     x: float
     y: float
@@ -323,7 +322,7 @@ class ScatterMark:
 
 @dataclass(frozen=True)
 class BandCell:
-    """The items with certainties in two bands, and the filter that shows them."""
+    """The items with certainties in two bands, and the filter for them."""
 
     items: int
     wrong: int
@@ -343,7 +342,7 @@ class Scatter:
 
 
 def scatter_of(found: Iterable[CertaintyCell], chosen: Selection) -> Scatter:
-    """The drawing and the table of the cells of a page's list."""
+    """Plot and table of the cells of a page's list."""
     items: Counter[tuple[int, int]] = Counter()
     wrong: Counter[tuple[int, int]] = Counter()
     without = 0
@@ -406,7 +405,7 @@ def _selected(chosen: Selection) -> dict[str, float]:
 def _table(
     items: Counter[tuple[int, int]], wrong: Counter[tuple[int, int]], chosen: Selection
 ) -> list[tuple[str, list[BandCell]]]:
-    """One row for each band of the judge, the highest first; a column for each of annotators."""
+    """One row per band of the judge, highest first; one column per band of annotators."""
     each = STEPS // len(BANDS)
     total: Counter[tuple[int, int]] = Counter()
     total_wrong: Counter[tuple[int, int]] = Counter()

@@ -43,7 +43,7 @@ from studies.statements import clock
 
 @contextmanager
 def new_folder(out: Path, *, private: bool = False) -> Iterator[Path]:
-    """A folder to write into, which becomes the new or empty folder `out` at the end.
+    """A draft folder that becomes the new or empty folder `out` when complete.
 
     If writing fails, nothing is left. Raises `ExportError` or `OSError`.
     """
@@ -62,7 +62,7 @@ def new_folder(out: Path, *, private: bool = False) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-# Other formats of the same answers; a bundle leaves out those that the study cannot have.
+# Other formats of the same answers; a bundle omits those that do not apply to the study.
 _OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
 
 
@@ -75,10 +75,10 @@ def write_folder(
     licence: str,
     on_rows: OnRows | None = None,
 ) -> dict[str, int]:
-    """Write every table to the new or empty folder `out`, which appears when it is complete.
+    """Write every table to the new or empty folder `out`, which appears once complete.
 
     Tables are JSON Lines and CSV, and `also` Parquet or XLSX.
-    Returns how many rows each table has. Raises `ExportError` or `OSError`.
+    Returns the number of rows of each table. Raises `ExportError` or `OSError`.
     """
     with new_folder(out, private=disclosure.identified) as part:
         return _fill(study, part, also, disclosure, licence, on_rows)
@@ -99,7 +99,7 @@ def _fill(
         if name == "aggregates":
             table = _watched(keeper, table)
         parts[name] = _write_part(table, folder, also, on_rows)
-    # On the card, the items come first.
+    # The card lists items first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
     wide = list[Column]()
     left_out = tuple(_write_others(study, folder / "other", disclosure, wide))
@@ -160,8 +160,8 @@ def _write_others(
 ) -> Iterator[str]:
     """Write the other formats, and yield the reason for each that cannot be written.
 
-    The columns of the wide table are of this study alone: they are added to `wide`, and
-    `wide_columns.csv` explains each.
+    The wide table's columns depend on the study: they are added to `wide`, and `wide_columns.csv`
+    explains them.
     """
     for what, name in _OTHERS.items():
         try:
@@ -183,7 +183,7 @@ def _explained(columns: Iterable[Column]) -> Iterator[dict[str, str]]:
 
 
 def _write_media(study: Study, folder: Path) -> None:
-    """Write the pictures and sounds next to the items that name them."""
+    """Write the pictures and sounds next to the items that refer to them."""
     for name, opened in media_files(study).items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -192,7 +192,7 @@ def _write_media(study: Study, folder: Path) -> None:
 
 
 def _write_prompts(study: Study, folder: Path) -> None:
-    """Write the words that each run was asked with; a run whose words are gone has no file."""
+    """Write each run's prompt texts, without a file for runs whose words are gone."""
     files, runs = asked_words(study)
     for name, words in files.items():
         write_text(folder / name, to_json(words, indent=1) + "\n")

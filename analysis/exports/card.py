@@ -102,7 +102,7 @@ def _data_path(part: DescribedPart) -> str:
 
 
 def _info(part: DescribedPart) -> dict[str, Any]:
-    """Size and, for Parquet, columns; a reader of JSON Lines finds the columns itself."""
+    """Size and, for Parquet, columns; readers of JSON Lines find the columns themselves."""
     parquet = part.files.get("parquet")
     features = [{"name": c.name, "dtype": _TYPES[c.kind]} for c in part.columns]
     size = (parquet or part.files["jsonl"]).bytes
@@ -132,19 +132,18 @@ def _body(described: DataDescription) -> str:
 {simulated}
 {summary(study)}
 
-Made on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
+Created on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
 
 ## Tables
 
-{tables}
-Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported again as a bundle,
-`csv/` opens in a spreadsheet; a cell that one would compute begins with `'`. `other/` holds the
-answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (a row an item, a
-column a person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3 for `r1`, `r2`,
-`tie`). `prompts/` holds the words that models were sent, with their hashes; `prompts/runs.json`
-names the file of each run, and none where its words are no longer stored. `croissant.json`
-describes the files for machines; `CHECKSUMS.sha256` covers every file
-(`sha256sum --check CHECKSUMS.sha256`).
+{tables} Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported again as a
+bundle, `csv/` opens in a spreadsheet; cells that a spreadsheet would compute start with `'`.
+`other/` holds the answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (one
+row per item, one column per person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3
+for `r1`, `r2`, `tie`). `prompts/` has the texts that models were sent, with hashes;
+`prompts/runs.json` names the file of each run, if its words are still stored. `croissant.json`
+describes the files for machines; `CHECKSUMS.sha256` covers every file (`sha256sum --check
+CHECKSUMS.sha256`).
 
 {described.report}
 {left_out}
@@ -205,9 +204,9 @@ Questions that checked whether the instructions were understood: \
 
 
 def _texts(described: DataDescription) -> str:
-    """The consent and the instructions, where people answered here."""
+    """The consent and the instructions, if people answered here."""
     if from_files(described):
-        return "What people were told and agreed to is not known: nobody answered here."
+        return "The consent and instructions are not known, because nobody answered here."
     return (
         f"### What people agreed to\n\n{_agreed(described)}\n\n"
         f"### Instructions\n\n{_quoted(described.collection.instructions)}"
@@ -220,7 +219,7 @@ def _people(described: DataDescription) -> str:
 
 
 def _agreed(described: DataDescription) -> str:
-    """Each text that people agreed to, with its boxes, and since when."""
+    """Each text that people agreed to, with its checkboxes and dates."""
     found = []
     for each in described.collection.agreed:
         if each.version:
@@ -244,24 +243,24 @@ def _standings(described: DataDescription) -> str:
     if withdrawn:
         sentence += f" Withdrawn, and not in this data set: {withdrawn:,}."
     return (
-        f"{sentence} `counted` fills a seat of an item, `surplus` came beyond them, `released` "
-        "is from somebody who left early, `imported` was read from a file. The report of the study "
-        "uses `counted` and `imported` answers of people who are not `excluded`; "
+        f"{sentence} `counted` fills a seat of an item, `surplus` is beyond the seats, "
+        "`released` is from somebody who left early, `imported` is from a file. The report of "
+        "the study uses `counted` and `imported` answers of people who are not `excluded`; "
         f"{_n(len(described.collection.exclusions), 'person', 'people')} "
-        f"{'is' if len(described.collection.exclusions) == 1 else 'are'} excluded."
-        f"{_exclusions(described)}"
+        f"{'is' if len(described.collection.exclusions) == 1 else 'are'} "
+        f"excluded.{_exclusions(described)}"
     )
 
 
 def _exclusions(described: DataDescription) -> str:
-    """When and why people were excluded, and by whom; nobody is named but who excluded them."""
+    """When and why people were excluded, and by whom, without the excluded people's names."""
     rows = [
         (
             each.on,
             each.by or "a command",
             "after it" if each.after_report else "before it",
             f"{each.answers:,}",
-            each.reason if described.disclosure.free_text else "exported with --free-text only",
+            each.reason if described.disclosure.free_text else "only exported with --free-text",
         )
         for each in sorted(described.collection.exclusions, key=lambda each: (each.on, each.reason))
     ]
@@ -277,7 +276,7 @@ def _certainty(described: DataDescription) -> str:
     if from_files(described):
         return (
             f"Certainty is from 1 to 100; {described.study.certainty_threshold} or more counts as "
-            "high. What people were shown is not known: their answers were read from files."
+            "high. What people were shown is not known, because their answers came from files."
         )
     return (
         f"Certainty is stated from 1 to 100; {described.study.certainty_threshold} or "
@@ -352,7 +351,7 @@ def _scores(described: DataDescription) -> str:
             )
             for name, score in described.scores.items()
         ],
-    ) + ("\nScored: there is a verdict, and the own answer is known and was an option.\n")
+    ) + ("\nScored: with a verdict and a known own answer that was an option.\n")
 
 
 def _fields(parts: Iterable[DescribedPart]) -> str:
@@ -365,7 +364,7 @@ def _fields(parts: Iterable[DescribedPart]) -> str:
 
 
 def _wide(described: DataDescription) -> str:
-    """The columns of runs in the wide table; those of people are alike, and the file has all."""
+    """The run columns of the wide table; people's are similar, and the file lists all."""
     rows = [(f"`{c.name}`", c.kind, c.meaning) for c in described.wide if c.name.startswith("J_")]
     if not rows:
         return ""
@@ -410,7 +409,7 @@ the source's files, this rebuilds the same items and reports each one that diffe
 
 
 def _quoted(text: str) -> str:
-    """Quote the text in Markdown, with every line as a paragraph of the quotation."""
+    """Quote the text in Markdown, one paragraph per line."""
     return "\n>\n".join(f"> {line}" for line in text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Every table that can be exported, by name, and the formats it has."""
+"""The tables that can be exported, by name, and their formats."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,28 +46,28 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "study": ("toml",),
 }
 FORMATS = (*_PLAIN, "json", "toml")
-# These are folders; the others are one file each.
+# These are folders; the others are single files.
 FOLDERS = ("all", "study")
-# Answers are read before annotators and items, so that every id has its row while a study runs.
+# Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What an export contains beyond the default."""
+    """Optional contents of an export."""
 
     identified: bool = False
     free_text: bool = False
-    # Exact times and durations, by which rows of two exports can be matched.
+    # Exact times and durations, which allow matching rows of two exports.
     times: bool = True
 
 
 @dataclass(frozen=True)
 class ExportTable:
-    """A table that an extra adds: its name, its formats with the default first, and how it is made.
+    """A table that an extra adds:
 
-    `label` is that of the form: a name, a colon, and what a row is. `make` raises `ExportError`
-    where the study has no such table.
+    its name, its formats (default first), and its function. `label` is for the form: a name, a
+    colon, and what a row is. `make` raises `ExportError` if the study has no such table.
     """
 
     name: str
@@ -80,12 +80,12 @@ MORE: Additions[ExportTable] = Additions()
 
 
 def formats_of() -> dict[str, tuple[str, ...]]:
-    """What can be exported, each with its formats; the first format is the default."""
+    """The available exports with their formats, the default first."""
     return _FORMATS | {each.name: each.formats for each in MORE}
 
 
 def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
-    """The table `what` of a study. Raises `ExportError` where the study has no such table."""
+    """The table `what` of a study. Raises `ExportError` if the study has no such table."""
     for added in MORE:
         if added.name == what:
             return added.make(study, disclosure)
@@ -123,8 +123,8 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFi
             return reliability_matrix(study)
     if not may_redistribute(study):
         raise ExportError(
-            f"“{what}” holds the items' texts, and the source of “{study.slug}” forbids passing "
-            "them on. Export annotations, which name the items by id."
+            f"“{what}” contains the items' texts, which the source of “{study.slug}” forbids "
+            "passing on. Export annotations, which name the items by id."
         )
     others = {
         "mt-bench": mt_bench_rows,

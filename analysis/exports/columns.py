@@ -1,4 +1,4 @@
-"""The columns of every table: name, type and meaning; all formats are written from these."""
+"""The columns of every table (name, type, meaning), used by all formats."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ _KINDS: dict[str, ColumnKind] = {kind: kind for kind in get_args(ColumnKind)}
 class Column:
     """A column of a table, with its kind and its meaning.
 
-    The kind `json` is a list or an object: as such in JSON Lines, as JSON text elsewhere. `label`
-    marks the answers of raters, which are the labels of the data set.
+    The kind `json` is a list or an object, written as JSON text outside JSON Lines. `label` marks
+    raters' answers, which are the labels of the data set.
     """
 
     name: str

@@ -142,8 +142,8 @@ def _responsible(described: DataDescription) -> dict[str, Any]:
         "rai:dataAnnotationProtocol": protocol(described),
         "rai:dataAnnotationPlatform": platform(described),
         "rai:dataAnnotationAnalysis": (
-            "Every answer is given, with its standing; aggregates hold the majority of those "
-            "that count. The report of the study holds agreement and its uncertainty."
+            "All answers are included, with their standing; aggregates have the majority of "
+            "those that count. The study's report has agreement and its uncertainty."
         ),
         "rai:annotationsPerItem": answers_per_item(described),
         "rai:annotatorDemographics": annotator_demographics(described),
@@ -156,8 +156,8 @@ def _responsible(described: DataDescription) -> dict[str, Any]:
         ),
         "rai:personalSensitiveInformation": privacy(described),
         "rai:dataReleaseMaintenancePlan": (
-            "A snapshot of the day it was made. Answers that are withdrawn later leave the next "
-            "export; anyone who passes this one on is asked to replace it."
+            "A snapshot of its date. Answers that are withdrawn later are not in the next "
+            "export; if you pass this one on, please replace it then."
         ),
     }
 
@@ -201,7 +201,7 @@ def _record_set(part: DescribedPart) -> dict[str, Any]:
 
 
 def _readable(column: Column, kind: str) -> bool:
-    """Whether Croissant can read the column: in JSON Lines, a JSON column is not a field."""
+    """Whether Croissant can read the column: JSON columns in JSON Lines are not fields."""
     return kind == "parquet" or column.kind != "json"
 
 

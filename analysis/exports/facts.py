@@ -1,4 +1,4 @@
-"""The licences, facts and sentences from which the card and metadata of a bundle are written."""
+"""Licences, facts and sentences for the card and metadata of a bundle."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from studies.prompts import wording_in
 
 @dataclass(frozen=True)
 class DescribedFile:
-    """A file of the bundle: its path, its size, its hash."""
+    """A file of the bundle: path, size and hash."""
 
     path: str
     bytes: int
@@ -38,7 +38,7 @@ class DescribedPart:
 
 @dataclass
 class DescribedScore:
-    """How often the verdicts of one rater equal the personas' own answers."""
+    """How often one rater's verdicts equal the personas' own answers."""
 
     items: int = 0
     tied: int = 0
@@ -54,7 +54,7 @@ class DescribedScore:
 
 @dataclass(frozen=True)
 class DataDescription:
-    """Everything that the card and the metadata state; nothing in it names an annotator."""
+    """Everything that the card and metadata state, without names of annotators."""
 
     study: Study
     collection: Collection
@@ -69,7 +69,7 @@ class DataDescription:
 
     @property
     def languages(self) -> list[str]:
-        """The languages of the items; that of the study as long as it has none."""
+        """The languages of the items, or the study's if it has none."""
         return list(self.collection.item_languages) or [self.study.language]
 
 
@@ -88,14 +88,14 @@ class ScoreKeeper:
             yield row
 
 
-_TODAY = "What was promised is not stored for everybody; today the study states "
+_TODAY = "Promises are not stored for everybody; the study currently states "
 SIMULATED = "Answers in this data set are simulated."
 
 
 def summary(study: Study) -> str:
     return (
-        "People and models judged the same items on behalf of somebody else: each saw the profile "
-        f"of a person and two texts, and was asked: “{_question(study)}”"
+        "People and models judged the same items on somebody else's behalf. They saw the "
+        f"profile of a person and two texts, and were asked: “{_question(study)}”"
     )
 
 
@@ -126,8 +126,8 @@ def collection(described: DataDescription) -> str:
         promises[_TODAY + _pay(study.reward, study.currency, study.minutes) + "."] = None
     return " ".join(
         [
-            f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} items "
-            "a person.",
+            f"Recruiting: {platform(described)}. Planned: about {study.items_per_annotator} "
+            "items per person.",
             *filter(None, promises),
             f"Days of the answers (UTC): {days}. The page asked in the language "
             f"“{study.language}”. Language of the items: {_languages(described)}.",
@@ -140,7 +140,7 @@ def _languages(described: DataDescription) -> str:
 
 
 def promise(terms: Mapping[str, Any]) -> str:
-    """What participants were promised, as far as it was stored."""
+    """The promises to participants, as far as stored."""
     if not {"reward", "currency", "minutes"} <= terms.keys():
         return ""
     return f"Promised: {_pay(terms['reward'], terms['currency'], terms['minutes'])}."
@@ -156,8 +156,8 @@ def protocol(described: DataDescription) -> str:
     asked = "a choice and a certainty from 1 to 100" if has_certainty(described) else "a choice"
     ties = "A tie could be chosen." if study.allow_tie else "A tie could not be chosen."
     sets = (
-        "Sets of three to five responses were shown on one screen and put in order; the order on "
-        "the screen was drawn for each person. "
+        "Sets of three to five responses were shown on one screen and ranked; the order on the "
+        "screen was drawn for each person. "
         if study.shows_whole_sets
         else ""
     )
@@ -170,24 +170,24 @@ def protocol(described: DataDescription) -> str:
 def _shown_first(described: DataDescription) -> str:
     if from_files(described):
         return ""
-    return "Which response was shown first was decided for each person and item, and is stored. "
+    return "The response shown first was chosen for each person and item, and is stored. "
 
 
 def _asked_models(described: DataDescription) -> str:
-    """Judgments that were read from a file came from words that nobody here knows."""
+    """The prompts of judgments imported from a file are not known here."""
     if all(run.is_imported for run in described.collection.runs):
         return ""
-    return f"Models were asked with the texts in prompts/.{_words_gone(described)}"
+    return f"Models received the texts in prompts/.{_words_gone(described)}"
 
 
 def from_files(described: DataDescription) -> bool:
-    """Whether all answers of people were read from files."""
+    """Whether all of people's answers came from files."""
     found = described.collection
     return bool(found.standings) and not found.has_participants
 
 
 def has_certainty(described: DataDescription) -> bool:
-    """Whether anybody stated one; before the first answer, whether it is asked for."""
+    """Whether anybody stated a certainty or, before the first answer, whether it is asked for."""
     if described.collection.standings:
         return described.collection.certainties > 0
     return described.study.ask_certainty
@@ -198,16 +198,16 @@ def _words_gone(described: DataDescription) -> str:
     if not gone:
         return ""
     runs = "1 run" if gone == 1 else f"{gone:,} runs"
-    return f" The words of {runs} are no longer stored, and nothing is given in their place."
+    return f" The words of {runs} are no longer stored."
 
 
 def answers_per_item(described: DataDescription) -> str:
-    return f"Planned: {described.study.annotations_per_item} answers of people to each item."
+    return f"Planned: {described.study.annotations_per_item} answers by people per item."
 
 
 def annotator_demographics(described: DataDescription) -> str:
     if not described.collection.quota:
-        return "No groups were recruited on purpose."
+        return "No specific groups were recruited."
     groups = "; ".join(
         f"{name}: {came} ({target})" for name, target, came in described.collection.quota
     )
@@ -222,16 +222,16 @@ def machine_tools(described: DataDescription) -> list[str]:
 def privacy(described: DataDescription) -> str:
     kept = (
         "No person is named: rater_id is computed with a key that is never exported. Times are "
-        f"cut to the minute. Demographics are given only in combinations that at least {K} "
-        "people share."
+        "rounded down to the minute. Demographics are included only in combinations that at "
+        f"least {K} people share."
     )
     if described.disclosure.free_text:
-        kept += " Free text that people wrote, or that was written about them, is included."
+        kept += " Free text by or about people is included."
     else:
         kept += " Free text about people is left out."
     if described.disclosure.identified:
         return (
-            "THIS COPY NAMES PEOPLE: the table annotators holds platform ids and everything "
+            "THIS COPY NAMES PEOPLE: the table annotators contains platform ids and everything "
             "people stated about themselves. Do not pass it on."
         )
     return kept
@@ -259,11 +259,12 @@ def limits(described: DataDescription) -> list[str]:
         found.append("Own answers are missing, so no answer here can be scored.")
     small = [name for name, score in described.scores.items() if 0 < score.scored < 30]
     if small:
-        found.append("Fewer than 30 items can be scored: shares of right answers are rough.")
+        found.append("Fewer than 30 items can be scored, so shares of right answers are rough.")
     return found
 
 
-# SPDX names. The study's owner chooses the licence of the answers, the source that of the items.
+# SPDX names. The study's owner chooses the licence of the answers; the source sets that of the
+# items.
 LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
@@ -275,7 +276,7 @@ _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
 
 
 def licence_urls(study: Study, licence: str) -> list[str]:
-    """The addresses of the licences of the answers and of the items, where they are known."""
+    """The addresses of the licences of answers and items, if known."""
     found = [LICENCES.get(licence, ""), study.source.get("licence_url") or ""]
     return [url for url in dict.fromkeys(found) if url]
 
@@ -285,7 +286,7 @@ def licence_text(study: Study, licence: str) -> str:
     source = study.source
     items = _with_address(source.get("licence") or "", source.get("licence_url") or "")
     withheld = (
-        "\nThe source forbids redistribution: no text of an item is part of this data set.\n"
+        "\nThe source forbids redistribution, so this data set contains no item texts.\n"
         if source.get("redistribution") == "forbidden"
         else ""
     )
@@ -306,7 +307,7 @@ def _with_address(name: str, url: str) -> str:
 
 
 def authors(study: Study) -> list[str]:
-    """The owners by their full names; owners without one are named together."""
+    """The owners' full names; owners without one are named together."""
     return owners(study) or [f"Owners of the study “{study.slug}”"]
 
 

@@ -1,6 +1,7 @@
-"""Answers for other programs: as matrices for R and SPSS, for MT-bench, Label Studio, Argilla.
+"""Answers for other programs:
 
-All of them but the matrices contain the items' texts.
+matrices for R and SPSS, MT-bench, Label Studio, Argilla. All except the matrices contain the items'
+texts.
 """
 
 import re
@@ -22,7 +23,7 @@ from analysis.exports.rows import (
 from analysis.exports.table_files import ExportRow, ExportTableFile
 from studies.models.studies import Study
 
-# Spreadsheets and statistics packages open this many cells; larger matrices are almost empty.
+# Most cells that spreadsheets and statistics packages open; larger matrices are almost empty.
 MAX_CELLS = 5_000_000
 CODES = {"r1": 1, "r2": 2, "tie": 3}
 
@@ -30,7 +31,7 @@ CODES = {"r1": 1, "r2": 2, "tie": 3}
 def wide_table(study: Study) -> ExportTableFile:
     """One row per item; a choice and a certainty column per annotator and per run.
 
-    Raises `ExportError` when it would be too large.
+    Raises `ExportError` if it would be too large.
     """
     raters = _raters(study)
     _check_size(study, raters, cells=2 * len(raters))
@@ -76,7 +77,7 @@ def wide_table(study: Study) -> ExportTableFile:
 def reliability_matrix(study: Study) -> ExportTableFile:
     """One row per annotator, one column per item: 1, 2 = response, 3 = tie, empty = no answer.
 
-    Raises `ExportError` when it would be too large.
+    Raises `ExportError` if it would be too large.
     """
     raters = _raters(study)
     _check_size(study, raters, cells=len(raters))
@@ -109,8 +110,8 @@ def _check_size(study: Study, raters: list[str], *, cells: int) -> None:
     if items * cells > MAX_CELLS:
         raise ExportError(
             f"A matrix of {items:,} items and {len(raters):,} people would have "
-            f"{items * cells:,} cells, and the limit is {MAX_CELLS:,}. Export annotations, which "
-            "has one row per answer."
+            f"{items * cells:,} cells; the limit is {MAX_CELLS:,}. Export annotations instead, "
+            "with one row per answer."
         )
 
 
@@ -120,7 +121,7 @@ def _variable(rater: str) -> str:
 
 
 def _run_column(run: Mapping[str, str]) -> str:
-    """A name that says what a run was, of at most 64 characters with “_certainty” (SPSS)."""
+    """A descriptive name of a run, with “_certainty” at most 64 characters long (SPSS)."""
     judge, setting, features = (
         re.sub(r"[^A-Za-z0-9]+", "_", run[name]).strip("_")[:most]
         for name, most in (("judge", 22), ("setting", 10), ("features", 9))
@@ -138,10 +139,10 @@ _CHUNK = 500
 
 
 def mt_bench_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """One row for each answer or judgment, in the format of MT-bench.
+    """One row per answer or judgment, in the MT-bench format.
 
-    `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without
-    an answer are left out.
+    `model_a` is the response on side A, or response 1 if the order is unknown. Judgments without an
+    answer are left out.
     """
     judgments = (
         row for row in judgment_table(study) if row["choice"] and row["bias_probe"] is None
@@ -174,7 +175,7 @@ def _comparison(item: ItemTexts, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _maker(item: ItemTexts, side: str) -> str:
-    """The model that wrote a response; the name of the response if the model is unknown."""
+    """The model that wrote a response, or the response's name if unknown."""
     maker = item.responses[side].get("generated_by") or {}
     return maker.get("name") or str(side)
 

@@ -1,4 +1,4 @@
-"""Exports as pages list them, and requests and deletions of them."""
+"""List, request and delete exports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ def request_export(
     free_text: bool = False,
     fresh_pseudonyms: bool = False,
 ) -> Export:
-    """Queue an export, or return the one that is already queued or being written.
+    """Queue an export, or return the one that is already in progress.
 
     Raises `ExportError` if the options cannot be combined, or if the export names annotators and
     `user` is not an owner.
     """
-    # The lock makes sure that pressing the button twice creates one export.
+    # The lock makes two presses of the button create one export.
     study = lock_study(study_id)
     choices = {
         "what": what,
@@ -52,7 +52,7 @@ def request_export(
         "fresh_pseudonyms": fresh_pseudonyms,
     }
     if (identified or free_text) and not _owns(user, study):
-        raise ExportError("Only an owner of the study may export data that name people.")
+        raise ExportError("Only an owner of the study can export data that name people.")
     if same := same_job(study.exports.filter(state__in=Export.OPEN, **choices), write_export):
         return same
     export = Export.objects.create(study=study, requested_by=user, **choices)
@@ -63,7 +63,7 @@ def request_export(
 def ask_again(*, export: Export, user: User) -> Export:
     """Queue a failed export again with the same options.
 
-    Raises `ExportError` if it did not fail, and in every case in which `request_export` does.
+    Raises `ExportError` if it did not fail, and as `request_export` does.
     """
     if export.state != Export.State.FAILED:
         raise ExportError("This export did not fail, so it cannot be requested again.")
@@ -85,10 +85,10 @@ def _ask_same(export: Export, user: User) -> Export:
 
 @transaction.atomic
 def clear_stale(*, study_id: int, user: User, rebuild: bool) -> int:
-    """Delete the files that hold people who have withdrawn or been excluded since.
+    """Delete files with people who have withdrawn or been excluded since.
 
-    With `rebuild` each is written again. Files that name people are only an owner's to delete.
-    Returns how many there were.
+    With `rebuild` each is written again. Only owners can delete files that name people. Returns the
+    number of files.
     """
     study = lock_study(study_id)
     found = [each for each in stale_exports(study) if not each.names_people or _owns(user, study)]
@@ -105,7 +105,7 @@ def _owns(user: User, study: Study) -> bool:
 
 @transaction.atomic
 def delete_export(*, export_id: int, user: User) -> None:
-    """Delete the file of an export, or stop its writing; a second call changes nothing.
+    """Delete an export's file or stop its writing; repeated calls change nothing.
 
     The row is changed first, so that no page offers a half-deleted file, and a
     worker that is writing stops at its next heartbeat.
@@ -132,10 +132,10 @@ def note_download(*, export: Export, user: User) -> None:
         record(export.study, event, user=user, export=export.public_id)
 
 
-# As `changes_of_people` gives them.
+# The format of `changes_of_people`.
 ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
-# Files that hold nothing of annotators.
+# Files without data about annotators.
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
@@ -157,7 +157,7 @@ WHAT_LABELS = {
 
 
 def labels() -> dict[str, str]:
-    """What can be exported, also of extras, as the form names it."""
+    """The available exports, including those of extras, with their labels on the form."""
     return WHAT_LABELS | {each.name: each.label for each in MORE}
 
 
@@ -176,7 +176,7 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 class Listed:
     """An export as a row of the list; `before` is the number of exports queued before it.
 
-    `stale` says what happened to the people in its file since it was asked for; empty if nothing.
+    `stale` describes changes to the people in its file since the request; empty if there are none.
     """
 
     export: Export
@@ -188,7 +188,7 @@ class Listed:
 
 
 class Since(NamedTuple):
-    """How many people withdrew, and were excluded or included again, after a file was written."""
+    """Numbers of withdrawals, exclusions and reversals after a file was written."""
 
     withdrew: int = 0
     others: int = 0
@@ -200,12 +200,12 @@ class Since(NamedTuple):
 
     @classmethod
     def of(cls, export: Export, changes: ChangeMoments) -> "Since":
-        """What the file of an export does not know; nothing if it holds no people."""
+        """Changes that an export's file does not reflect; none if it has no people."""
         return cls.after(export.created_at, changes) if has_stale_file(export) else cls()
 
     @property
     def words(self) -> str:
-        """What happened as a sentence; empty if nothing."""
+        """The changes as a sentence; empty if there are none."""
         often = number_of(self.others, "time")
         parts = [
             f"{number_of(self.withdrew, 'person')} withdrew" if self.withdrew else "",
@@ -216,7 +216,7 @@ class Since(NamedTuple):
 
 
 def listed_exports(study: Study) -> list[Listed]:
-    """The newest exports of a study; the queue is that of the whole installation."""
+    """The newest exports of a study; the queue is shared by all studies on this server."""
     queue = list(
         Export.objects.filter(state__in=Export.OPEN)
         .order_by("created_at", "pk")
@@ -240,19 +240,19 @@ def listed_exports(study: Study) -> list[Listed]:
 
 
 def has_stale_file(export: Export) -> bool:
-    """Whether the file of an export would hold people, if any had changed since."""
+    """Whether an export's file contains people, and can become outdated."""
     return export.state == Export.State.DONE and export.what not in _WITHOUT_PEOPLE
 
 
 def stale_exports(study: Study) -> list[Export]:
-    """The exports with a file that holds somebody who has withdrawn or been excluded since."""
+    """Exports with a file that includes somebody who withdrew or was excluded since."""
     changes = changes_of_people(study)
     done = study.exports.filter(state=Export.State.DONE)
     return [each for each in done if Since.of(each, changes).words]
 
 
 def stale_elsewhere(study: Study) -> list[str]:
-    """Copies outside the program's storage that hold such people: where they are, as sentences."""
+    """Sentences on where copies with such people are, outside the program's storage."""
     changes = changes_of_people(study)
     found = []
     for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
@@ -262,7 +262,8 @@ def stale_elsewhere(study: Study) -> list[str]:
             continue
         if entry.event == "exported":
             place = (
-                f"“{detail['what']}”, written by a command on {day}: its folder is not known here"
+                f"“{detail['what']}”, written by a command on {day} to a folder that is not "
+                "recorded"
             )
         else:
             place = f"the draft of {day} at {detail.get('address', 'an archive')}"
@@ -271,7 +272,7 @@ def stale_elsewhere(study: Study) -> list[str]:
 
 
 def name_of(export: Export) -> str:
-    """The name of the export: its label on the form, up to the colon."""
+    """The name of an export: its label on the form, up to the colon."""
     what = labels().get(export.what, export.what).partition(":")[0].partition(",")[0]
     return f"{what}, {FORMAT_LABELS[export.format]}"
 

@@ -1,4 +1,4 @@
-"""The rows of every exported table, under keyed names and without what must not be exported."""
+"""The rows of every exported table, with keyed names and without private data."""
 
 import hashlib
 import hmac
@@ -34,15 +34,15 @@ K = 5
 
 
 def exported_id(export_key: str, pseudonym: str) -> str:
-    """The name of an annotator in exports; without the key it cannot be traced back."""
+    """An annotator's name in exports, which cannot be traced back without the key."""
     digest = hmac.new(export_key.encode(), pseudonym.encode(), hashlib.sha256).hexdigest()
     return f"R-{digest[:16]}"
 
 
 def exported_id_sql(export_key: str, pseudonym: str) -> tuple[str, dict[str, bytes]]:
-    """The expression by which PostgreSQL makes an `exported_id`, and its parameters.
+    """The PostgreSQL expression for an `exported_id`, and its parameters.
 
-    It has hashes, but no HMAC, which is a hash within a hash (RFC 2104).
+    PostgreSQL has no HMAC, so this nests two hashes (RFC 2104).
     """
     key = export_key.encode()
     block = (hashlib.sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
@@ -56,7 +56,7 @@ _PADS = {"inner_key": 0x36, "outer_key": 0x5C}
 
 
 def renew_export_key(*, study_id: int) -> None:
-    """Replace the key, so that names no longer match those of earlier exports."""
+    """Replace the key, so that names differ from those in earlier exports."""
     Study.objects.filter(pk=study_id).update(export_key=secrets.token_hex(32))
 
 
@@ -68,10 +68,10 @@ def to_the_minute(moment: datetime | None) -> str | None:
 def in_cells_of_k(
     people: Mapping[str, Mapping[str, str]], keys: Sequence[str], *, k: int = K
 ) -> dict[str, dict[str, str]]:
-    """Demographics of each annotator, cut to combinations that at least `k` annotators share.
+    """Demographics of each annotator, reduced to combinations that at least `k` annotators share.
 
-    An annotator keeps as many of the first `keys` as leave the combination common enough.
-    Cutting one can make another rare, so this repeats until at least `k` share each combination.
+    An annotator keeps as many of the first `keys` as still form a common combination. Reducing one
+    can make another rare, so this repeats until at least `k` share each combination.
 
     >>> people = {str(n): {"sex": "f", "age": "20" if n else "90"} for n in range(6)}
     >>> published = in_cells_of_k(people, ["sex", "age"], k=5)
@@ -93,7 +93,7 @@ def in_cells_of_k(
                 published[name] = published[name][:-1]
 
 
-# These values could match the rows of two exports, even if annotators have different names.
+# These values would allow matching rows of two exports despite different names.
 _TIMES = {
     "started_at",
     "answered_at",
@@ -110,8 +110,8 @@ def annotation_table(
 ) -> Iterator[dict[str, Any]]:
     """Answers to the items that count, under the exported names of their annotators.
 
-    Withdrawn answers are never exported. The reason of an exclusion is exported only with
-    `free_text`, times and durations only with `times`.
+    Withdrawn answers are never exported. Reasons for exclusions are exported only with `free_text`,
+    times and durations only with `times`.
     """
     rows, shown = answer_rows(study), feature_keys(study)
     return _exported(study, rows, shown, free_text=free_text, times=times)
@@ -120,7 +120,7 @@ def annotation_table(
 def annotation_page(
     study: Study, *, after: tuple[str, str, int] | None, most: int
 ) -> tuple[list[dict[str, Any]], list[tuple[str, str, int]]]:
-    """Some rows of `annotation_table`, and for each the `after` of the rows that follow it."""
+    """Some rows of `annotation_table`, each with the `after` value for the rows that follow."""
     rows = answer_page(study, after=None if after is None else after[:2], most=most)
     people = [row["rater_id"] for row in rows]
     shown = feature_keys(study, {row["persona"] for row in rows})
@@ -139,7 +139,7 @@ def _exported(
     times: bool = True,
     begun: tuple[str, int] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of answers as they are exported; `begun` is the last item and slot before them."""
+    """Exported rows of answers; `begun` is the item and slot before the first."""
     empty = dict.fromkeys(names(ANNOTATIONS))
     hidden = dict.fromkeys(() if times else empty.keys() & _TIMES)
     raters: dict[str, str] = {}
@@ -166,7 +166,7 @@ def _exported(
 def annotation_lines(
     study: Study, *, free_text: bool = False, times: bool = True
 ) -> Iterator[list[str]] | None:
-    """The lines of a CSV file of `annotation_table`, in batches; None if the database cannot."""
+    """The CSV lines of `annotation_table`, in batches; None if the database cannot make them."""
     if connection.vendor != "postgresql":
         return None
     kept = names(ANNOTATIONS)
@@ -187,11 +187,11 @@ def annotator_table(
     after: str = "",
     most: int | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The annotators of a study by exported name, because the order of arrival could identify them.
+    """The annotators of a study, sorted by exported name because arrival order could identify them.
 
     Demographics are exported only in cells of at least five. Annotators who did not consent or
-    withdrew are exported only if `identified`, so that they can be paid. `after` is the name of an
-    annotator, and `most` limits the number of those that follow.
+    withdrew are exported only if `identified`, so that they can be paid. The rows start after the
+    name `after`, and `most` limits their number.
     """
     hidden = dict.fromkeys(() if times else _TIMES)
     people, keys = demographics(study, with_withdrawn=identified)
@@ -212,15 +212,15 @@ def annotator_table(
 
 
 def judgment_table(study: Study) -> Iterator[dict[str, Any]]:
-    """One row for each judgment of an item that counts; open ones are left out.
+    """One row per closed judgment of an item that counts.
 
-    Replies can quote the items, so they are exported only if the items can be.
+    Replies can quote items, so they are exported only if the items may be.
     """
     return exported_judgments(study, judgment_rows(study))
 
 
 def exported_judgments(study: Study, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows of judgments as they are exported."""
+    """Exported rows of judgments."""
     return in_columns(_coarse_rows(study, rows), JUDGMENTS)
 
 
@@ -238,7 +238,7 @@ _ITEMS_PER_READ = 500
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """An item, the annotators' answers that the report counts, and the verdict of every run.
+    """An item, annotators' counted answers, and the verdict of every run.
 
     Runs with a bias probe are left out: their prompts were changed.
     """
@@ -267,12 +267,12 @@ def judged_items(study: Study) -> Iterator[JudgedItem]:
 
 
 def counted_answers(study: Study) -> Iterator[dict[str, Any]]:
-    """The answers that the report counts, as export rows."""
+    """The answers that reports count, as export rows."""
     return filter(is_counted, annotation_table(study))
 
 
 def _next(groups: Iterator[tuple[str, Iterator[Any]]]) -> tuple[str | None, list[Any]]:
-    """The next key with its rows, as a list because `groupby` drops a group when it advances."""
+    """The next key with a list of its rows, because `groupby` drops a group when it advances."""
     key, rows = next(groups, (None, iter(())))
     return key, list(rows)
 
@@ -287,7 +287,7 @@ def _named_hours(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def anchor_table(study: Study) -> Iterator[dict[str, Any]]:
-    """Replies can quote the items, so they are exported only if the items can be."""
+    """Replies can quote items, so they are exported only if the items may be."""
     return in_columns(_coarse_anchors(study), ANCHORS)
 
 
@@ -301,7 +301,7 @@ def _coarse_anchors(study: Study) -> Iterator[dict[str, Any]]:
 
 
 def note_table(study: Study) -> Iterator[dict[str, Any]]:
-    """One row for each item with a note or a tag, by item; who wrote them is not exported."""
+    """One row per item with a note or a tag, by item, without authors."""
     notes = (
         ItemNote.objects.filter(study=study)
         .select_related("item")

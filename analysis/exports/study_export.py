@@ -1,4 +1,4 @@
-"""Writes an export to a file or a folder; a worker packs what was requested, then offers it."""
+"""Write an export to a file or a folder, or pack a requested export in a worker."""
 
 import shutil
 import zipfile
@@ -36,13 +36,13 @@ def export_study(
     on_rows: OnRows | None = None,
     **noted: Any,
 ) -> dict[str, int]:
-    """Write one table to the file `out`; all of them, or the study's design, to the folder `out`.
+    """Write one table to the file `out`, or all tables or the study's design to the folder `out`.
 
-    Returns the number of rows of each table. A file is replaced, a folder must be new or empty;
-    both appear only when they are complete. Platform ids are written only when `identified`, and
-    only to a file that its owner alone can read. With `fresh_pseudonyms` all annotators get new
-    names, and no times are exported by which the names could be matched. The study's log records
-    who exported what, together with `noted`. Raises `ExportError`.
+    Returns the number of rows of each table. A file is replaced; a folder must be new or empty.
+    Both appear only once complete. Platform ids are written only if `identified`, to a file that
+    only its owner can read. With `fresh_pseudonyms` all annotators get new names, and times that
+    could match the names are left out. The study's log records who exported what, together with
+    `noted`. Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
     disclosure = Disclosure(
@@ -98,7 +98,7 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
     """Return the format for `what`, by default its first. Raises `ExportError`."""
     known = formats_of()[what]
     if format and format not in known:
-        raise BadChoice(f"“{what}” is written as {' or '.join(known)}, not as {format}.")
+        raise BadChoice(f"“{what}” is available as {' or '.join(known)}, not as {format}.")
     if licence and licence not in LICENCES:
         raise BadChoice(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
     return format or known[0]
@@ -117,12 +117,12 @@ def expected_rows(study: Study, what: str) -> int:
     return sizes.get(what) or items
 
 
-# Steps after the last row: checksums and packing.
+# Progress steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
 
 
 def write_queued(*, export_id: int) -> Export:
-    """Write a queued export; the file is deleted if a user deletes the export meanwhile."""
+    """Write a queued export; delete the file if a user deletes the export meanwhile."""
     export = carry_out(Export, export_id, _write, expected=(AnalysisError, OSError))
     if export.state == Export.State.GONE:
         remove_files(export.public_id)
@@ -130,7 +130,7 @@ def write_queued(*, export_id: int) -> Export:
 
 
 def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
-    """Write and pack in a draft folder, whose file is stored when complete."""
+    """Write and pack in a draft folder, and store the file once complete."""
     steps = Steps(
         progress,
         total=expected_rows(export.study, export.what),

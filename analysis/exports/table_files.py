@@ -1,4 +1,4 @@
-"""Writes rows to files: one pass over the rows for any number of formats."""
+"""Write rows to files in any number of formats, in one pass."""
 
 import hashlib
 import json
@@ -18,8 +18,7 @@ from studies.exporters.tables import CsvWriter, csv_cells, workbook
 ExportRow = dict[str, Any]
 OnRows = Callable[[int], object]
 
-# Rows that are written at once, and rows of a Parquet row group: enough to compress well, few
-# enough to fit in memory.
+# Rows per write and per Parquet row group: enough to compress well, few enough to fit in memory.
 _BATCH = 1_000
 _GROUP = 5_000
 
@@ -28,10 +27,10 @@ _GROUP = 5_000
 class ExportTableFile:
     """A table to export.
 
-    A row has the `columns` of a CSV or Parquet file in their order; otherwise `cells` flattens it
-    to a row that has some of them. `names_people` marks a table with platform ids, which only the
-    file's owner can read. `csv_lines` gives the lines of a CSV file in batches if the database can
-    make them, which takes a tenth of the time.
+    Rows have the `columns` of a CSV or Parquet file in order; otherwise `cells` flattens them to
+    some of the columns. `names_people` marks a table with platform ids, which only the file's owner
+    can read. `csv_lines` gives CSV lines in batches if the database can make them, in a tenth of
+    the time.
     """
 
     name: str
@@ -43,7 +42,7 @@ class ExportTableFile:
 
 
 class TableBatch:
-    """Some rows of a table, and the same as columns for all formats that need them."""
+    """Some rows of a table, also as columns for the formats that need them."""
 
     def __init__(self, table: ExportTableFile, rows: list[ExportRow]) -> None:
         self.table, self.rows = table, rows
@@ -67,7 +66,7 @@ Put = Callable[[TableBatch], None]
 
 
 def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
-    """Lists and objects as JSON; rows that share one share its text."""
+    """Lists and objects as JSON; equal ones share one text."""
     texts: dict[int, str] = {}
     for value in values:
         if value is None:
@@ -84,7 +83,7 @@ def write_table(
 ) -> int:
     """Write the rows of `table` to every path, by format, and return the number of rows.
 
-    The files are written under other names and renamed when all of them are complete.
+    Files are written under temporary names and renamed once all are complete.
     """
     with ExitStack() as stack:
         parts = {path: stack.enter_context(_part(path)) for path in paths.values()}
@@ -99,7 +98,7 @@ def write_table(
             if on_rows is not None:
                 on_rows(written)
         for path, part in parts.items():
-            # mkstemp gives mode 0600. Only a file without platform ids becomes readable by others.
+            # mkstemp sets mode 0600. Only a file without platform ids becomes readable by others.
             if not table.names_people:
                 part.chmod(0o644)
             part.replace(path)
@@ -174,7 +173,7 @@ def _csv(table: ExportTableFile, path: Path) -> Iterator[Put]:
         def put(batch: TableBatch) -> None:
             kinds = (column.kind for column in table.columns)
             writer.columns(
-                # A time begins with a digit, and JSON with a bracket: neither is a formula.
+                # Times start with a digit and JSON with a bracket, so neither is a formula.
                 values if kind in ("time", "json", "integer", "number") else csv_cells(values)
                 for kind, values in zip(kinds, batch.columns, strict=True)
             )
@@ -239,7 +238,7 @@ _TRUTHS = {"true": True, "false": False}
 
 
 def _for_pandas(columns: Sequence[Column]) -> dict[str, Any]:
-    """Metadata by which pandas reads integer and boolean columns with missing values.
+    """Metadata that lets pandas read integer and boolean columns with missing values.
 
     Without it, pandas turns integers into floats and booleans into objects.
     """

@@ -1,4 +1,4 @@
-"""The worker's part of a report: read, compute, write all files; and its copy for exports."""
+"""Build a report in a worker (read, compute, write files), and copy it for exports."""
 
 import gc
 import shutil
@@ -49,7 +49,7 @@ def build_queued(*, report_id: int) -> Report:
 
 
 def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
-    """Write the files of a report; returns the fields that its row stores."""
+    """Write the files of a report; return the fields for its database row."""
     removed = removed_own_answers(report.study)
     with report_dir(report.public_id).replacing() as draft:
         result = write_report(
@@ -65,7 +65,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
         )
     not_counted = result.get("human", {}).get("not_counted", {})
     return {
-        # The rows of items are many times as large as all else, and the files have them.
+        # The items' rows are far larger than the rest, and are in the files.
         "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
         "withdrawn_answers": not_counted.get("withdrawn", 0) + removed,
@@ -76,7 +76,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
 
 @contextmanager
 def _no_collections() -> Iterator[None]:
-    """Look for no unreachable cycles: millions of rows are made, and none of them is in one."""
+    """Pause the garbage collector: millions of rows are made, none of them in a cycle."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -102,9 +102,9 @@ def write_report(
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
 
     The files are written to a draft folder and moved at the end, so that no reader sees half a
-    report. Values that are None come from the study's plan, else from the defaults.
-    `number` is printed on the page only; `by` and `on` say who asked for other values than the
-    plan's, and when (today). Returns the content of report.json.
+    report. None takes the value of the study's plan, or else the default. `number` is only printed
+    on the page; `by` and `on` say who requested other values than the plan's, and when (by default
+    today). Returns the content of report.json.
     """
     on_progress(1, "Reading the answers.")
     return _write(
@@ -174,7 +174,7 @@ def _write(
         write_tables(list(tables.values()), draft / "tables")
         _write_page(result, tables, draft, number, failed)
         out.mkdir(exist_ok=True)
-        # report.json marks the folder as the folder of a report, so it is moved first.
+        # report.json marks a folder as a report's, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
             target = out / path.name
             if target.is_dir():
@@ -192,7 +192,7 @@ def _write_page(
     number: int | None,
     failed: list[str],
 ) -> None:
-    """Write the page, its figures and its rows of items, and how to cite it."""
+    """Write the page, its figures, its rows of items and its citation."""
     if "items" in tables and len(result["items"]) > FIRST_ROWS:
         write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
     figures = all_figures(result, failed)
@@ -214,7 +214,7 @@ def _write_page(
 
 
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
-    """Write the page and the tables across studies, replacing old ones, and return the page."""
+    """Write the page and tables across studies, replacing old ones; return the page."""
     tables, folder, page = tables_across(results), out / "tables", out / "report.html"
     date = clock.now().date()
     page.write_text(render_across(results, tables, date=date), encoding="utf-8")
@@ -225,7 +225,7 @@ def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
 
 
 def newest_report(study: Study) -> Report | None:
-    """The newest report; None if people withdrew, or were excluded or included, after it."""
+    """The newest report; None if people withdrew, or were excluded or included again, after it."""
     built = marked(study.reports.filter(state=Report.State.DONE))
     report = built.order_by("-number").first()
     if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
@@ -236,9 +236,8 @@ def newest_report(study: Study) -> Report | None:
 def write_report_copy(report: Report, folder: Path) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
-    The report's own files have rows for each annotator under internal names; the copy does not.
-    Returns False and writes nothing if another version of Thirdperson computed the result and
-    this one cannot render it.
+    Unlike the report's own files, the copy has no rows about annotators. Returns False and writes
+    nothing if this version of Thirdperson cannot render the result of another.
     """
     if report.result is None or report.finished_at is None:
         raise ValueError(f"report {report.pk} is not done")
@@ -262,11 +261,11 @@ def write_report_copy(report: Report, folder: Path) -> bool:
 def named_report(report: Report | None, *, is_here: bool) -> str:
     """The sentence about the report on the card of a bundle."""
     if report is None or report.finished_at is None:
-        return "No report had been built of the answers that are here."
+        return "No report had been built from these answers."
     if not is_here:
         return (
-            f"Report v{report.number} is left out: an older version of Thirdperson built it. "
-            "Build it again and export again."
+            f"Report v{report.number} is left out because an older version of Thirdperson built "
+            "it. Build it again and export again."
         )
     return (
         f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "

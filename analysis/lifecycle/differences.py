@@ -1,4 +1,4 @@
-"""Differences of two reports: every value, and two versions of a study's report side by side."""
+"""Differences between reports: every value, and two versions of a report side by side."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
 from studies.importers.files.lines import BadLine, table_rows
 
-# The first of these keys identifies an entry of a list. Without it, a removed entry would shift all
-# later ones.
+# The first of these keys that exists identifies a list entry. By position, a removed entry would
+# shift all later ones.
 NAMES = ("item", "rater", "run", "analysis", "limit", "value")
 ABSENT = "–"
 
 
 @dataclass(frozen=True)
 class ReportDifference:
-    """A changed value; `–` if it is missing on one side."""
+    """A changed value; “–” if missing on one side."""
 
     path: str
     then: Any
@@ -26,7 +26,7 @@ class ReportDifference:
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[ReportDifference]:
-    """Every value in which two reports differ, in the order of the first."""
+    """All values that differ between two reports, in the order of the first."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in [*then, *(key for key in now if key not in then)]:
             below = f"{path}.{key}" if path else str(key)
@@ -41,7 +41,7 @@ def differences(then: Any, now: Any, path: str = "") -> Iterator[ReportDifferenc
 
 
 def _named(entries: Sequence[Any]) -> dict[str, Any]:
-    """The entries of a list by name, or by position if they have none."""
+    """The entries of a list by name, or by position without one."""
     for key in NAMES:
         if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
             names = [str(entry[key]) for entry in entries]
@@ -58,7 +58,7 @@ def _brief(value: Any) -> Any:
 
 
 SHOWN = 100
-# Data, records and descriptions are not listed: readers compare numbers.
+# Data, records and descriptions are not listed, because readers compare numbers.
 LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
 NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
 
@@ -75,10 +75,10 @@ class ComparedRow:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """What changed: how the reports were made, their main numbers, and every value.
+    """Changes in how the reports were made, in their main numbers, and in every value.
 
-    `n_items` is the number of items with a change, None if the files of a report are gone; they are
-    not listed one by one.
+    `n_items` is the number of changed items, which are not listed; None if the files of a report
+    are gone.
     """
 
     made: list[ComparedRow]
@@ -101,7 +101,7 @@ def compare_reports(first: Report, second: Report) -> VersionComparison:
 
 
 def _changed_items(first: Report, second: Report) -> int | None:
-    """How many rows of the table of items differ; None if a report has no files."""
+    """Number of rows that differ in the item tables; None if a report has no files."""
     try:
         old, new = _item_rows(first), _item_rows(second)
     except OSError:
@@ -110,7 +110,7 @@ def _changed_items(first: Report, second: Report) -> int | None:
 
 
 def _item_rows(report: Report) -> dict[str, int]:
-    """A hash of each row by the item's key: the rows themselves may be a hundred megabytes."""
+    """A hash of each row by item key, because the rows may take a hundred megabytes."""
     path = report_dir(report.public_id) / "tables" / "items.csv"
     with path.open() as file:
         rows = (found[1] for found in table_rows(file, path.name) if not isinstance(found, BadLine))
@@ -118,7 +118,7 @@ def _item_rows(report: Report) -> dict[str, int]:
 
 
 def _listed(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that are compared value by value, in a fixed order: a database may change it."""
+    """The keys compared value by value, in a fixed order because a database may change it."""
     rest = sorted(key for key in report if key not in (*LISTED_FIRST, *NOT_LISTED))
     return {key: report[key] for key in (*LISTED_FIRST, *rest) if key in report}
 
@@ -173,7 +173,7 @@ def _side(label: str, side: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _in_general(side: Mapping[str, Any]) -> dict[str, Any]:
-    """The cell with intervals for new items, of all answers and of high-certainty ones."""
+    """The cell with intervals for new items, for all answers and high-certainty ones."""
     return {**in_general(side), "high": in_general(side["high"])}
 
 

@@ -15,7 +15,7 @@ DIGITS = 9  # of a probability, so that equal certainties have one
 
 @dataclass(frozen=True)
 class ItemDraw:
-    """Items that were drawn, and the range of their probabilities."""
+    """A draw of items, and the range of their probabilities."""
 
     size: int
     items: int
@@ -25,9 +25,9 @@ class ItemDraw:
 
 
 def find_run(study: Study, name: str) -> str:
-    """The key of the run that `name` means: a judge's name, or the beginning of a run's key.
+    """The key of the run given by a judge's name or the start of a run's key.
 
-    Raises `BadParameters` if it is none of those that state a certainty, or several.
+    Raises `BadParameters` unless it matches exactly one run that states a certainty.
     """
     runs = runs_with_certainty(study)
     named = [key for key, label in runs if f"{label}: ".startswith(f"{name}: ")]
@@ -38,18 +38,18 @@ def find_run(study: Study, name: str) -> str:
     if found:
         raise BadParameters(f"“{name}” has several runs. Name one by its key: {known}.")
     raise BadParameters(
-        f"No run of this study is “{name}” and states a certainty. Runs that do: {known}."
+        f"This study has no run “{name}” that states a certainty. Runs that do: {known}."
     )
 
 
 def draw_by_judge(
     *, study_id: int, run: str, size: int, seed: int | None = None, user: User | None = None
 ) -> ItemDraw:
-    """Draw `size` items with probabilities in proportion to the judge's error, and store them.
+    """Draw `size` items with probabilities proportional to the judge's error, and store them.
 
-    The error of a judge with the probability c of being right is the square root of c(1 - c). c is
-    its certainty, corrected by the own answers if at least 30 of them are known. Raises
-    `BadParameters` if there are fewer items, and `FrozenStudy` if annotators already have some.
+    A judge that is right with probability c has the error sqrt(c(1 - c)). c is its certainty,
+    corrected by own answers if at least 30 are known. Raises `BadParameters` if there are fewer
+    items, and `FrozenStudy` if annotators already have some.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""A study's analysis plan: frozen once with a hash and a time, and as a file of the study."""
+"""A study's analysis plan: frozen once with a hash and a time, and as a study file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ MAX_TEXT = 20_000
 
 @dataclass(frozen=True)
 class Registered:
-    """The parameters of a report if no others are chosen: the plan's values, or the defaults."""
+    """Default parameters of a report: the plan's values, or the general defaults."""
 
     threshold: int
     margin: float
@@ -42,7 +42,7 @@ class Registered:
 
 
 def registered(study: Study) -> Registered:
-    """Read the values for pages and defaults; only building a report checks the plan's seal."""
+    """Read the values for pages and defaults. Only building a report checks the seal."""
     plan = AnalysisPlan.objects.filter(study=study).first()
     fixed: Mapping[str, Any] = plan.content if plan else {}
     return Registered(
@@ -68,13 +68,13 @@ def freeze_plan(
     bootstrap: int = DEFAULT_BOOTSTRAP,
     dry_run: bool = False,
 ) -> FrozenPlan:
-    """Store the plan, with the items, the design and the number of answers at this moment.
+    """Store the plan with the current items, design and number of answers.
 
     Threshold and margin are the study's own unless given; empty `exclusions` mean that nobody is
     excluded. Raises `PlanIsFrozen` if the study has a plan, `BadParameters` for invalid values.
     `dry_run` checks and stores nothing.
     """
-    # The lock prevents two plans. Answers count as present once they are stored.
+    # The lock prevents a second plan. Answers count once they are stored.
     study = lock_study(study_id)
     if (old := read_plan(study)) is not None:
         raise PlanIsFrozen(
@@ -118,14 +118,14 @@ def freeze_plan(
 def parse_judge(text: str) -> dict[str, str]:
     """Parse “NAME : SETTING : FEATURES : WORDING : FRAMING” of a planned run.
 
-    All but the name can be left out: the setting is `certainty`, the features are `all`, the words
-    are the protocol's and the framing is the usual one. Raises `BadParameters`.
+    Only the name is required. Defaults: setting `certainty`, features `all`, the protocol's words,
+    and the usual framing. Raises `BadParameters`.
     """
     parts = [part.strip() for part in text.split(":")]
     name, setting, features, wording, framing = (*parts, *[""] * 4)[:5]
     if not name or len(parts) > 5:
         raise BadParameters(
-            f"“{text}” is not a run. Write NAME : SETTING : FEATURES : WORDING : FRAMING."
+            f"“{text}” is not a run. Use NAME : SETTING : FEATURES : WORDING : FRAMING."
         )
     if setting and setting not in run_settings():
         settings = ", ".join(run_settings())
@@ -146,7 +146,7 @@ def _sealed(study: Study, judge: Mapping[str, str]) -> dict[str, str]:
         return dict(judge)
     found = wording_of(study, judge["wording"])
     if found is None:
-        raise BadParameters(f"The study has no wording “{judge['wording']}”. Write NAME@VERSION.")
+        raise BadParameters(f"The study has no wording “{judge['wording']}”. Use NAME@VERSION.")
     reference, sha256 = found
     return {**judge, "wording": reference, "wording_sha256": sha256}
 
@@ -155,19 +155,19 @@ def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]
     check_parameters(**{key: content[key] for key in ("threshold", "seed", "bootstrap")})
     low, high = MARGIN_RANGE
     if not low <= content["margin"] <= high:
-        raise BadParameters(f"The margin must be from {low} to {high}, not {content['margin']}.")
+        raise BadParameters(f"The margin is {content['margin']}. Use {low} to {high}.")
     if unknown := sorted(set(asked) - ANALYSES.keys()):
         raise BadParameters(
-            f"There is no analysis “{unknown[0]}”. Those a plan can name: {', '.join(ANALYSES)}."
+            f"There is no analysis “{unknown[0]}”. A plan can name: {', '.join(ANALYSES)}."
         )
     if not content["analyses"]:
-        raise BadParameters("A plan names at least one analysis.")
+        raise BadParameters("Name at least one analysis in the plan.")
     for key in ("exclusions", "hypotheses"):
         if len(content[key]) > MAX_TEXT:
-            raise BadParameters(f"The {key} are longer than {MAX_TEXT:,} characters.")
+            raise BadParameters(f"The {key} are too long. Use at most {MAX_TEXT:,} characters.")
     runs = [tuple(sorted(judge.items())) for judge in content["judges"]]
     if len(set(runs)) < len(runs):
-        raise BadParameters("The plan names the same run of a judge twice.")
+        raise BadParameters("The plan names the same run twice.")
     return content
 
 
@@ -202,28 +202,28 @@ class PlanFile:
         }
         if not all(isinstance(code, str) for code in values["analyses"]):
             raise StudyError(f"{file}: analyses must be a list of codes in quotes.")
-        # In the order in which a plan stores them; an unknown one is refused where it is frozen.
+        # In the order in which a plan stores them; freezing refuses unknown ones.
         values["analyses"].sort(key=[*ANALYSES, *values["analyses"]].index)
         try:
             runs = [_run(row, file) for row in tables_of(content, "judge", where=file)]
             old = read_plan(study)
             if old is None:
                 freeze_plan(study_id=study.pk, user=user, judges=runs, **values)
-                return ["The analysis plan is frozen now, and cannot change any more."]
+                return ["The analysis plan is now frozen and cannot be changed."]
         except AnalysisError as error:
             raise StudyError(f"{file}: {error}") from error
         table = _table(old.content)
         if {**values, "judge": runs} != {**table, "judge": [_usual(row) for row in table["judge"]]}:
             raise FrozenStudy(
-                f"{file}: “{study.slug}” has another analysis plan, frozen on "
-                f"{old.frozen_at[:16]}, which cannot change. Remove “analysis_plan” from "
+                f"{file}: “{study.slug}” has a different analysis plan, frozen on "
+                f"{old.frozen_at[:16]}, which cannot be changed. Remove “analysis_plan” from "
                 "study.toml."
             )
         return []
 
 
 def _table(content: Any) -> dict[str, Any]:
-    """A plan without what follows from the study: its name, and hashes of wordings."""
+    """A plan without values that follow from the study: its name and hashes of wordings."""
     runs = [{key: run[key] for key in _OF_A_RUN if key in run} for run in content["judges"]]
     return {**{name: content[name] for name in _KINDS}, "judge": runs}
 

@@ -1,7 +1,7 @@
-"""Requests of owners: to build a report, to check one again, to share one by a link.
+"""Requests to build, recheck or share a report.
 
 A link opens one report, in a copy without rows about single annotators or items. Its key is shown
-once and stored as a hash. Wrong, expired and revoked links all get the same answer.
+once and stored as a hash. Wrong, expired and revoked links all get the same response.
 """
 
 import hashlib
@@ -38,10 +38,9 @@ def request_report(
 ) -> Report:
     """Queue a report, or return the same one if it is already being built.
 
-    A value that is not given comes from the study's plan, else from the defaults.
-    Raises `BadParameters`.
+    Missing values come from the study's plan, or else the defaults. Raises `BadParameters`.
     """
-    # The lock makes sure that pressing the button twice creates one report.
+    # The lock makes two presses of the button create one report.
     study = lock_study(study_id)
     default = registered(study)
     parameters = {
@@ -67,9 +66,9 @@ def request_report(
 
 @transaction.atomic
 def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
-    """Queue a recheck of a finished report, or return the one that is already in progress."""
+    """Queue a recheck of a finished report, or return the one in progress."""
     report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
-    # As above, pressing the button twice creates one recheck.
+    # As above, two presses of the button create one recheck.
     study = lock_study(report.study_id)
     if recheck := same_job(report.rechecks.filter(state__in=Recheck.OPEN), recheck_report):
         return recheck
@@ -91,12 +90,12 @@ def share_report(
 ) -> tuple[ShareLink, str]:
     """Create a link that opens the report for `days`; return the link and its key.
 
-    The key cannot be read again. Raises `NotShareable` while the report has no files, and
+    The key cannot be read again. Raises `NotShareable` if the report has no files, and
     `BadParameters`.
     """
     low, high = DAYS_RANGE
     if not low <= days <= high:
-        raise BadParameters(f"A link lasts from {low} to {high} days, not {days}.")
+        raise BadParameters(f"The duration is {days} days. Use {low} to {high}.")
     report = Report.objects.select_related("study").get(pk=report_id)
     write_shared_page(report)
     key = random_id(KEY_LENGTH)
@@ -129,7 +128,7 @@ def revoke_link(*, link_id: int, user: User) -> bool:
 
 
 def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
-    """The links that a user has made and that still open reports of the study."""
+    """A user's links that still open reports of the study."""
     found = ShareLink.objects.filter(
         report__study=study, created_by=user_id, revoked_at=None, expires_at__gt=clock.now()
     )
@@ -148,14 +147,14 @@ def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
 def open_link(*, public_id: str, key: str) -> ShareLink | None:
     """The link that `key` opens; None if it is unknown, expired, revoked or wrong."""
     link = ShareLink.objects.filter(public_id=public_id).first()
-    # Also compared if there is no link, so that the response time reveals nothing.
+    # Compare even without a link, so that the response time reveals nothing.
     stored = link.key_hash if link else hash_key("")
     fits = hmac.compare_digest(hash_key(key), stored)
     return link if link and fits and link.is_valid else None
 
 
 def count_opening(link: ShareLink) -> None:
-    """Count one opening of the link; nothing about the reader is stored."""
+    """Count one opening of the link, without data about the reader."""
     ShareLink.objects.filter(pk=link.pk).update(opened=F("opened") + 1, last_opened_at=clock.now())
 
 
@@ -168,16 +167,16 @@ def shared_page(report: Report) -> Stored:
 
 
 def write_shared_page(report: Report) -> Stored:
-    """Write the page of the report without rows about single annotators or items, once."""
+    """Write the report's page without rows about single annotators or items, once."""
     page = shared_page(report)
     if report.state != Report.State.DONE or report.result is None or report.finished_at is None:
-        raise NotShareable("A report can be shared once it is done.")
+        raise NotShareable("You can share a report once it is finished.")
     if not (report_dir(report.public_id) / "report.html").is_file():
         raise NotShareable(
             "The files of this report are gone. Build the report again and share the new one."
         )
     if not page.is_file():
-        from analysis.report.render import render_html  # which imports plotly
+        from analysis.report.render import render_html  # imported late because it imports plotly
 
         redacted, failed = without_people(report.result), list[str]()
         date = report.finished_at.date()
@@ -186,10 +185,10 @@ def write_shared_page(report: Report) -> Stored:
         except KeyError:
             failed.append("page")
         if failed and "failed_parts" not in redacted:
-            # Another version computed the result, so values that this page needs are missing.
+            # Another version computed the result, so this page lacks values.
             raise NotShareable(
-                "An older version of Thirdperson built this report, and a copy of it cannot be "
-                "made. Build the report again and share the new one."
+                "An older version of Thirdperson built this report, so it cannot be copied. "
+                "Build the report again and share the new one."
             )
         page.save(text.encode())
     return page

@@ -1,4 +1,4 @@
-"""Stored reports and exports: who may read them, their files, and what is removed with a study."""
+"""Stored reports and exports: permissions, files, and removal with a study."""
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
@@ -27,15 +27,15 @@ def reports_for(
 ) -> QuerySet[Report]:
     """Reports of the study `slug` in which `user` has `role`, newest first, without their results.
 
-    `withdrawn_since` is the number of answers that were withdrawn after each was built, and
-    `excluded_since` how often people were excluded or included again since it was asked for.
+    `withdrawn_since` is the number of answers withdrawn after each was built, `excluded_since` the
+    number of exclusions and reversals since it was requested.
     """
     studies = studies_for(user, role=role).filter(slug=slug)
     return marked(Report.objects.filter(study__in=studies)).defer("result")
 
 
 def marked(reports: QuerySet[Report]) -> QuerySet[Report]:
-    """The reports with `withdrawn_since` and `excluded_since`; with either one is superseded."""
+    """The reports with `withdrawn_since` and `excluded_since`; either one means superseded."""
     since = ExpressionWrapper(
         withdrawn_answers() - F("withdrawn_answers"), output_field=IntegerField()
     )
@@ -60,16 +60,14 @@ SEED_RANGE = (0, 2**53)
 
 
 def check_parameters(*, threshold: int | None, seed: int | None, bootstrap: int | None) -> None:
-    """Raise `BadParameters` with the fault and the allowed range; None takes the default."""
+    """Raise `BadParameters` for a value out of range; None takes the default."""
     if threshold is not None and not 1 <= threshold <= 100:
-        raise BadParameters(f"The threshold must be from 1 to 100, not {threshold}.")
+        raise BadParameters(f"The threshold is {threshold}. Use 1 to 100.")
     if seed is not None and not SEED_RANGE[0] <= seed <= SEED_RANGE[1]:
-        raise BadParameters(f"The seed must be from 0 to 2^53, not {seed}.")
+        raise BadParameters(f"The seed is {seed}. Use 0 to 2^53.")
     low, high = BOOTSTRAP_RANGE
     if bootstrap is not None and not low <= bootstrap <= high:
-        raise BadParameters(
-            f"The number of resamples must be from {low} to {high:,}, not {bootstrap}."
-        )
+        raise BadParameters(f"The number of resamples is {bootstrap}. Use {low} to {high:,}.")
 
 
 def report_dir(public_id: str) -> Stored:
@@ -80,7 +78,7 @@ def report_folder(report: Report) -> Stored:
     return report_dir(report.public_id)
 
 
-# A copy that names annotators is kept only for a short time, because it is needed only briefly.
+# Copies that name annotators are needed only briefly and kept only for a short time.
 _IDENTIFIED_KEPT = timedelta(days=1)
 
 
@@ -105,14 +103,14 @@ def content_of(study: Study) -> StudyContent:
     reports, exports = Report.objects.filter(study=study), Export.objects.filter(study=study)
     obstacles = []
     if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (reports, exports)):
-        obstacles.append("A report or an export is being made. Wait until it has ended.")
+        obstacles.append("A report or an export is being created. Wait until it is finished.")
     folders = [report_folder(report) for report in reports.only("public_id")]
     folders += [export_folder(export) for export in exports.only("public_id")]
     counts = [("reports", reports.count()), ("exports", exports.count())]
     return StudyContent(counts, obstacles, folders)
 
 
-_GONE = "Deleted, because a person whose profile it held took back their consent. Export again."
+_GONE = "Deleted because a person in it withdrew their consent. Export again."
 
 
 def remove_files_and_rows(study: Study, items: Collection[int]) -> None:
@@ -148,13 +146,13 @@ def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) ->
     there = [name for name in names if (folder / name).exists()]
     if there and not is_ours:
         raise ForeignFiles(
-            f"{folder} contains {there[0]}, which is not from this command and would be replaced. "
+            f"{folder} contains {there[0]}, which this command did not create and would replace. "
             "Choose a new or empty folder, or the folder of an earlier result."
         )
 
 
 def begins_with(path: Path, words: str) -> bool:
-    """Whether a file begins so; one that cannot be read does not."""
+    """Whether a file starts with these bytes; False if it cannot be read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(len(words)) == words

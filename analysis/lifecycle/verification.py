@@ -22,13 +22,13 @@ from studies.file_storage.storage import Stored
 from studies.jobs.runner import JobProgress, carry_out
 
 SHOWN_ITEMS = 10
-# This many differences of a recheck are stored; the command shows all.
+# Differences stored with a recheck; the command shows all.
 KEPT = 20
 
 
-# Places of a report that change without any answer, and what is there.
+# Parts of a report that can change without any answer, in words.
 _NO_ANSWERS = {
-    r"human\.(people|quotas|pay|checks)\b": "who came, such as somebody who ran out of time",
+    r"human\.(people|quotas|pay|checks)\b": "participation, such as a time-out",
     r"human\.not_counted\b": "which answers do not count",
     r"judges\[[^]]*\]\.(cost|record)\b": "the records of runs, such as their cost",
     r"study\b": "settings of the study",
@@ -43,13 +43,13 @@ class ReportVerification:
     Attributes
     ----------
     differences : tuple of Difference
-        Every changed value except versions of the software.
+        All changed values except software versions.
     software : tuple of Difference
-        Other versions; a report with only these is equal.
+        Changed software versions; a report with only these differences is equal.
     reasons : tuple of str
-        What changed in the data, as sentences; withdrawn answers first.
+        Sentences on changes in the data; withdrawn answers first.
     is_superseded : bool
-        Whether answers in the report were withdrawn.
+        Whether answers in the report have been withdrawn.
     """
 
     differences: tuple[ReportDifference, ...]
@@ -63,9 +63,9 @@ class ReportVerification:
 
 
 def read_report(name: str) -> dict[str, Any]:
-    """Read report.json: from a file, from a folder that holds it, or by the id of a report here.
+    """Read report.json from a file or its folder, or by the id of a stored report.
 
-    Raises `AnalysisError` that states what is wrong with it.
+    Raises `AnalysisError`.
     """
     path: Path | Stored = Path(name)
     if Path(name).is_dir():
@@ -76,11 +76,11 @@ def read_report(name: str) -> dict[str, Any]:
         report = json.loads(path.read_bytes())
     except OSError:
         raise AnalysisError(
-            f"There is no report at {path}. Give a report.json, its folder, or the id at the end "
+            f"There is no report at {path}. Use a report.json, its folder, or the id at the end "
             "of a report's address."
         ) from None
     except ValueError as error:
-        raise AnalysisError(f"{path} is not JSON: {error}. Take the file that was built.") from None
+        raise AnalysisError(f"{path} is not JSON: {error}. Use the original file.") from None
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         raise AnalysisError(f"{path} is not a report: its schema is not {SCHEMA}.")
     return report
@@ -120,7 +120,7 @@ def verify_report(
 
 
 def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
-    """When and by whom a report with other values than its plan's was asked for, as it says."""
+    """Who requested a report with other values than its plan's, and when, as it states."""
     for departure in report.get("registration", {}).get("departures", ()):
         if departure["what"] in ("threshold", "seed", "bootstrap"):
             return {key: departure[key] for key in ("on", "by") if key in departure}
@@ -128,7 +128,7 @@ def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def recheck_queued(*, recheck_id: int) -> Recheck:
-    """Compute the report of a queued recheck again and store what changed."""
+    """Recompute the report of a queued recheck and store the changes."""
     return carry_out(Recheck, recheck_id, _recheck, expected=(AnalysisError, OSError))
 
 
@@ -146,7 +146,7 @@ def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
 
 
 def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
-    """As `people_now`; in a pooled report, annotators are also listed by the name of their wave."""
+    """Like `people_now`; in a pooled report, annotators are listed by wave name too."""
     if len(slugs) == 1:
         return people_now(slugs[0])
     withdrawn: dict[str, int] = {}
@@ -162,13 +162,13 @@ def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Ite
     for row in report["human"]["raters"]:
         if n := sum(withdrawn.get(name, 0) for name in _names(row)):
             yield (
-                f"{row['rater']} withdrew: {n} answers in the report are withdrawn. The "
-                "report is superseded: build it again, and do not pass on the old one."
+                f"{row['rater']} withdrew {n} answers in the report. The report is superseded: "
+                "build it again, and do not pass on the old one."
             )
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:
-    """The names of an annotator, one for each pooled study that they took part in."""
+    """An annotator's names, one for each pooled study that they took part in."""
     names: list[str] = row["rater"].split(" + ")
     return names
 
@@ -193,9 +193,9 @@ def _other_reasons(
     for key in ("items", "annotations", "judgments", "runs"):
         then, after = report["inputs"][key], now["inputs"][key]
         if then != after:
-            yield f"The report uses {then:,} {key}; there are {after:,} now."
+            yield f"The report uses {then:,} {key}; there are now {after:,}."
     if report.get("registration", {}).get("plan") != now["registration"]["plan"]:
-        yield "The analysis plan is a different one, or was frozen after the report was built."
+        yield "The analysis plan differs, or was frozen after the report was built."
 
 
 def _what_else(
@@ -205,18 +205,18 @@ def _what_else(
     *,
     is_other_program: bool,
 ) -> str:
-    """The reason for a change if the number of annotators and answers is the same."""
+    """The reason for a change with the same numbers of annotators and answers."""
     hashes = ("hash", "record_hash")
     if all(report["inputs"].get(key) == now["inputs"][key] for key in hashes):
         return (
-            "The answers are the same as in the report: another version of Thirdperson computes "
-            "other values, or the report's file was changed."
+            "The answers are the same as in the report. Either this version of Thirdperson "
+            "computes different values, or the report's file was changed."
             if is_other_program
-            else "The answers and the software are the same as in the report: its file was changed."
+            else "Answers and software are the same as in the report, so its file was changed."
         )
     paths = {difference.path for difference in changed} - {"inputs.hash"}
     if len(paths) > 1:
-        paths -= {"inputs.record_hash"}  # the others say it in more words
+        paths -= {"inputs.record_hash"}  # the others explain more
     about = {
         next((words for place, words in _NO_ANSWERS.items() if re.match(place, path)), "")
         for path in paths
@@ -228,10 +228,11 @@ def _what_else(
     items = list(dict.fromkeys(row.partition("]")[0] for row in rows if row))
     if not items and is_other_program:
         return (
-            "The number of answers and the result of every item are the same: another version of "
-            "Thirdperson computes other values, or details of answers were changed."
+            "The number of answers and the result of every item are the same. Either this "
+            "version of Thirdperson computes different values, or details of answers were "
+            "changed."
         )
     if not items:
         return sentence
     more = f" and {len(items) - SHOWN_ITEMS:,} more" if len(items) > SHOWN_ITEMS else ""
-    return f"{sentence} Items with other results: {', '.join(items[:SHOWN_ITEMS])}{more}."
+    return f"{sentence} Items with changed results: {', '.join(items[:SHOWN_ITEMS])}{more}."

@@ -1,4 +1,4 @@
-"""Audits, reports, plans, share links, exports, comparisons, notes on items."""
+"""Audits, reports, plans, share links, exports, comparisons and notes on items."""
 
 from analysis.models.items import (
     AcceptedFinding,

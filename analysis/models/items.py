@@ -1,4 +1,4 @@
-"""Audits of items, comparisons with a run, notes on items, and errors that annotators share."""
+"""Audits of items, comparisons with a run, notes on items, and errors shared with judges."""
 
 from django.conf import settings
 from django.db import models
@@ -11,7 +11,7 @@ from studies.statements import clock
 
 
 class Audit(Job):
-    """What the checks found in the items of a study. It can be computed again at any time."""
+    """The audit findings about a study's items. They can be recomputed at any time."""
 
     failure = "The items could not be audited"
     unharmed = "Your items are unchanged."
@@ -26,7 +26,7 @@ class Audit(Job):
 
 
 class AcceptedFinding(models.Model):
-    """Why a study goes ahead in spite of a blocking finding."""
+    """Why a study goes ahead despite a blocking finding."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="accepted_findings")
     check_name = models.CharField(max_length=60)
@@ -52,10 +52,10 @@ class AcceptedFinding(models.Model):
 
 
 class Comparison(Job):
-    """The items of a study compared with one run, or without a run if none has judged.
+    """The items of a study compared with one run, or without one if there are no judgments.
 
-    Rows are written under the next `edition` and shown once all of them are stored, so that a list
-    is complete at any time. Everything here can be computed again.
+    Rows are written under the next `edition` and shown once all are stored, so that a list is
+    always complete. Everything here can be recomputed.
     """
 
     failure = "The items could not be compared"
@@ -90,7 +90,7 @@ class Comparison(Job):
 
 
 class ComparedItem(models.Model):
-    """One item of a comparison. `item` is an id without a constraint: a copy holds nothing back."""
+    """One item of a comparison. `item` has no constraint, so that items can be deleted."""
 
     comparison = models.ForeignKey(
         Comparison, on_delete=models.CASCADE, related_name="rows", db_index=False
@@ -125,7 +125,7 @@ class ComparedItem(models.Model):
             models.CheckConstraint(condition=~Q(key=""), name="compared_item_has_key"),
         ]
         indexes = [
-            # All figures of a page are counted from this index alone.
+            # This index alone gives all the figures of a page.
             models.Index(
                 fields=["comparison", "edition", "pattern", "people_band", "judge_band"],
                 name="compared_item_counts",
@@ -176,7 +176,7 @@ class ItemTag(models.Model):
 
 
 class ErrorComparison(Job):
-    """The annotators of a study compared with its judges. It can be computed again at any time."""
+    """The annotators of a study compared with its judges. Can be recomputed at any time."""
 
     failure = "The errors could not be compared"
     unharmed = "Your answers are unchanged."

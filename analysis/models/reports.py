@@ -47,7 +47,7 @@ class Report(Job):
 
 
 class Recheck(Job):
-    """A report that is computed again, and what changed."""
+    """A recomputation of a report, and its changes."""
 
     failure = "The report could not be computed again"
     unharmed = "The report and your answers are unchanged."
@@ -71,9 +71,9 @@ class Recheck(Job):
 
 
 class AnalysisPlan(models.Model):
-    """The frozen plan of a study's analysis, made before or after its data; never changed.
+    """The frozen plan of a study's analysis, made before or after the data and never changed.
 
-    `seal` is a hash of its content, which reveals changes made in the database.
+    `seal` is a hash of its content, which reveals changes in the database.
     """
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="analysis_plan")
@@ -131,7 +131,7 @@ class ShareLink(models.Model):
 class Export(Job):
     """One exported file, kept in the storage until it expires.
 
-    The row is kept after the file is deleted: it records what was exported, when and by whom.
+    The row is kept after the file is deleted, to record what was exported, when and by whom.
     """
 
     failure = "The export could not be written"
@@ -170,5 +170,5 @@ class Export(Job):
 
     @property
     def names_people(self) -> bool:
-        """Whether only an owner of the study can download it."""
+        """Whether only owners of the study can download it."""
         return self.identified or self.free_text

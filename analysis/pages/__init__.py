@@ -1,1 +1,1 @@
-"""The researcher's pages of reports, plans, share links and exports."""
+"""Researchers' pages for reports, plans, share links and exports."""

@@ -1,4 +1,4 @@
-"""A study's exports: request by a form, follow the queue, download, delete."""
+"""Pages to request, follow, download and delete a study's exports."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -62,11 +62,11 @@ class ExportForm(forms.Form):
     )
     fresh_pseudonyms = _checkbox(
         "New names for annotators",
-        "Names no longer match those of earlier exports. Times, durations and flags are left out, "
-        "because rows could be matched by them.",
+        "Names differ from those in earlier exports. Times, durations and flags are left out, "
+        "because they could match rows.",
     )
     free_text = _checkbox(
-        "Include free text", "What people wrote at the end, and the reasons of exclusions."
+        "Include free text", "Feedback from participants, and reasons for exclusions."
     )
     identified = _checkbox(
         "Include platform ids",
@@ -163,7 +163,7 @@ def again(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @require_POST
 @login_required
 def stale(request: HttpRequest, slug: str) -> HttpResponse:
-    """Delete, or delete and write again, the files that hold people who have left since."""
+    """Delete, or delete and rewrite, files with people who have left since."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     rebuild = request.POST.get("do") == "rebuild"
     try:
@@ -171,7 +171,7 @@ def stale(request: HttpRequest, slug: str) -> HttpResponse:
     except ExportError as error:
         messages.error(request, str(error))
     else:
-        again = " They are written again, without these people." if rebuild and n else ""
+        again = " They are being written again without these people." if rebuild and n else ""
         messages.success(request, f"Outdated files deleted: {n}.{again}")
     return redirect("exports:list", slug)
 
@@ -192,8 +192,8 @@ def _queued(request: HttpRequest, slug: str, ask: Callable[[], Export]) -> HttpR
 def download(request: HttpRequest, slug: str, public_id: str) -> HttpResponse | FileResponse:
     """Send the finished file. Copies that name annotators are for owners only and are logged.
 
-    A file from before somebody was excluded is sent after a question; from before somebody
-    withdrew, not at all.
+    If somebody was excluded after it was written, it is sent after a confirmation; if somebody
+    withdrew, never.
     """
     if (token := getattr(request, "access_token", None)) and "export" not in token.scopes:
         raise PermissionDenied
@@ -230,7 +230,7 @@ def delete(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 
 
 def find_export(user: User | AnonymousUser, slug: str, public_id: str, *, role: str) -> Export:
-    """Find an export that the user can have; one that names annotators needs an owner."""
+    """Find an export that the user may have; one that names annotators needs an owner."""
     study = get_study(user, slug, role=role)
     export = get_object_or_404(study.exports.select_related("study"), public_id=public_id)
     if export.names_people and not _may(user, study, Membership.Role.OWNER):

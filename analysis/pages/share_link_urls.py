@@ -1,4 +1,4 @@
-"""Addresses of reports that are shared by link; they need no account and name no study."""
+"""Addresses of shared reports, which need no account and do not name the study."""
 
 from django.urls import path
 

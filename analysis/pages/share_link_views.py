@@ -43,7 +43,7 @@ def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
             except AnalysisError as error:
                 form.add_error(None, str(error))
             else:
-                # The key is shown in this response only: the database has only its hash.
+                # Only this response shows the key: the database has only its hash.
                 address = reverse("shared:report", args=[link.public_id])
                 new = f"{settings.PUBLIC_BASE_URL}{address}?key={key}"
                 status, form = 200, ShareForm()
@@ -101,7 +101,7 @@ def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
 
 
 def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
-    """The link and its report; the same 404 for an unknown or ended link and for a wrong key."""
+    """The link and its report; the same 404 for unknown and ended links and wrong keys."""
     link = open_link(public_id=link_id, key=request.GET.get("key", ""))
     if link is None:
         raise Http404
@@ -109,7 +109,7 @@ def _opened(request: HttpRequest, link_id: str) -> tuple[ShareLink, Report]:
 
 
 def _guarded(response: HttpResponseBase) -> HttpResponseBase:
-    """Forbid caches, search engines and referrers, because the address contains the key."""
+    """Forbid caching, indexing and referrers, because the address contains the key."""
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"

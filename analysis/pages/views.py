@@ -1,4 +1,4 @@
-"""A study's reports and its plan: build, follow, open, compare two versions, freeze the plan."""
+"""Pages to build, follow, open and compare a study's reports, and to freeze its plan."""
 
 import io
 import shutil
@@ -72,7 +72,7 @@ class ReportForm(forms.Form):
         self.initial = {**self.defaults, **self.initial}
 
     def chosen(self) -> dict[str, int]:
-        """The chosen values, with the default for each empty field."""
+        """The entered values, with defaults for empty fields."""
         return {
             name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
             for name, default in self.defaults.items()
@@ -80,7 +80,7 @@ class ReportForm(forms.Form):
 
 
 class PlanForm(forms.Form):
-    """An analysis plan; the service checks whether its values fit together."""
+    """An analysis plan; the service checks that its values fit together."""
 
     hypotheses = forms.CharField(
         label="Hypotheses",
@@ -122,7 +122,7 @@ class PlanForm(forms.Form):
     )
     seed = forms.IntegerField(label="Seed", min_value=SEED_RANGE[0], max_value=SEED_RANGE[1])
     final = forms.BooleanField(
-        label="I understand that the plan cannot change after I freeze it",
+        label="I understand that I cannot change the plan after I freeze it",
         error_messages={"required": "Confirm that the plan is final."},
     )
 
@@ -159,7 +159,7 @@ class ShareForm(forms.Form):
 
 
 class CompareForm(forms.Form):
-    """Two versions of a study's report, to choose from lists."""
+    """A form to choose two versions of a study's report."""
 
     before = forms.ChoiceField(label="Before")
     after = forms.ChoiceField(label="After")
@@ -267,16 +267,16 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @login_required
 @require_GET
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """Show the progress that the page fetches while a report is being built."""
+    """Show the progress that the page polls while a report is being built."""
     report = get_report(request.user, slug, public_id)
-    # The page of a finished report follows its recheck.
+    # The page of a finished report polls its recheck.
     return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
 
 
 @login_required
 @require_POST
 def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Compute a finished report again in a worker; the page of the report shows the result."""
+    """Recompute a finished report in a worker; its page shows the result."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
     if report.state != Report.State.DONE:
         raise Http404("This report is not finished, so there is nothing to verify yet.")
@@ -287,7 +287,7 @@ def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @login_required
 @require_GET
 def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Send the report itself, under its own content security policy."""
+    """Send the report with its own content security policy."""
     report, folder = report_files(request.user, slug, public_id)
     response = FileResponse((folder / "report.html").open(), content_type="text/html")
     policy = f"{report.content_security_policy}; frame-ancestors 'none'"
@@ -338,7 +338,7 @@ def zipped_tables(folder: Stored) -> io.BytesIO:
 @login_required
 @require_GET
 def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -> FileResponse:
-    """Send one table as CSV: the links of the page are those of the report's own folder."""
+    """Send one table as CSV, because the page links to files in the report's folder."""
     _, folder = report_files(request.user, slug, public_id)
     path = folder / "tables" / f"{name}.csv"
     if not path.is_file():
@@ -349,7 +349,7 @@ def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -
 @login_required
 @require_GET
 def item_rows(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """Send the next rows of the table of items after a key, for the script of the page."""
+    """Send the next rows of the items table after a key, for the page's script."""
     _, folder = report_files(request.user, slug, public_id)
     try:
         rows, more = read_item_rows(folder / ITEM_ROWS, after=request.GET.get("after", ""))

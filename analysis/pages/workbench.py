@@ -1,4 +1,4 @@
-"""What audits, reports and exports add to the pages of a study."""
+"""Contributions of audits, reports and exports to a study's pages."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ from studies.services import studies
 
 
 def reports_mark(study: Study) -> list[Mark]:
-    """The reports and exports of a study. The alert is about the newest of each only."""
+    """The reports and exports of a study, with alerts only about the newest of each."""
     return [
         _mark("report", list(_states(Report.objects.filter(study=study)))),
         _mark("exports", list(_states(Export.objects.filter(study=study)))),
@@ -34,7 +34,7 @@ def _states(jobs: QuerySet[Report] | QuerySet[Export]) -> Iterable[str]:
 
 
 def _mark(section: str, states: list[str]) -> Mark:
-    """A mark from the states of jobs, the newest first."""
+    """A mark for the states of jobs, newest first."""
     failed = bool(states) and states[0] == Export.State.FAILED
     done = sum(state == Export.State.DONE for state in states)
     return Mark(section, done, "failed" if failed else "")

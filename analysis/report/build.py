@@ -67,14 +67,14 @@ def build_report(
     data : Dataset
         The study.
     seed : int
-        Seed of every resample; each starts again from it, so one more run changes no other number.
+        Seed of every resample. Each one restarts from it, so a further run changes no other number.
     threshold : int, optional
-        Certainty from which an answer is high; the study's own by default, and any other is
-        marked as explored.
+        Certainty from which an answer is high; by default the study's. Any other is marked as
+        explored.
     bootstrap : int
         Resamples of every kind.
     asked : mapping
-        The day (`on`) and the account (`by`) of a report with other parameters than its plan's.
+        Day (`on`) and account (`by`) of a report whose parameters differ from its plan.
     on_progress : callable
         Receives the percentage and the current step.
     """
@@ -105,7 +105,7 @@ def build_report(
 
 
 def _headline_of(study: ReportedStudy, order: Sequence[Section]) -> Json:
-    """A report with no more than its headline and what that needs."""
+    """A report with only its headline and the sections that it needs."""
     wanted = {"headline"}
     for section in reversed(order):
         if section.name in wanted:
@@ -154,7 +154,7 @@ def software() -> Json:
 def _code() -> str:
     """A hash of the modules that read the data and compute the numbers, independent of git.
 
-    Of extras it counts all modules of those that have a chapter.
+    It includes all modules of extras that have a chapter.
     """
     app = Path(__file__).resolve().parents[1]
     found = [path for part in COMPUTING for path in app.glob(part)]
@@ -197,7 +197,7 @@ def _inputs(data: Dataset) -> Json:
         "record_hash": data.record_hash,
         "items": len(data.items),
         "annotations": len(data.answers),
-        # Open questions to a judge are not judgments yet.
+        # Open questions to a judge are not yet judgments.
         "judgments": sum(
             int((run.judgments.status != "open").sum()) for run in data.runs if not run.is_jury
         ),
@@ -223,7 +223,7 @@ def sections() -> list[Section]:
 
 
 def made_sections(report: ReportJson) -> list[Section]:
-    """The sections whose part of report.json is there: those that failed have no contents."""
+    """The sections with a part of report.json; failed sections have none."""
     return [section for section in sections() if section.name not in report.get("failed_parts", ())]
 
 
@@ -233,20 +233,20 @@ def _each(
     report: ReportJson,
     failed: list[str] | None,
 ) -> list[Content]:
-    """One kind of contents of a section; none of it if it cannot be made."""
+    """One kind of a section's contents; empty if it cannot be made."""
     made = attempted(lambda: list(contents(report)), part=section.name, failed=failed)
     return [] if made is None else made
 
 
 def in_order_of_computing() -> list[Section]:
-    """The same sections, each after the sections that it needs."""
+    """The sections, each after those that it needs."""
     named = {section.name: section for section in sections()}
-    # A chapter may need one of an extra that is not there.
+    # A chapter may need a section of an extra that is not installed.
     needs = {
         name: [other for other in section.needs if other in named]
         for name, section in named.items()
     }
-    # All claims are tested together, those of extras too.
+    # All claims are tested together, including those of extras.
     claiming = [
         chapter.name for chapter in MORE_CHAPTERS if type(chapter).claims is not Section.claims
     ]
@@ -264,9 +264,9 @@ def all_sources() -> list[NumberSource]:
 
 
 def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str, Table]:
-    """Every table of report.json by its name; tables without rows are left out.
+    """Every non-empty table of report.json, by name.
 
-    Sections whose tables cannot be made are added to `failed`, as by the functions below.
+    Sections whose tables cannot be made are added to `failed`, as in the functions below.
     """
     made = [table for s in made_sections(report) for table in _each(s, s.tables, report, failed)]
     sentences = list(all_sentences(report))
@@ -279,7 +279,7 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
 
 
 def all_figures(report: ReportJson, failed: list[str] | None = None) -> dict[str, Figure]:
-    """Every figure by its name; figures without anything to draw are left out."""
+    """Every figure that has something to draw, by name."""
     made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
     return {figure.name: figure for figure in made if figure is not None}
 
@@ -290,9 +290,9 @@ def all_sentences(
     of: Container[str] | None = None,
     failed: list[str] | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of the given places, or of all, in reading order.
+    """The sentences at some places, or at all, in reading order.
 
-    `of` names the sections whose sentences are wanted, if not of all.
+    `of` limits them to some sections.
     """
     for section in made_sections(report):
         if of is not None and section.name not in of:
@@ -318,7 +318,7 @@ CONSTANTS: Mapping[str, float] = {
 }
 
 
-# Beginnings of paths whose numbers the methods state in full, except those of runs and the plan.
+# Path prefixes of the numbers that the methods state, except those of runs and the plan.
 STATED = (
     "inputs.items inputs.personas inputs.questions inputs.truth study.annotations_per_item "
     "study.items_per_annotator human.annotators human.answers human.people human.checks "
@@ -331,7 +331,7 @@ PLAN = "frozen_at answers_by_then judgments_by_then threshold margin bootstrap s
 
 
 def paths(report: ReportJson, sentences: Iterable[Sentence]) -> list[str]:
-    """The path of every number in the sentences and the methods, each once."""
+    """The distinct paths of the numbers in the sentences and the methods."""
     found = [number["path"] for sentence in sentences for number in sentence.text.numbers]
     for beginning in STATED:
         found += _below(at(report, beginning), beginning)
@@ -368,7 +368,7 @@ def sources_table(
     columns = (
         TableColumn("Number"),
         TableColumn("Value", "exact"),
-        TableColumn("Place in report.json"),
+        TableColumn("Path in report.json"),
         TableColumn("Table"),
         TableColumn("Row"),
     )
@@ -377,15 +377,15 @@ def sources_table(
         "Where each number of the headlines and the methods comes from",
         columns,
         rows,
-        "Place: the path of keys, places in a list counted from 0. Table: the file of that name in "
-        "tables/, with the button CSV here. What is in no table is a parameter of the report or of "
-        "a run; constants are explained in docs/methods.md.",
+        "Path: keys, with list positions counted from 0. Table: the file of that name in "
+        "tables/, also behind the button CSV here. Numbers in no table are parameters of the "
+        "report or of a run; docs/methods.md explains constants.",
         is_record=True,
     )
 
 
 def _words(path: str, names: list[str]) -> str:
-    """The path as words, with the name of the run in place of its number."""
+    """The path as words, with a run's name instead of its number."""
     first, *keys = path.split(".")
     if first in {"judges", "comparison"}:
         first = names[int(keys.pop(0))]

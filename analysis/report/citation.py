@@ -1,4 +1,4 @@
-"""The citation of a report, and a paragraph on its method with the study's own figures."""
+"""The citation of a report, and a paragraph on its method with the study's figures."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ ARTICLE = """@inproceedings{dong2024personalized,
 
 
 def bibtex(report: ReportJson, date: Date) -> str:
-    """BibTeX of the report, the article whose design it follows, and the source of its items."""
+    """BibTeX of the report, of the article whose design it follows, and of the items' source."""
     study, software = report["study"], report["software"]
     key = re.sub(r"\W", "", study["slug"]) or "report"
     own = (
@@ -39,7 +39,7 @@ def bibtex(report: ReportJson, date: Date) -> str:
 
 
 def methods_paragraph(report: ReportJson) -> str:
-    """The method as a paper describes it; every figure comes from the report."""
+    """The method as in a paper, with all figures from the report."""
 
     def of_sections(report: ReportJson) -> Iterator[str]:
         return (str(sentence.text) for sentence in all_sentences(report, "methods"))
@@ -93,7 +93,7 @@ def _people(report: ReportJson) -> Iterator[str]:
         )
     if out.get("excluded_people"):
         yield (
-            f"The researchers excluded {number_of(out['excluded'], 'answer')} of "
+            f"The researchers excluded {number_of(out['excluded'], 'answer')} by "
             f"{number_of(out['excluded_people'], 'person')}."
         )
     ties = human["majority"]["ties"]
@@ -104,7 +104,7 @@ def _people(report: ReportJson) -> Iterator[str]:
 
 
 def _judges(report: ReportJson) -> Iterator[str]:
-    """Yield one sentence for all judges that were asked the same things in the same way."""
+    """Yield one sentence for all judges that were asked the same in the same way."""
     of_judge: dict[tuple[str, ...], list[ReportJson]] = {}
     for run in report["judges"]:
         of_judge.setdefault((run["judge"], _model(run), _way(run)), []).append(run)
@@ -130,7 +130,7 @@ def _model(run: ReportJson) -> str:
     """The model's name as the server stated it, and how it was sampled."""
     record = run["record"]
     own = record["parameters"]
-    # The parameters that were sent count; if they are not stored, the intended ones.
+    # The parameters that were sent or, if these are not stored, the intended ones.
     sent = [each["parameters"] for each in record["sent"]] or [own]
     sampling = []
     for key, word in (("temperature", "temperature"), ("top_p", "top-p")):
@@ -143,17 +143,17 @@ def _model(run: ReportJson) -> str:
 
 
 def _judgments(run: ReportJson) -> int:
-    """Judgments that are not open: each order and each repetition is one."""
+    """Closed judgments: each order and each repetition is one."""
     return sum(n for state, n in run["judgments"].items() if state != "open")
 
 
 def _way(run: ReportJson) -> str:
-    """The way in which a run asked: its setting, the order of the responses, and how often."""
+    """How a run asked: setting, order of the responses, and number of readings."""
     record = run["record"]
     readings = "one reading" if record["samples"] == 1 else f"{record['samples']} readings"
     order, each = record["orders"].replace("_", " "), "item"
     if run["position"]["both_orders"]["n"] and _judgments(run) > run["items"]:
-        # Each order is a judgment of its own, whatever the file that they came from says.
+        # Each order is a separate judgment, whatever an imported file says.
         order, each = "both", "item, as many in each order"
         readings = f"{2 * record['samples']} readings"
     return (
@@ -179,18 +179,18 @@ def _rules(report: ReportJson) -> Iterator[str]:
     if any(one["p"] is not None for one in differences):
         adjusted = any(one["tests"] > 1 for one in differences)
         yield (
-            "Judges were compared with the majority on the items that both decided, by t intervals "
-            "and tests with a variance that allows for items, people, personas and questions in "
-            "common, and by two one-sided tests of equivalence within "
-            f"{parameters['margin'] * 100:g} points"
-            f"{', all Holm-adjusted over the runs that compete' if adjusted else ''}."
+            "Judges were compared with the majority on the items that both decided, by t "
+            "intervals and tests whose variance allows for shared people, personas and "
+            "questions, and by two one-sided tests of equivalence within "
+            f"{parameters['margin'] * 100:g} "
+            f"points{', all Holm-adjusted over the runs that compete' if adjusted else ''}."
         )
     tested = report["claims_tested"]
     if tested["tested"]:
         yield (
-            f"Other claims tested, in {number_of(len(tested['kinds']), 'kind')}: "
-            f"{tested['tested']:,}, adjusted within each kind and over the kinds by Holm; "
-            f"{tested['hold']:,} {'holds' if tested['hold'] == 1 else 'hold'}."
+            f"Other claims tested: {tested['tested']:,} of "
+            f"{number_of(len(tested['kinds']), 'kind')}, adjusted within each kind and over "
+            f"kinds by Holm; {tested['hold']:,} {'holds' if tested['hold'] == 1 else 'hold'}."
         )
     yield (
         f"Resamples: {parameters['bootstrap']:,}, seed {report['seed']}; Thirdperson "

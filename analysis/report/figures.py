@@ -1,7 +1,7 @@
 """The figures of a report, each with a title that states what it shows.
 
-Figures are plotly's, made from the content of report.json; the page draws them in the browser and
-prints their numbers as tables below them.
+Figures are plotly figures made from report.json. The page draws them in the browser, with their
+numbers as tables below.
 """
 
 import json
@@ -19,7 +19,7 @@ from analysis.report.words import run_names
 
 CORRECT, WRONG = "#12436D", "#F46A25"
 PEOPLE, REFERENCE = "#801650", "#3D3D3D"
-# The first judge has the model's own colour; dash and symbol separate the runs in grey too.
+# The first judge has the model colour; dash and symbol separate runs in greyscale too.
 JUDGES = ("#28A197", "#2073BC", "#8A5A00", "#6B7278", "#A285D1", "#0B5C2E")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 STROKES = {
@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Key:
-    """The meaning of a colour and a line; drawn above the plots."""
+    """A key entry: the meaning of a colour and a line, drawn above the plots."""
 
     label: str
     colour: str
@@ -67,7 +67,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Variant:
-    """An optional view of a figure, off at first: its label, and the layout with and without it."""
+    """An optional view of a figure, initially off: label, and layout with and without it."""
 
     label: str
     on: Mapping[str, Any]
@@ -87,8 +87,7 @@ class Figure:
     """Panels under one active title; `table` names the table that holds their numbers.
 
     `neutral` is the title while a reader tries another threshold, because the active title is a
-    finding at the report's own threshold. `is_stacked` puts panels below one another, each at full
-    width.
+    finding at the report's threshold. `is_stacked` puts full-width panels below one another.
     """
 
     name: str
@@ -111,7 +110,7 @@ class Figure:
 
 
 def plain(text: str) -> str:
-    """Escape imported text as a label: plotly reads some HTML, and a name is not HTML."""
+    """Escape imported text for labels, in which plotly interprets some HTML."""
     short = text if len(text) <= NAME_LENGTH else text[: NAME_LENGTH - 1] + "…"
     return short.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -125,7 +124,7 @@ def panel(
     marks: Mapping[str, Any] | None = None,
     **layout: Any,
 ) -> Panel:
-    """A plot in the style of all figures; the browser gives it its width."""
+    """A plot in the common style; the browser sets its width."""
     base = {
         "template": "none",
         "font": {"family": FONT, "size": 13, "color": "#0b0c0c"},
@@ -162,7 +161,7 @@ def styles(report: ReportJson) -> list[tuple[str, str, str]]:
     for judge in report["judges"]:
         colour = judges.setdefault(judge["judge"], len(judges))
         run = runs[judge["judge"]] = runs.get(judge["judge"], -1) + 1
-        # Judges that share a colour after six start with another line.
+        # Judges that share a colour (after six) start with another dash.
         line = run + colour // len(JUDGES)
         found.append(
             (
@@ -180,7 +179,7 @@ def styled_runs(report: ReportJson) -> list[tuple[str, ReportJson, tuple[str, st
 
 
 def whiskers(shares: Sequence[ReportJson]) -> dict[str, Any]:
-    """Error bars from intervals, which can be asymmetric."""
+    """Error bars from possibly asymmetric intervals."""
     ends = [share["ci"] or (share["accuracy"], share["accuracy"]) for share in shares]
     return {
         "type": "data",
@@ -203,7 +202,7 @@ def label(x: float, text: str, y: float) -> dict[str, Any]:
         "y": y,
         "yref": "paper",
         "yanchor": "bottom",
-        # Text at a share near 1 would leave the drawing.
+        # Text at a share near 1 would be cut off.
         "xanchor": "right" if x > 0.85 else "center",
         "text": text,
         "showarrow": False,
@@ -233,7 +232,7 @@ def stripes(
 ) -> go.Scatter:
     """White lines over boxes (left, right, bottom, top), rising by `rise` in each, `step` apart.
 
-    Lines, because a browser prints every area that has a pattern as a picture of its own.
+    Lines, because a browser prints every patterned area as a separate picture.
     """
     xs: list[float | None] = []
     ys: list[float | None] = []
@@ -266,7 +265,7 @@ def right_and_wrong(
     note: str,
     marks: Mapping[str, Any] | None = None,
 ) -> Panel:
-    """Answers by certainty: each bar with its label, right below, wrong above, and text on top.
+    """Answers by certainty: bars with right answers below, wrong ones above, and text on top.
 
     `top` is the highest bar of all panels that share a scale; `note` is shown in the corner.
     """
@@ -330,12 +329,12 @@ RIGHT_AND_WRONG = (Key("right", CORRECT), Key("wrong", WRONG, "stripes"))
 
 
 def row_axis(rows: int) -> dict[str, Any]:
-    """An axis with rows from the top down, with room for each name above its row."""
+    """An axis with rows from the top, and room for a name above each row."""
     return axis(range=[rows - 0.5, -0.9], showticklabels=False, dtick=1)
 
 
 def row_label(row: int, name: str, text: str) -> dict[str, Any]:
-    """The name of a row and its figure, above its mark, where a phone has room for both."""
+    """The name and figure of a row, above its mark to fit on a phone."""
     return {
         "x": 0,
         "xref": "paper",
@@ -351,7 +350,7 @@ def row_label(row: int, name: str, text: str) -> dict[str, Any]:
 
 
 def write_figures(figures: Sequence[Figure], folder: Path) -> None:
-    """Write every plot as plotly's JSON, for readers who want it in another size or format."""
+    """Write every plot as plotly JSON, for readers who want another size or format."""
     folder.mkdir(parents=True)
     for figure in figures:
         for number, drawn in enumerate(figure.panels, start=1):

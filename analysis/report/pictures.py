@@ -1,7 +1,6 @@
-"""Figures as pictures: plots in plotly's form, drawn by matplotlib without a browser.
+"""Draw plotly figures as pictures by matplotlib, without a browser.
 
-What draws knows the marks that the figures of a report are made of, and refuses others, so that no
-picture leaves something out.
+This supports the marks in a report's figures and refuses others, so that no picture is incomplete.
 """
 
 import html
@@ -28,7 +27,7 @@ from analysis.report.figures import Figure, Key, Panel
 
 # PNG at three times the screen size: about 300 dots per inch in a column of a paper.
 _PNG_DPI = 300
-# Without a time, the same report gives the same bytes.
+# No time stamp, so that the same report gives the same bytes.
 _METADATA: Mapping[str, Mapping[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
 
 
@@ -48,14 +47,14 @@ def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
-    """Each panel with the name of its file, as plotly's JSON has it."""
+    """Each panel's plotly JSON, with its file name."""
     for number, panel in enumerate(figure.panels, start=1):
         yield f"{figure.name}-{number}", panel
 
 
 PictureJson = Mapping[str, Any]
 
-# As wide as on a wide screen, in pixels; plotly measures everything in them.
+# As on a wide screen, in pixels, plotly's unit.
 WIDTH = 720
 _DPI = 100
 _POINT = 72 / _DPI  # of a pixel
@@ -83,7 +82,7 @@ _KEY_LINE = 22  # pixels of a line of the key
 _PER_LINE = 2  # entries of the key in a line
 # The font that matplotlib brings has no Chinese, Japanese or Korean letters.
 _FONT = "DejaVu Sans"
-BOXES = "Boxes are letters that no font of the server has. The tables have the words."
+BOXES = "Boxes are characters missing from the server's fonts. The tables show them."
 _OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei")
 _STYLE: dict[Any, Any] = {
     "text.parse_math": False,
@@ -96,18 +95,18 @@ _STYLE: dict[Any, Any] = {
 
 
 class CannotDraw(ValueError):
-    """The plot has a mark that no picture can show."""
+    """The plot has a mark that pictures do not support."""
 
 
 @contextmanager
 def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
-    """The plot as a drawing to save, with its title and the meaning of its colours above it.
+    """The plot as a drawing to save, with its title and key above it.
 
-    Raises `CannotDraw` for what the figures of a report do not have.
+    Raises `CannotDraw` for unsupported marks.
     """
     fonts = _fonts()
     with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
-        # A letter that no font has is drawn as a box, and a line of the picture says so.
+        # Characters that no font has become boxes, and a note in the picture says so.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         drawing = _drawing(plot, title, key, "")
         if _has_boxes(drawing, fonts):
@@ -129,7 +128,7 @@ def _drawing(plot: PictureJson, title: str, key: Sequence[Key], note: str) -> Dr
 
 
 def _has_boxes(drawing: Drawing, fonts: Sequence[str]) -> bool:
-    """Whether a letter of the drawing is in none of the fonts."""
+    """Whether the drawing has a character that no font has."""
     letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
     known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
     return any(
@@ -160,7 +159,7 @@ class _Sheet:
         self._place()
 
     def _place(self) -> None:
-        """Put each axis where its margins and its domain say."""
+        """Place each axis by its margins and domain."""
         width = WIDTH - self.left - self.right
         tall = self.height - self.top - self.bottom
         for name, axes in self.axes.items():
@@ -174,7 +173,7 @@ class _Sheet:
         return found
 
     def make_room(self) -> None:
-        """Widen the margins until every label of an axis is inside, as plotly does."""
+        """Widen the margins until all axis labels fit, as plotly does."""
         renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
         for axes in self.axes.values():
             box = axes.get_tightbbox(renderer)
@@ -197,7 +196,7 @@ class _Sheet:
             elif trace["type"] == "scatter":
                 _draw_scatter(axes, trace, order)
             else:
-                raise CannotDraw(f"A picture cannot show a trace of the type {trace['type']}.")
+                raise CannotDraw(f"Pictures do not support traces of the type {trace['type']}.")
         for name, axes in self.axes.items():
             _set_axis(axes, self.layout["xaxis"], "x")
             _set_axis(axes, self._axis(name), "y")
@@ -215,7 +214,7 @@ class _Sheet:
 
     def _draw_shape(self, shape: PictureJson) -> None:
         if shape["type"] != "line":
-            raise CannotDraw(f"A picture cannot show a shape of the type {shape['type']}.")
+            raise CannotDraw(f"Pictures do not support shapes of the type {shape['type']}.")
         axes, system = self._system(shape)
         ends = ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"]))
         axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **_stroke(shape["line"])))
@@ -319,7 +318,7 @@ def _formatter(pattern: str) -> Any:
 
 
 def _draw_bars(axes: Axes, trace: PictureJson, floors: dict[Any, float]) -> None:
-    """Bars that stand on those of earlier traces if `floors` has their tops."""
+    """Bars, stacked on earlier traces if `floors` has their tops."""
     along = trace["y"] if trace.get("orientation") == "h" else trace["x"]
     lengths = trace["x"] if trace.get("orientation") == "h" else trace["y"]
     starts = trace.get("base") or [floors.get(place, 0) for place in along]
@@ -359,7 +358,7 @@ def _draw_scatter(axes: Axes, trace: PictureJson, order: int) -> None:
 def _draw_marks(
     axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: PictureJson, order: int
 ) -> None:
-    """Marks of any sizes and symbols; a scatter of matplotlib has one symbol."""
+    """Marks of any size and symbol, because a matplotlib scatter has only one symbol."""
     count = len(xs)
     sizes, symbols = (
         found if isinstance(found, list) else [found] * count
@@ -393,7 +392,7 @@ def _surface(marker: PictureJson, symbol: str) -> dict[str, Any]:
 def _symbol(name: str) -> str:
     found = _SYMBOLS.get(name.removesuffix("-open"))
     if found is None:
-        raise CannotDraw(f"A picture cannot show the symbol {name}.")
+        raise CannotDraw(f"Pictures do not support the symbol {name}.")
     return found
 
 
@@ -426,7 +425,7 @@ def _stroke(line: PictureJson) -> dict[str, Any]:
 
 
 def _colour(text: str) -> Any:
-    """A colour as matplotlib reads it; `rgba(255,255,255,.8)` is plotly's only other form."""
+    """A colour for matplotlib; `rgba(255,255,255,.8)` is the only other form in use."""
     found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
     if found is None:
         return text
@@ -435,5 +434,5 @@ def _colour(text: str) -> Any:
 
 
 def _plain(text: str) -> str:
-    """A label without the little HTML that plotly reads."""
+    """A label without the HTML that plotly interprets."""
     return html.unescape(re.sub(r"</?b>", "", text.replace("<br>", "\n")))

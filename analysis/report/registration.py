@@ -1,8 +1,8 @@
-"""Marks on numbers: registered if the analysis was announced before the data, else explored.
+"""Marks on numbers: registered if the analysis was planned before the data, otherwise explored.
 
-A number is registered if a plan frozen before the first answer names its analysis and its run,
-and nothing it depends on departs from the plan. Counts and records of what was done (costs,
-exclusions, versions) have no mark.
+A number is registered if a plan frozen before the first answer names its analysis and run, and
+nothing it depends on departs from the plan. Counts and records (costs, exclusions, versions) have
+no mark.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ RECORDS = (
 def registration(
     study: ReportedStudy, analyses: Sequence[Analysis], alone: Json | None, asked: Mapping[str, str]
 ) -> Json:
-    """The plan, the departures from it, and the mark of every analysis and run.
+    """The plan, departures from it, and the mark of every analysis and run.
 
-    `alone` is the report of what was registered on the sealed items, if those are not all items;
-    `asked` is when and by whom the report was asked for.
+    `alone` is the report of the registered analyses on the sealed items, if these are not all
+    items; `asked` is when and by whom the report was requested.
     """
     data, plan = study.data, study.data.plan
     out: Json = {}
@@ -76,15 +76,15 @@ def registration(
         {"run": run.run, "judge": run.judge, "mark": run_mark(plan, run)} for run in data.runs
     ]
     out["rule"] = (
-        "A number has the mark of the analysis with the longest path that begins its own; without "
-        "one it is explored. Below an entry that names a run it is registered only if that run is."
+        "A number has the mark of the analysis with the longest matching path prefix; without "
+        "one it is explored. Inside the entry of a run, it is registered only if that run is."
     )
     out["records"] = list(RECORDS)
     return out
 
 
 def mark_of(report: Mapping[str, Any], path: Path) -> RegistrationMark | None:
-    """The mark of the number at `path` of report.json; None for a record of what was done."""
+    """The mark of the number at `path` of report.json; None for a record."""
     found = report["registration"]
     keys = ["*" if isinstance(key, int) else key for key in path]
     best, mark = _longest(keys, found["records"]), None
@@ -107,7 +107,7 @@ def mark_of(report: Mapping[str, Any], path: Path) -> RegistrationMark | None:
 
 @dataclass(frozen=True)
 class TableMark:
-    """The mark of a table: one word, and a sentence for readers who ask why."""
+    """The mark of a table: one word, and a sentence that explains it."""
 
     mark: RegistrationMark
     word: str
@@ -127,14 +127,15 @@ def table_mark(report: Mapping[str, Any], table: Table) -> TableMark | None:
     others = sorted({run["judge"] for run in found["runs"] if run["mark"] == "explored"})
     if entry["mark"] != "explored" and others:
         word += ", in part"
-        because += f" Not as in the plan, and so explored: runs of {', '.join(others)}."
+        because += f" Explored, because they differ from the plan: runs of {', '.join(others)}."
     return TableMark(entry["mark"], word, because)
 
 
 def alone_on_sealed(study: ReportedStudy) -> ReportedStudy | None:
-    """What was registered: the sealed items, the planned runs and the plan's parameters.
+    """The registered data:
 
-    None where the plan sealed all items of the study, or none of them.
+    sealed items, planned runs and the plan's parameters. None if the plan sealed all items of the
+    study or none.
     """
     data, plan = study.data, study.data.plan
     if plan is None or data.is_sealed is None:
@@ -150,7 +151,7 @@ def alone_on_sealed(study: ReportedStudy) -> ReportedStudy | None:
 
 
 def _as_registered(report: Json) -> Json:
-    """The headline of a report on the sealed items, and the numbers that it is about."""
+    """The headline of a report on the sealed items, and its numbers."""
     return {
         "state": report["headline"]["state"],
         "answers": report["human"]["answers"],
@@ -174,7 +175,7 @@ def _as_registered(report: Json) -> Json:
 
 
 def _share(cell: Json) -> Json:
-    """A share as tables show it, with its interval in general."""
+    """A share for tables, with its interval in general."""
     names = ("n", "correct", "accuracy", "accuracy_reason")
     found = {key: cell[key] for key in names if key in cell}
     ci = cell["clusters"]
@@ -200,7 +201,7 @@ def _departures(
 ) -> list[Json]:
     """Departures from the plan, and the analyses that they make explored.
 
-    Other words make their run explored, and what several runs share.
+    Different words make their run explored, and everything that several runs share.
     """
     data, found = study.data, list[Json]()
     for key, affected, done in (
@@ -221,7 +222,7 @@ def _departures(
     # Runs of judges do not depend on annotators' answers, but every comparison does.
     everything = [a.code for a in analyses]
     if people := data.not_counted.get("excluded_people", 0):
-        # A rule in words vouches for nothing: nobody but its readers can check who it covers.
+        # A rule in words cannot be checked by the program, so any exclusion is a departure.
         found.append(
             {
                 "what": "exclusions",
@@ -238,7 +239,7 @@ def _departures(
         shared = [a.code for a in analyses if not any(map(_is_single, a.paths))]
         for run in same:
             if _has_other_words(plan, place, run):
-                what = f"words that {wanted['judge']} was asked"
+                what = f"wording for {wanted['judge']}"
                 hashes = f"{prompts[place][:12]}…", f"{run.prompt.stored[:12]}…"
                 departure = Departure(what, *hashes, *data.begun.get(run.run, ()))
                 found.append(asdict(departure) | {"affects": shared, "run": run.run})
@@ -260,25 +261,27 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
     if not plan.is_before_data:
         return {
             "mark": "late",
-            "because": f"The plan was frozen when {plan.answers:,} answers and "
-            f"{plan.judgments:,} judgments were there already.",
+            "because": (
+                f"The plan was frozen when {plan.answers:,} answers and {plan.judgments:,} "
+                "judgments already existed."
+            ),
         }
-    return {"mark": "registered", "because": "In the plan that was frozen before the data."}
+    return {"mark": "registered", "because": "In the plan frozen before the data."}
 
 
 def _is_single(path: str) -> bool:
-    """Whether numbers below a path are about people alone, or about the run that is named there."""
+    """Whether numbers below a path are about people alone, or about a named run."""
     return path.partition(".")[0] in ("human", "judges", "comparison")
 
 
 def _has_other_words(plan: FrozenPlan, place: int, run: RunData) -> bool:
-    """Whether a run was asked otherwise than its entry in the plan sealed, as far as is known."""
+    """Whether a run is known to differ from its entry in the plan."""
     prompts = plan.content.get("sealed", {}).get("prompts")
     return bool(prompts and run.prompt.stored and run.prompt.stored != prompts[place])
 
 
 def run_mark(plan: FrozenPlan | None, run: RunData) -> RegistrationMark:
-    """The mark of a run; a plan names a wording by its hash, too."""
+    """The mark of a run; plans also identify wordings by hash."""
     wanted = [] if plan is None else plan.content["judges"]
     if plan is None or planned_as(run) not in wanted:
         return "explored"
@@ -288,7 +291,7 @@ def run_mark(plan: FrozenPlan | None, run: RunData) -> RegistrationMark:
 
 
 def planned_as(run: RunData) -> Json:
-    """The entry of a plan that names this run; wording and framing only if they are unusual."""
+    """The plan entry that names this run; wording and framing only if not the defaults."""
     entry = {"judge": run.judge, "setting": run.setting, "features": run.features}
     if run.wording:
         entry |= {"wording": run.wording, "wording_sha256": run.wording_sha256}
@@ -318,7 +321,7 @@ def _longest(keys: Sequence[str], patterns: Sequence[str]) -> int:
 
 
 def _when_excluded(exclusions: Sequence[Exclusion]) -> Json:
-    """The days of exclusions and who made them, and how many after a first report."""
+    """The days of exclusions, who made them, and how many came after a first report."""
     if not exclusions:
         return {}
     late = sum(each.after_report for each in exclusions)

@@ -1,7 +1,7 @@
 """A report, or several studies side by side, as one HTML file that works offline and on paper.
 
-Of several studies, averages are unweighted means of the data sets' own accuracies; a pooled report
-is shown separately and is in no average.
+Averages over studies are unweighted means of the data sets' accuracies; a pooled report is shown
+separately and not averaged.
 """
 
 import base64
@@ -51,7 +51,7 @@ from analysis.report.words import (
 
 STATIC = Path(settings.BASE_DIR) / "static"
 PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
-# The page's own modules, in the order of their dependencies, and what is left out to join them.
+# The page's modules in dependency order, and the parts dropped when joining them.
 SCRIPTS = (
     "report-page",
     "report-rows",
@@ -69,7 +69,7 @@ _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section as shown on the page."""
+    """A section for display."""
 
     number: int
     section: Section
@@ -89,11 +89,10 @@ def render_html(
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
-    `date` is printed on it, and so is `number` if it is one of the numbered reports of a study.
-    `asked_on` has the days on which runs asked their models, which report.json does not hold.
-    `tables` and `figures` are those of the report, if they have been made already, and `failed`
-    names the parts of which some could not be made; those of which the page cannot show the rest
-    are added.
+    `date` is printed on it, and `number` too if it is a numbered report of a study. `asked_on` has
+    the days on which runs asked their models, which report.json lacks. `tables` and `figures` are
+    the report's, if already made. `failed` names parts that could not be made; parts that the page
+    cannot show are added.
     """
     failed = [] if failed is None else failed
     made = all_tables(report, failed) if tables is None else tables
@@ -137,7 +136,7 @@ def render_html(
         Chapter(number, section, _body(section, page, context, failed), _findings(section, report))
         for number, section in enumerate(needed, start=1)
     ]
-    # Last, when it is known which parts could not be shown.
+    # Last, because failures are known only now.
     missing = _texts(report, "missing", failed)
     names = sorted({*report.get("failed_parts", ()), *failed})
     context["missing"] = [*(Text(((part_words(name), ""),)) for name in names), *missing]
@@ -158,8 +157,8 @@ def _runs(page: ReportPage) -> list[tuple[str, Mapping[str, Any], list[tuple[str
 
 
 def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
-    """A table as the page shows it; a long one has more rows for the script."""
-    # The script finds rows of these by their place in the page.
+    """A table for the page; long ones have more rows for the script."""
+    # The script finds the rows of these by position.
     is_whole = table.threshold or table.name == "methods" or table.name.startswith("group_")
     if is_whole or len(table.rows) <= FIRST_ROWS:
         return ShownTable(table, limit=len(table.rows))
@@ -171,7 +170,7 @@ def shown(table: Table, report: Mapping[str, Any] | None = None) -> ShownTable:
 def _body(
     section: Section, page: ReportPage, context: Mapping[str, Any], failed: list[str]
 ) -> SafeString:
-    """A chapter's tables, figures and texts; nothing if the page cannot show them."""
+    """A chapter's tables, figures and texts; empty if the page cannot show them."""
 
     def body() -> SafeString:
         added = [page.tables.get(name) for part in MORE_PARTS[section.name] for name in part.shows]
@@ -184,7 +183,7 @@ def _body(
 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:
-    """The statements at the head of a chapter: the findings of the section and of its parts."""
+    """The statements at the top of a chapter: findings of the section and its parts."""
     parts = {part.name for part in with_parts([section])}
     return [one.text for one in all_sentences(report, "finding", of=parts)]
 
@@ -198,7 +197,7 @@ def _texts(
 def render_across(
     reports: Sequence[Mapping[str, Any]], tables: Sequence[Table], *, date: Date
 ) -> str:
-    """Render the page of several studies: their tables side by side, and links to each report."""
+    """Render the page of several studies: tables side by side, and links to each report."""
     return render_document(
         "analysis/report/across.html",
         slug="studies",
@@ -213,17 +212,17 @@ def render_across(
 def render_document(
     template: str, *, slug: str, figures: Sequence[Figure] = (), **context: Any
 ) -> str:
-    """Render a page other than a report, in one file with the same style and script.
+    """Render a page other than a report as one file with the same style and script.
 
-    `template` extends “analysis/report/document.html”; files that the page offers begin with
-    `slug`. Without figures it does without what draws them.
+    `template` extends “analysis/report/document.html”; names of downloaded files start with `slug`.
+    Without figures, the drawing script is left out.
     """
     drawing = {
         "plots": _json(_plots({figure.name: figure for figure in figures})),
         "plotly": _file(str(PLOTLY.relative_to(STATIC))),
     }
     shared = {
-        "report": {},  # tables are marked by the plan of one report
+        "report": {},  # only single reports mark tables by their plan
         "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
         "script": _script(),
@@ -235,10 +234,11 @@ def render_document(
 
 @cache
 def content_security_policy() -> str:
-    """The policy of the page: run its own two scripts, identified by hash, and load nothing else.
+    """The page's policy:
 
-    In the app the script may ask for more rows of items; a file on a disk has no such place.
-    Styles are inline because plotly writes its own; they cannot send data anywhere.
+    run its own two scripts, identified by hash, and load nothing else. In the app the script may
+    request more rows of items. Inline styles are allowed because plotly writes them; they cannot
+    send data anywhere.
     """
     hashes = " ".join(
         f"'sha256-{_sha256(text)}'" for text in (_script(), _file(str(PLOTLY.relative_to(STATIC))))
@@ -255,14 +255,14 @@ def _sha256(text: str) -> str:
 
 @cache
 def _script() -> SafeString:
-    """All modules as one: a page that opens from a disk has no other file to import."""
+    """All modules joined, because a page opened from disk cannot import other files."""
     parts = (_IMPORTS_AND_EXPORTS.sub("", _file(f"js/{name}.js")) for name in SCRIPTS)
     return mark_safe("\n".join(parts))  # noqa: S308  as below
 
 
 @cache
 def _file(name: str) -> SafeString:
-    """A file of this package, inserted into the page unchanged."""
+    """A file of this package, to insert into the page unchanged."""
     text = (STATIC / name).read_text("utf-8")
     if "</script" in text.lower() or "</style" in text.lower():
         raise ValueError(f"{name} would end the element that holds it")
@@ -276,7 +276,7 @@ def _json(value: Any) -> SafeString:
 
 
 def _plots(figures: Mapping[str, Figure]) -> dict[str, Any]:
-    """The plots for the browser, by the id of their place on the page."""
+    """The plots for the browser, by element id."""
     return {
         f"{figure.name}-{number}": {**panel.drawing, "marks": panel.marks}
         for figure in figures.values()
@@ -301,7 +301,7 @@ def is_pooled(report: ReportJson) -> bool:
 
 
 def tables_across(reports: Sequence[ReportJson]) -> list[Table]:
-    """Tables 1 and 2, and the tables of each study with the study as their first column."""
+    """Tables 1 and 2, and every study's tables with the study as first column."""
     tables = [table_1(reports), table_2(reports)]
     for maker in (at_a_glance, table_b, comparison):
         made = [(report["study"]["title"], maker(report)) for report in reports]
@@ -309,13 +309,13 @@ def tables_across(reports: Sequence[ReportJson]) -> list[Table]:
         rows = [[title, *row] for title, table in made for row in table.rows]
         columns = (TableColumn("Data"), *first.columns)
         tables.append(Table(first.name, first.title, columns, rows, first.note))
-    # A pooled report has the same items a second time, so it is in no family of tests.
+    # A pooled report repeats the items, so it is in no family of tests.
     tables.append(by_band_over_studies([r for r in reports if not is_pooled(r)]))
     return [table for table in tables if table.rows]
 
 
 def table_1(reports: Sequence[ReportJson]) -> Table:
-    """Raters down; data sets across, without and with a tie option; the average last."""
+    """Raters in rows; data sets in columns, without and with a tie option; averages last."""
     apart = [report for report in reports if not is_pooled(report)]
     settings = [
         setting
@@ -348,14 +348,14 @@ def table_1(reports: Sequence[ReportJson]) -> Table:
         "Table 1. Accuracy of every rater on every data set",
         tuple(columns),
         rows,
-        "People: the majority. Judges: the whole persona; without a tie the standard setting, or "
-        f"else the one with certainty. Random: one of two options, one of three. "
+        "People: the majority. Judges: the whole persona; without a tie, the standard setting "
+        "or else the one with certainty. Random: one of two or of three options. "
         f"{_note(apart, averaged)} {CONDITIONAL}",
     )
 
 
 def table_2(reports: Sequence[ReportJson]) -> Table:
-    """Data sets down, the average below them; raters across, at high and low certainty."""
+    """Data sets in rows, with averages below; raters in columns, at high and low certainty."""
     apart = [report for report in reports if not is_pooled(report)]
     stating = [_certain(report) for report in reports]
     raters = list(dict.fromkeys(rater for sides in stating for rater in sides))
@@ -394,7 +394,7 @@ def _raters(reports: Sequence[ReportJson], settings: Sequence[str]) -> list[str]
 
 
 def _sides(report: ReportJson, setting: str) -> dict[str, ShownCell]:
-    """The raters scored under a setting: the majority, and judges that saw the whole persona."""
+    """The raters of a setting: the majority, and judges that saw the whole persona."""
     offered = WITH_TIE if report["study"]["allow_tie"] else NO_TIE
     people = report["human"]["majority"]
     sides = {"People": people} if offered == setting and people["n"] else {}
@@ -431,7 +431,7 @@ def _enough(cells: Sequence[ShownCell]) -> list[ShownCell]:
 
 
 def _note(reports: Sequence[ReportJson], averaged: Mapping[str, Sequence[ShownCell]]) -> str:
-    """A note on the averages, and on the data sets in those that not all of them are in."""
+    """A note on the averages, naming their data sets where some are left out."""
     partial: dict[tuple[str, ...], list[str]] = {}
     for name, cells in averaged.items():
         inside = tuple(
@@ -446,5 +446,5 @@ def _note(reports: Sequence[ReportJson], averaged: Mapping[str, Sequence[ShownCe
 
 
 def _alone(accuracy: float | None, *, small: bool = False) -> ShownCell:
-    """An accuracy without counts: a baseline, or a mean."""
+    """An accuracy without counts: a baseline or a mean."""
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}

@@ -1,12 +1,10 @@
-"""The file report.json: results as JSON, what each key means, and a copy without people.
+"""The file report.json: results as JSON, meanings of keys, and a copy without people.
 
-A section says which result goes under which key; how a number, its interval, its counts and its p
-become JSON is decided here.
+Sections choose the keys of results; this module turns numbers, intervals, counts and p into JSON.
 
-`keys.txt` has one line for each key: its name, the type of its values, and a sentence. A name can
-begin with the keys above it, where the same name means something else elsewhere, and `*` is a
-name that depends on the study. A section that is not part of the product declares its own lines
-in `keys`. Keys that end in `_reason`, `_ci` or `_made` need no line.
+`keys.txt` has one line per key: name, type and meaning. A name can start with the keys above it, if
+it has another meaning elsewhere, and `*` is a name that depends on the study. An extra's section
+declares its lines in `keys`. Keys that end in `_reason`, `_ci` or `_made` need no line.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ ReportJson = Mapping[str, Any]
 
 
 class Measured(Protocol):
-    """What estimates, shares and differences have in common."""
+    """The common fields of estimates, shares and differences."""
 
     @property
     def value(self) -> float | None: ...
@@ -51,7 +49,7 @@ class Tested(Measured, Protocol):
 
 
 def number(value: float | None) -> float | None:
-    """A float that JSON can hold; infinite values and NaN are errors here."""
+    """A float for JSON; infinite values and NaN are errors."""
     if value is None:
         return None
     if not math.isfinite(value):
@@ -60,7 +58,7 @@ def number(value: float | None) -> float | None:
 
 
 def put(target: Json, key: str, value: Any, reason: str | None = None) -> None:
-    """Set `key`, and its reason where the value is undefined."""
+    """Set `key`, and its reason if the value is undefined."""
     target[key] = value
     if value is None:
         target[f"{key}_reason"] = reason or "empty_group"
@@ -93,7 +91,7 @@ def how(interval: Interval | None) -> Json:
 def put_interval(
     target: Json, key: str, interval: Interval | None, reason: str | None = None
 ) -> None:
-    """Set the ends of an interval and its method, or the reason why there is none."""
+    """Set an interval's ends and method, or the reason why there is none."""
     put(target, key, ends(interval), reason)
     if interval is not None:
         target[f"{key}_made"] = how(interval)
@@ -140,7 +138,7 @@ def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
 
 
 def pick(result: Any, names: Mapping[str, str]) -> Json:
-    """Fields of a result under the report's names, each with the reason that the result gives."""
+    """A result's fields under the report's names, each with the result's reason."""
     out: Json = {}
     for key, name in names.items():
         put(out, key, getattr(result, name), result.reason)
@@ -148,7 +146,7 @@ def pick(result: Any, names: Mapping[str, str]) -> Json:
 
 
 def undefined(reason: str, *keys: str) -> Json:
-    """Every key as null, all for one reason."""
+    """All keys as null, with one reason."""
     out: Json = {}
     for key in keys:
         put(out, key, None, reason)
@@ -156,12 +154,12 @@ def undefined(reason: str, *keys: str) -> Json:
 
 
 def steps(report: Callable[[int, str], None], low: int, high: int) -> Callable[[float, str], None]:
-    """Convert a part's progress from 0 to 1 into its range of percentages."""
+    """Convert a part's progress (0 to 1) into its range of percentages."""
     return lambda share, sentence: report(round(low + (high - low) * share), sentence)
 
 
-# A longer list holds rows of items or people. Python writes one line many times as fast as an
-# indented entry.
+# Longer lists hold rows of items or people. Python writes one line many times faster than indented
+# entries.
 LONG = 100
 LINES = 1000  # of a long list, made at once
 
@@ -169,23 +167,23 @@ _line = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def to_json(result: Mapping[str, Any]) -> str:
-    """The text of report.json: keys in order of writing, full precision, never NaN."""
+    """The text of report.json: keys in insertion order, full precision, never NaN."""
     return "".join(json_parts(result))
 
 
 def json_parts(result: Mapping[str, Any]) -> Iterator[str]:
-    """The same text in parts, so that a file can be written without holding all of it."""
+    """The same text in parts, so that a file can be written without holding it all in memory."""
     yield from _parts(result, "\n")
     yield "\n"
 
 
 def _parts(value: Any, line: str) -> Iterator[str]:
-    """The text of a value; `line` begins a line as far in as the value is."""
+    """The text of a value; `line` is a line break with the value's indentation."""
     within = f"{line} "
     if isinstance(value, Mapping) and value:
         yield "{"
         for comma, (key, entry) in zip(_commas(), value.items(), strict=False):
-            # JSON has only texts as keys: 60 becomes "60".
+            # JSON keys are strings: 60 becomes "60".
             yield f"{comma}{within}{_line(key if isinstance(key, str) else _line(key))}: "
             yield from _parts(entry, within)
         yield f"{line}}}"
@@ -205,21 +203,21 @@ def _parts(value: Any, line: str) -> Iterator[str]:
 
 
 def _commas() -> Iterator[str]:
-    """What stands before each entry: nothing before the first."""
+    """The separator before each entry; empty before the first."""
     yield ""
     yield from repeat(",")
 
 
-# A value that fewer personas share could identify somebody.
+# A value shared by fewer personas could identify somebody.
 FEWEST_PERSONAS = 5
 
 
 def without_people(report: Mapping[str, Any]) -> Json:
-    """Copy `report` without annotators, items and groups of few personas, noted in `redacted`.
+    """Copy `report` without annotators, items and small groups of personas, as noted in `redacted`.
 
     Items are about real people, so their questions, answers and features are removed as well.
     """
-    # A reason is free text of a researcher, in which anybody may be named.
+    # A reason is a researcher's free text, which may name anybody.
     known = report.get("human", {})
     excluded = [{**each, "rater": "", "reason": ""} for each in known.get("exclusions", [])]
     human = {**known, "raters": [], "quotas": [], "exclusions": excluded}
@@ -269,7 +267,7 @@ def _coarse(table: Mapping[str, Any]) -> Json:
 
 
 def _fewer_columns(table: Mapping[str, Any]) -> Json:
-    """Cross-group tables without groups of few personas; annotator groups are already large."""
+    """Cross-group tables without small groups of personas; annotator groups are already large."""
     kept = [
         place
         for place in range(len(table["columns"]))
@@ -285,13 +283,13 @@ def _fewer_columns(table: Mapping[str, Any]) -> Json:
 
 
 FILE = Path(__file__).with_name("keys.txt")
-# An interval's account of itself is written by one function, so it is described once.
+# One function writes every interval's method, so it is described once.
 _MADE = "_made"
 
 
 @dataclass(frozen=True)
 class Described:
-    """A key with the type of its values and its meaning; `chapter` is the heading it is below."""
+    """A key with the type and meaning of its values; `chapter` is the heading above it."""
 
     name: str
     kind: str
@@ -304,7 +302,7 @@ class Described:
 
 
 def parse(text: str, chapter: str = "") -> Iterator[Described]:
-    """The keys that lines describe; a line that begins with # is the heading of a chapter."""
+    """The keys described by lines; a line that starts with # is a chapter heading."""
     for line in filter(None, map(str.strip, text.splitlines())):
         if line.startswith("#"):
             chapter = line.lstrip("# ")
@@ -315,12 +313,12 @@ def parse(text: str, chapter: str = "") -> Iterator[Described]:
 
 @cache
 def described() -> tuple[Described, ...]:
-    """Every key of the product's own sections, in the order of the file."""
+    """Every key of the core's sections, in file order."""
     return tuple(parse(FILE.read_text("utf-8")))
 
 
 class Keys:
-    """Finds the description of a place in report.json."""
+    """Finds the description of a path in report.json."""
 
     def __init__(self, known: Iterable[Described]) -> None:
         self._by_last: dict[str, list[Described]] = {}
@@ -328,7 +326,7 @@ class Keys:
             self._by_last.setdefault(entry.parts[-1], []).append(entry)
 
     def find(self, path: tuple[str, ...]) -> Described | None:
-        """The line with the most keys in common with the end of the path; None if there is none."""
+        """The line that shares the most keys with the end of the path; None if none does."""
         last = path[-1]
         if any(part.endswith(_MADE) for part in path[:-1]):
             return self._best(path) or _ABOUT_INTERVALS
@@ -347,14 +345,14 @@ class Keys:
 
 
 def _how_exact(entry: Described) -> tuple[bool, int]:
-    """A name of its own comes before a star, and a longer name before a shorter one."""
+    """A full name comes before a star, and a longer name before a shorter one."""
     return "*" != entry.parts[-1], len(entry.parts)
 
 
 def _fits(parts: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """Whether the path has these keys in this order, with the last at its end.
+    """Whether the path has these keys in this order and ends with the last.
 
-    Keys between them are skipped: `human.coverage` is also any coverage inside `human`.
+    Other keys may come between: `human.coverage` is also any coverage inside `human`.
     """
     if parts[-1] not in ("*", path[-1]):
         return False
@@ -379,7 +377,7 @@ _ABOUT_INTERVALS = _ENDINGS["_made"]
 
 
 def paths(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every place in a report, without the numbers of list entries."""
+    """Every path in a report, without list positions."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             place = (*above, str(key))

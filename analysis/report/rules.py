@@ -1,7 +1,7 @@
-"""What is fixed for every report: rules, names of analyses, and the chapters that extras add.
+"""Fixed parts of every report: rules, names of analyses, and registries for extras.
 
-Pages and every process that starts read this, so it loads no section and no statistics. An extra
-adds its chapter or its parts of one of the core, and the labels of its analyses when Django starts.
+Pages and every process import this, so it loads no sections or statistics. When Django starts, an
+extra adds its chapter or parts, and the labels of its analyses.
 """
 
 from collections import defaultdict
@@ -28,18 +28,18 @@ TARGET = 0.8
 ANALYSES = {
     "accuracy": "Accuracy of people and judges",
     "certain": "Accuracy of each side where it is certain",
-    "difference": "Judge less majority of people, in general and for these annotators",
+    "difference": "Judge minus majority of people, in general and for these annotators",
     "equivalence": "Whether the two are equivalent within the margin",
     "several": "Which judge is best (Cochran's Q, pairs, ranks)",
     "calibration": (
         "Whether certainty separates right from wrong (ECE, Brier, AUROC, risk and coverage)"
     ),
-    "certainty_beside": "People's certainty and the judge's, and both where they are certain",
+    "certainty_beside": "Certainty of people and judges, and accuracy where both are certain",
     "agreement": "Agreement among people, and of judges with them",
     "replacement": "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
     "groups": "Topics, groups of personas, and who judges whom",
-    "ablations": "What judges lose with less of the persona",
-    "wording": "How much depends on the wording, the framing and the order",
+    "ablations": "Accuracy lost with less of the persona",
+    "wording": "Effect of wording, framing and order",
     "position": "Whether the side of the screen matters",
 }
 

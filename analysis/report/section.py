@@ -1,7 +1,7 @@
 """The base class of a report's sections: each handles its subject from the arrays to the page.
 
-A chapter of the page is a section with a title and a template. A large chapter has parts: sections
-without a page of their own, which compute and show content for the chapter's template.
+A chapter is a section with a title and a template. A large chapter has parts: sections that compute
+and show content for the chapter's template.
 """
 
 import logging
@@ -20,7 +20,7 @@ from analysis.report.tables import ShownTable, Table
 logger = logging.getLogger(__name__)
 
 Made = TypeVar("Made")
-# Whether a fault of a part ends the whole report, as in tests of the parts.
+# Whether an exception in a part ends the whole report, as in tests.
 RAISES = False
 
 # The top of the page, the head of the chapter, “What is missing here”, the methods, the limits.
@@ -29,7 +29,7 @@ SentencePlace = Literal["headline", "finding", "missing", "methods", "limit"]
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the report, where it belongs, and the code that report.json gives a limit."""
+    """A sentence of the report, its place, and for a limit its code in report.json."""
 
     place: SentencePlace
     text: Text
@@ -45,8 +45,8 @@ class Sentence:
 class Analysis:
     """One of `ANALYSES`: the tables and the keys of report.json that show it.
 
-    `paths` are the beginnings of keys of report.json, with `*` for any place in a list; `uses`
-    names the parameters that change its numbers.
+    `paths` are prefixes of paths in report.json, with `*` for any list position; `uses` names the
+    parameters that change its numbers.
     """
 
     code: str
@@ -59,13 +59,13 @@ class Analysis:
         return ANALYSES[self.code]
 
 
-# The row of the table that shows a number: that of the run, or no single row.
+# The table row that shows a number: the run's, or no single row.
 RUN, WHOLE = "run", ""
 
 
 @dataclass(frozen=True)
 class NumberSource:
-    """The table and the row that show the numbers whose path in report.json begins so."""
+    """The table and row that show the numbers below a path of report.json."""
 
     path: str
     table: str
@@ -74,7 +74,7 @@ class NumberSource:
 
 @dataclass(frozen=True)
 class ReportPage:
-    """The page that a section is shown on."""
+    """The page that shows a section."""
 
     report: ReportJson
     tables: Mapping[str, ShownTable]
@@ -92,20 +92,20 @@ class ReportPage:
 class Section:
     """One subject of a report. `name` is its anchor in the page and the name of its template.
 
-    A chapter that is not part of the product has its claims tested with all others by `claims`,
-    and states its `caveat` on the first screen.
+    A chapter of an extra has its claims tested with all others through `claims`, and its `caveat`
+    shown on the first screen.
 
-    `keys` describes what `compute` adds to report.json, one line for each key as in
-    `analysis/report/keys.txt`, which has those of the product's own sections.
-    `needs` names the sections whose results `compute` reads; sections are computed in reading
-    order otherwise. `has_threshold` puts a chapter below the slider of thresholds.
+    `keys` describes what `compute` adds to report.json, one line per key as in
+    `analysis/report/keys.txt`, which covers the core's sections. `needs` names sections whose
+    results `compute` reads; otherwise sections are computed in reading order. `has_threshold` puts
+    a chapter below the slider of thresholds.
 
     A part that an extra adds to a chapter `shows` tables there, by their names.
 
-    An extra's section that `has_claims` hands in the tests behind them, and needs no claims itself.
+    An extra's section that `has_claims` returns their tests, and must not need the claims itself.
 
-    A chapter's tables and figures are folded, and `inside` says what there is; `is_open` shows them
-    at once. Paper has those of chapters that are open or `is_printed`, and all others on request.
+    A chapter's tables and figures are folded, and `inside` lists them; `is_open` shows them. Prints
+    include those of chapters that are open or `is_printed`, and others on request.
     """
 
     name: str
@@ -127,15 +127,15 @@ class Section:
         return f"analysis/report/sections/{self.name}.html"
 
     def is_needed(self, report: ReportJson) -> bool:
-        """Whether the page has this chapter; one about a rare design is left out of the others."""
+        """Whether the page has this chapter; chapters about rare designs are left out elsewhere."""
         return True
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        """Compute the section's part of report.json; lists of runs are merged entry by entry."""
+        """Compute the section's part of report.json; lists of runs are merged by entry."""
         return {}
 
     def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
-        """The adjusted p values of what an extra's chapter may say differs, by kind of claim."""
+        """Adjusted p values of the differences that an extra's chapter may claim, by kind."""
         return {}
 
     def tables(self, report: ReportJson) -> Iterable[Table]:
@@ -148,7 +148,7 @@ class Section:
         return ()
 
     def caveat(self, report: ReportJson) -> str:
-        """What readers must know first, on the first screen; empty where there is nothing."""
+        """The chapter's caveat for the first screen; empty without one."""
         return ""
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
@@ -166,10 +166,9 @@ def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
 def attempted(
     make: Callable[[], Made], *, part: str, failed: list[str] | None = None
 ) -> Made | None:
-    """What `make` returns; a part of a report that fails never takes the report with it.
+    """The result of `make`, such that a failing part never fails the whole report.
 
-    A fault goes to the log; then the name of the part is added to `failed`, and nothing is
-    returned.
+    An exception is logged, the part's name is added to `failed`, and None is returned.
     """
     try:
         return make()
@@ -183,10 +182,10 @@ def attempted(
 
 
 def part_words(name: str) -> str:
-    """The sentence about a part that failed, where the page says what is missing."""
+    """The sentence about a failed part, for the list of what is missing."""
     return (
-        f"The part “{name.replace('_', ' ')}” could not be made because of a fault of the program. "
-        "All other parts are here. The log of the program that built the report has the details."
+        f"The part “{name.replace('_', ' ')}” could not be made because of a program error. All "
+        "other parts are complete. The log of the program that built the report has the details."
     )
 
 

@@ -1,7 +1,7 @@
-"""Sentences, claims and verdicts of a report, which store the source of their numbers.
+"""Sentences, claims and verdicts of a report, with the sources of their numbers.
 
 A claim has a kind, whose tests are adjusted together, and a neutral text for when its test does not
-hold at the level that Holm leaves to its kind. Every other sentence describes.
+hold at the level that Holm leaves to its kind. All other sentences are descriptions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from analysis.report.words import figure, listed, number_of, p_value, run_names
 
 @dataclass(frozen=True)
 class Text:
-    """A text; `parts` are its pieces, each with the path of the number that it shows, or “”."""
+    """A text; `parts` are its pieces, each with the path of its number or “”."""
 
     parts: tuple[tuple[str, str], ...]
 
@@ -24,7 +24,7 @@ class Text:
 
     @property
     def numbers(self) -> list[Json]:
-        """Every number: its text, its position in the sentence, and its path."""
+        """All numbers: text, position in the sentence, and path."""
         found, start = [], 0
         for text, path in self.parts:
             if path:
@@ -34,12 +34,12 @@ class Text:
 
 
 def shown(text: object, path: str) -> Text:
-    """A number as text, with its place in report.json."""
+    """A number as text, with its path in report.json."""
     return Text(((str(text), path),))
 
 
 def fill(form: str, **values: object) -> Text:
-    """Fill in the fields of `form`; a field that is a `Text` keeps its places.
+    """Fill in the fields of `form`; `Text` fields keep their paths.
 
     >>> filled = fill("{who} on {n} items.", who="People", n=shown("1,200", "inputs.items"))
     >>> str(filled), filled.numbers
@@ -55,7 +55,7 @@ def fill(form: str, **values: object) -> Text:
 
 
 def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Cut a sentence of report.json at its numbers: pieces of text, each with its path or “”."""
+    """Split a sentence of report.json at its numbers into pieces, each with its path or “”."""
     done = 0
     for number in numbers:
         yield sentence[done : number["at"]], ""
@@ -67,7 +67,7 @@ def pieces(sentence: str, numbers: Sequence[Mapping[str, Any]]) -> Iterator[tupl
 def at(report: Mapping[str, Any], path: str) -> Any:
     """The value at `path` of report.json, such as “judges.0.high.n”.
 
-    A key that contains dots is taken whole if it is the last one.
+    A last key may contain dots.
     """
     found: Any = report
     keys = path.split(".")
@@ -89,12 +89,12 @@ WORDING = "wordings"
 PROBES = "probes"
 OWN = "own responses"
 
-# What stands for the people of a study where runs are named by their hash.
+# The name for people where runs are named by hash.
 SINGLE, MAJORITY = "people", "majority"
 
 
 def level_of(report: ReportJson, kind: str) -> float:
-    """The level at which claims of a kind hold; 0 where none does, or none was tested."""
+    """The level at which claims of a kind hold; 0 if none holds or was tested."""
     kinds = report.get("claims_tested", {}).get("kinds", ())
     return next((float(each["level"]) for each in kinds if each["kind"] == kind), 0.0)
 
@@ -106,7 +106,7 @@ def holds(tested: ReportJson, level: float, key: str = "p_max") -> bool:
 
 
 def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
-    """Name and test of every rater of a kind whose tests are listed one by one."""
+    """Name and test of every rater, for a kind with individual tests."""
     names = {f"judges.{place}": name for place, name in enumerate(run_names(report))}
     names |= _PEOPLE
     found = report.get("claims_tested", {}).get("members", ())
@@ -114,7 +114,7 @@ def members(report: ReportJson, kind: str) -> list[tuple[str, ReportJson]]:
 
 
 def held(report: ReportJson, kind: str) -> tuple[list[str], list[str]]:
-    """Names of the raters whose claim holds: those above 0, and those below."""
+    """Names of the raters whose claim holds: above 0, and below 0."""
     level = level_of(report, kind)
     found = [(name, each) for name, each in members(report, kind) if holds(each, level)]
     above = [name for name, each in found if each["t"] > 0]
@@ -125,13 +125,13 @@ _PEOPLE = {SINGLE: "people", MAJORITY: "the majority of people"}
 
 
 def sentence_case(words: str) -> str:
-    """Words at the start of a sentence; a run's name stays as it is."""
+    """Capitalise words at the start of a sentence, except a run's name."""
     is_people = words.startswith(tuple(_PEOPLE.values()))
     return words[:1].upper() + words[1:] if is_people else words
 
 
 def of_names(names: Sequence[str]) -> str:
-    """Names in a title, which has room for three."""
+    """Names for a title, which has room for three."""
     if len(names) <= 3:
         return listed(names)
     people = [name for name in names if name in _PEOPLE.values()]
@@ -141,15 +141,15 @@ def of_names(names: Sequence[str]) -> str:
 # The path of the threshold that a sentence names.
 THRESHOLD = "parameters.threshold"
 
-# Below tables with a column of detectable differences.
+# For notes of tables with a column of detectable differences.
 DETECTABLE = (
-    "Detectable: the smallest true difference that a study as precise as this one finds four times "
-    "out of five."
+    "Detectable: the smallest true difference that an equally precise study finds four times out "
+    "of five."
 )
 
 
 def state_with(state: str, *sentences: str | Text) -> Json:
-    """The state, its sentences, and the places of their numbers in report.json."""
+    """The state, its sentences, and the paths of their numbers in report.json."""
     return {
         "state": state,
         "sentences": [str(sentence) for sentence in sentences],
@@ -162,7 +162,7 @@ def who_of(judge: Mapping[str, Any]) -> Json:
 
 
 def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str:
-    """The adjusted p value, if several runs that compete have a test."""
+    """The adjusted p value, if several competing runs have a test."""
     if difference["tests"] < 2 or difference[key] is None:
         return ""
     return fill(
@@ -173,25 +173,24 @@ def holm_words(difference: Mapping[str, Any], key: str, path: str) -> Text | str
 
 
 def detectable_words(difference: Mapping[str, Any], path: str) -> Text | str:
-    """What a study as precise as this one would have found; empty where that is unknown."""
+    """What an equally precise study would find; empty if unknown."""
     if difference.get("detectable") is None:
         return ""
     return fill(
-        " A study as precise as this one finds a true difference of {gap} points four times "
-        "out of five.",
+        " An equally precise study finds a true difference of {gap} points four times out of five.",
         gap=shown(figure(difference["detectable"] * 100, ".1f"), f"{path}.detectable"),
     )
 
 
 def where_words(difference: Mapping[str, Any]) -> str:
-    """The items of a difference, with the place of their number."""
+    """The items of a difference, with the path of their number."""
     if "asked_of_all" in difference:
         return "on the {n} items that every competing judge was asked and both decided"
     return "on the {n} items that both decided"
 
 
 def no_truth_words(report: Mapping[str, Any]) -> str:
-    """Why no answer is right or wrong."""
+    """Why no answer counts as right or wrong."""
     if report["study"].get("perspective") == "own":
         return "People answered for themselves, so no answer is right or wrong."
     items, unknown = report["inputs"]["items"], report["inputs"]["truth"]["unknown"]
@@ -206,7 +205,7 @@ def no_truth_words(report: Mapping[str, Any]) -> str:
 
 
 def uneven(found: Mapping[str, Any]) -> str:
-    """Words for one person's share of the answers, where people would be enough without it."""
+    """Words for one person's share of the answers, if people would otherwise be enough."""
     if not found.get("people_uneven"):
         return ""
     n, share = found["clusters"]["people"], found["people_largest"]
@@ -214,7 +213,7 @@ def uneven(found: Mapping[str, Any]) -> str:
 
 
 def texts(verdict: Mapping[str, Any]) -> Iterator[Text]:
-    """The sentences of a headline in report.json, with their numbers; early ones have none."""
+    """The sentences of a headline in report.json, with their numbers if stored."""
     places = verdict.get("numbers") or [[] for _ in verdict["sentences"]]
     for sentence, numbers in zip(verdict["sentences"], places, strict=True):
         yield Text(tuple(pieces(sentence, numbers)))

@@ -1,7 +1,7 @@
-"""The input of every section: data, answers, options, clusters, and the runs that compete.
+"""The input of every section: data, answers, options, clusters and competing runs.
 
-A hundred items about ten personas say less about personas in general than a hundred personas
-would. So every main cell states its number of clusters and has an interval that allows for them.
+A hundred items about ten personas say less about personas in general than a hundred personas would,
+so every main cell states its clusters and has an interval that allows for them.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -42,8 +42,8 @@ NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
 class SharedClusters:
     """Codes of each item's persona, question and block of annotators, shape (items,).
 
-    `block` is None if annotators form too few blocks that share nobody. `items` has everything that
-    items share, including the annotators who voted; `judged` is the same without annotators, and
+    `block` is None if annotators form too few disjoint blocks. `items` has everything that items
+    share, including the annotators who voted; `judged` is the same without annotators, and
     `answers` has what single answers share.
     """
 
@@ -55,14 +55,14 @@ class SharedClusters:
     answers: Sharing
 
     def of_items(self, items: Ints, *, by_people: bool = False) -> dict[str, Ints]:
-        """Clusterings of rows that are items; `by_people` if annotators answered them."""
+        """Clusterings of item rows; `by_people` if annotators answered them."""
         found = {"item": items, "persona": self.persona[items], "question": self.question[items]}
         if by_people and self.block is not None:
             found["block"] = self.block[items]
         return found
 
     def of_judgments(self, items: Ints) -> Sharing:
-        """What rows of a run share: several can be about one item."""
+        """What a run's rows share: several can be about one item."""
         return Sharing.of_items(items.size, self.of_items(items))
 
 
@@ -90,7 +90,7 @@ def shared_by(data: Dataset, votes: Votes) -> SharedClusters:
 
 
 def _questions(data: Dataset) -> Sequence[Hashable]:
-    """What each item asks, in the words of the item or as a rare design says."""
+    """What each item asks, in its own words or as a rare design defines."""
     asked = (extra.questions(data.items) for extra in data.extras.values())
     return next((each for each in asked if each), [item.question for item in data.items])
 
@@ -98,9 +98,9 @@ def _questions(data: Dataset) -> Sequence[Hashable]:
 def add_clusters(
     side: Json, correct: Ints, certainty: Floats, sharing: Sharing, *, threshold: float
 ) -> None:
-    """Add to a side's cells their clusters, and the interval that allows for them.
+    """Add clusters, and the interval that allows for them, to a side's cells.
 
-    Every array has one entry per answer; rows that are neither right nor wrong are left out.
+    Arrays have one entry per answer; rows that are neither right nor wrong are left out.
     """
     for cell, rows in _cells(side, correct, certainty, threshold):
         within = sharing.take(rows)
@@ -121,7 +121,7 @@ def add_as_best(
     threshold: float,
     among: int,
 ) -> None:
-    """Add the same intervals, allowing for the choice of the best of `among` runs."""
+    """Add the same intervals, allowing for choosing the best of `among` runs."""
     for cell, rows in _cells(side, correct, certainty, threshold):
         share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
         reason = share.interval_reason or share.reason
@@ -131,7 +131,7 @@ def add_as_best(
 
 
 def counted(sharing: Sharing) -> Json:
-    """The number of annotators, personas and questions behind a result."""
+    """Numbers of annotators, personas and questions behind a result."""
     return {
         label: sharing.n_clusters[name]
         for name, label in NAMES.items()
@@ -153,7 +153,7 @@ def _cells(
 def rests_on(within: Sharing) -> Json:
     """Clusters of each kind, and the kinds with few, too few, or only one.
 
-    `people_effective` is what the annotators count as by their shares of the answers.
+    `people_effective` is the effective number of annotators, given their shares of the answers.
     """
     sizes = counted(within)
     people = within.kinds.get(ANNOTATOR)
@@ -178,17 +178,17 @@ def rests_on(within: Sharing) -> Json:
 
 
 def fix_people(found: Json, n_people: int) -> None:
-    """Say that a result that rests on clusters holds for these people only."""
+    """Mark a clustered result as holding for these people only."""
     found["holds_for"] = FOR_THESE_PEOPLE
     found["clusters"] = {"people": n_people, **found["clusters"]}
     found["one"] = ["people", *found["one"]]
 
 
 def _codes(values: Iterable[Hashable]) -> Ints:
-    """Codes that are the same for equal values, in order of appearance.
+    """Codes, equal for equal values, in order of appearance.
 
-    Where some have a value, each one without is alone: items about nobody known do not share a
-    persona. Where none has, they count as one.
+    If some have a value, each one without gets its own code: items about nobody known do not share
+    a persona. If none has, all count as one.
     """
     rows = list(values)
     codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
@@ -202,14 +202,14 @@ def _codes(values: Iterable[Hashable]) -> Ints:
 Entry = Mapping[str, Any]
 
 
-# A run competes if it has answered this share of the items that a run like it has.
+# A run competes if it has answered this share of the items of similar runs.
 ENOUGH_ITEMS = 0.9
 
 
 def is_whole(judges: Sequence[Entry]) -> list[bool]:
-    """Whether each run has answered the items that the others with the same features have.
+    """Whether each run has answered the items of other runs with the same features.
 
-    A try-out with few items is no rival of whole runs, however often it was right on them.
+    A trial with few items does not compete with whole runs, however accurate it was.
     """
     answered = [judge["items"] - judge["excluded"]["open"] for judge in judges]
     most: dict[str, int] = {}
@@ -220,7 +220,7 @@ def is_whole(judges: Sequence[Entry]) -> list[bool]:
 
 
 def competitors(judges: Sequence[Entry]) -> list[int]:
-    """Positions of the scored runs that saw the whole persona; if none did, of all scored runs.
+    """Positions of scored runs that saw the whole persona, or of all scored runs if none did.
 
     Runs with too few items do not compete, unless a plan names them.
     """
@@ -233,10 +233,10 @@ def competitors(judges: Sequence[Entry]) -> list[int]:
 
 
 def asked_of_all(data: Dataset, family: Sequence[int]) -> npt.NDArray[np.bool_] | None:
-    """The items that all runs of a family were asked, where these differ and are enough.
+    """The items that all runs of a family were asked, if runs differ and these are enough.
 
-    Runs that were asked different items are compared on these, so that no run is the best because
-    its items were easier.
+    Runs that were asked different items are compared on these, so that none wins because of easier
+    items.
     """
     asked = np.zeros((len(family), len(data.items)), dtype=np.bool_)
     for row, index in enumerate(family):
@@ -251,9 +251,8 @@ def asked_of_all(data: Dataset, family: Sequence[int]) -> npt.NDArray[np.bool_] 
 def best_run(judges: Sequence[Entry]) -> int | None:
     """The competitor with the largest share of correct answers among the items it was asked.
 
-    Only items that can be scored count, and of runs that were asked different items only those that
-    all were asked. Undecided items count against a run, so that deciding only the easy ones does
-    not help.
+    Only scorable items count and, if runs were asked different items, only those that all were
+    asked. Undecided items count against a run, so that deciding only easy items does not help.
     """
 
     def right_share(index: int) -> tuple[float, int]:
@@ -277,7 +276,7 @@ def families(judges: Sequence[Entry]) -> list[list[int]]:
 
 @dataclass(frozen=True, eq=False)
 class ReportedStudy:
-    """The data of a study and the options of a report; everything else is computed once.
+    """A study's data and a report's options; everything else is computed once.
 
     `threshold` is the certainty from which an answer is high, `draws` the number of resamples.
     """
@@ -319,12 +318,12 @@ class ReportedStudy:
         return self.data.scored_truth(offers_tie=False).astype(np.int64)
 
     def is_binary(self, judge: Verdicts) -> bool:
-        """Whether neither annotators nor the run could or did answer tie."""
+        """Whether neither annotators nor the run could, or did, answer tie."""
         return self.votes.n_options == 2 and not (judge.answer == TIE).any()
 
     @cached_property
     def shared(self) -> SharedClusters:
-        """The clusters that items and answers share."""
+        """The clusters shared by items and answers."""
         return shared_by(self.data, self.votes)
 
     def votes_with_options_of(self, run: RunData) -> Votes:
@@ -332,7 +331,7 @@ class ReportedStudy:
         return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
 
     def rng(self) -> np.random.Generator:
-        """A generator that starts from the seed, so one more run changes no other number."""
+        """A generator that starts from the seed, so that a further run changes no other number."""
         return np.random.default_rng(self.seed)
 
     def truth_for(self, run: RunData) -> Ints:
@@ -341,9 +340,9 @@ class ReportedStudy:
 
 
 def identity(run: RunData) -> Json:
-    """The fields that distinguish a run from others, for every place that names it.
+    """The fields that identify a run, wherever it is named.
 
-    Wording and framing are there if they are not the usual ones.
+    Wording and framing are included if they are not the defaults.
     """
     found = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
     if run.wording:
@@ -354,7 +353,7 @@ def identity(run: RunData) -> Json:
 
 
 def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer]) -> Ints:
-    """The chosen side: 0 if the response is on side A, 1 for side B, -1 for a tie or nothing."""
+    """The chosen side: 0 for side A, 1 for side B, -1 for a tie or nothing."""
     placed = (choice >= 0) & (choice != TIE) & (shown_first >= 0)
     return np.where(placed, (choice != shown_first).astype(np.int64), MISSING)
 
@@ -371,7 +370,7 @@ def members_of(values: Sequence[str]) -> dict[str, Ints]:
 def by_certainty(
     study: ReportedStudy, side: Verdicts, items: Ints, threshold: float
 ) -> tuple[Proportion, Proportion]:
-    """A side's accuracy on some items, at its own high and low certainty."""
+    """A side's accuracy on some items, in total and at its own high and low certainty."""
     scored = items[side.correct[items] >= 0]
     certainty = side.certainty[scored]
 

@@ -1,4 +1,4 @@
-"""Tables as files, as text for a terminal, and in parts for the script of a page."""
+"""Tables as files, as terminal text, and in parts for a page's script."""
 
 import base64
 import json
@@ -15,9 +15,9 @@ from analysis.report.tables import Cell, Table, compact, csv_columns
 from studies.exporters.tables import Book, CsvWriter, csv_cells, workbook
 from studies.file_storage.storage import Stored
 
-# More rows than fit on a page of a paper: such a table is in its own file, not in all.tex.
+# Tables with more rows do not fit on a page: they are in their own file, not in all.tex.
 LONG = 60
-# More rows than any paper prints: such a table is a CSV file only.
+# Tables with more rows than any paper prints are only CSV files.
 TOO_LONG = 2_000
 
 # Characters that pdfLaTeX would execute or cannot print.
@@ -60,7 +60,7 @@ TEX: Mapping[str, str] = {
     "τ": r"$\tau$",
     "ω": r"$\omega$",
 }
-# Latin letters that the T1 encoding has; other letters are written as their code point.
+# Latin letters in the T1 encoding; others are written as code points.
 _LATIN = range(0xC0, 0x17F)
 
 PREAMBLE = r"""\documentclass[a4paper,landscape]{article}
@@ -94,7 +94,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> None:
 
 
 def _write_sheets(tables: Sequence[Table], book: Book) -> None:
-    """A sheet that lists the tables with their notes, and one for each that is not too long."""
+    """A sheet that lists the tables with notes, and a sheet for each table that is not too long."""
     contents = book.sheet("contents", ["table", "title", "rows", "notes"])
     contents.rows(_entry(table) for table in tables)
     for table in tables:
@@ -109,7 +109,7 @@ def _entry(table: Table) -> list[str | int]:
 
 
 def to_tex(table: Table) -> str:
-    """The table for a paper: booktabs, small cells in italics, the note as a comment."""
+    """The table for a paper: booktabs, small n in italics, the note as a comment."""
     layout = "".join("l" if column.is_text else "r" for column in table.columns)
     lines = [f"% {line}" for line in (table.title, *_notes(table)) if line]
     lines += [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
@@ -125,7 +125,7 @@ def to_tex(table: Table) -> str:
 
 
 def to_document(tables: Sequence[Table]) -> str:
-    """A document that compiles as it is and shows the tables that fit on a page."""
+    """A document that compiles unchanged and shows the tables that fit on a page."""
     lines = [PREAMBLE]
     for table in tables:
         if len(table.rows) > LONG:
@@ -152,12 +152,12 @@ def _tex_cell(cell: Cell) -> str:
 
 @lru_cache(maxsize=10_000)
 def tex(text: str) -> str:
-    """Escape text for LaTeX; a letter that has no font is written as its code point."""
+    """Escape text for LaTeX; letters without a font become code points."""
     return text.translate(_TEX_SIGNS)
 
 
 class _TexSigns(dict[int, str]):
-    """What `str.translate` puts for each sign, made when the sign is first met."""
+    """A table for `str.translate`, filled when a character first occurs."""
 
     def __missing__(self, code: int) -> str:
         sign = chr(code)
@@ -176,7 +176,7 @@ _TEX_SIGNS = _TexSigns()
 
 
 def to_markdown(table: Table) -> str:
-    """The table for a README or a reply to a reviewer: small cells in italics."""
+    """The table for a README or a reply to a reviewer: small n in italics."""
     heads = [f"{column.group} {column.heading}".strip() for column in table.columns]
     lines = [f"**{_markdown(table.title)}**", ""]
     lines.append(f"| {' | '.join(map(_markdown, heads))} |")
@@ -223,17 +223,17 @@ def _words(cell: Cell) -> str:
     return " ".join([cell.text, *cell.below])
 
 
-# The page holds so many bytes of packed rows of each table; three letters take four bytes there.
+# Bytes of packed rows per table in the page, where base64 turns three bytes into four characters.
 PACKED_BYTES = 400_000
-SAMPLE = 2_000  # rows that show how far the others can be compressed
+SAMPLE = 2_000  # sample rows to estimate the compression
 ROWS_PER_FILE = 2_000
 KEYS = "keys.json"
 
 
 def item_rows(report: Mapping[str, Any], table: Table, limit: int | None = None) -> list[list[Any]]:
-    """The rows of the table of items: cells, who was right, and the number of each group.
+    """The rows of the items table: cells, who was right, and each group's number.
 
-    A text is itself, and a number as in report.json; None is a missing one of either.
+    Texts and numbers are as in report.json; None is missing.
     """
     return [
         [row, [side["correct"] for side in (item["people"], *item["judges"])], item["groups"]]
@@ -242,7 +242,7 @@ def item_rows(report: Mapping[str, Any], table: Table, limit: int | None = None)
 
 
 def plain_rows(table: Table, limit: int | None = None) -> list[list[Any]]:
-    """The rows of any other table, as `item_rows` has them, numbers with how they read."""
+    """The rows of any other table, as in `item_rows`, with displayed numbers."""
     return [[[_packed(cell) for cell in row]] for row in table.each_row(limit)]
 
 
@@ -253,9 +253,9 @@ def _packed(cell: Cell) -> Any:
 
 
 def pack(rows_of: Callable[[int], Sequence[Any]], n_rows: int) -> tuple[str, int]:
-    """Pack the first rows of a table, as many as fit; returns the text and the number of rows.
+    """Pack as many first rows of a table as fit; returns the text and the number of rows.
 
-    `rows_of` makes so many of the first rows.
+    `rows_of` returns a given number of first rows.
     """
     n = min(n_rows, SAMPLE)
     text = _deflated(rows_of(n))
@@ -282,7 +282,7 @@ def write_item_rows(rows: Sequence[Any], folder: Path) -> None:
 
 
 def read_item_rows(folder: Path | Stored, *, after: str) -> tuple[list[Any], bool]:
-    """The rows of one file whose keys follow `after`, and whether there are more after them.
+    """The rows of one file whose keys follow `after`, and whether more follow.
 
     Raises `FileNotFoundError` if the report has no such files, because its page has all rows.
     """

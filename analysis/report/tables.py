@@ -1,6 +1,6 @@
-"""Every table of a report, defined once: the page, the CSV files and the LaTeX files show these.
+"""Tables of a report, defined once for the page, the CSV files and the LaTeX files.
 
-A cell keeps its raw value; only the two readable formats round it.
+Cells keep raw values, which only the page and LaTeX round.
 """
 
 import json
@@ -32,7 +32,7 @@ CellKind = Literal[
 ]
 
 RANGES = {"range", "points_range", "percent_range"}
-# Beyond this many rows the page shows the first ones; its script shows more on request.
+# The page shows at most this many rows at first; its script shows more on request.
 FIRST_ROWS = 100
 SHADES = (0.5, 0.6, 0.7, 0.8)
 LONG = 60  # characters
@@ -46,12 +46,12 @@ CONDITIONAL = (
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A heading and the format of its cells; neighbours of one `group` share a heading above."""
+    """A heading and the format of its cells; neighbours with the same `group` share a heading."""
 
     heading: str
     kind: CellKind = "text"
     group: str = ""
-    currency_in: int | None = None  # position of the cell that names the currency of a sum
+    currency_in: int | None = None  # position of the cell with the currency of an amount
 
     @property
     def is_text(self) -> bool:
@@ -59,7 +59,7 @@ class TableColumn:
 
     @property
     def csv_names(self) -> list[str]:
-        """Headings of the CSV columns that this column becomes."""
+        """Headings of this column's CSV columns."""
         [name] = csv_cells(f"{self.group} {self.heading}".strip(), "text")
         if self.kind == "share":
             parts = ("accuracy", "correct", "n", "low", "high")
@@ -77,11 +77,12 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell as readers see it: the figure, the text below it, whether it is a small n.
+    """A displayed cell:
 
-    `shade` is 1 to 5 for an accuracy below 50 % to one of 80 % and more; 0 without an accuracy.
-    `raw` is its content in a CSV file. `steps` has its values at other thresholds: the first
-    threshold, n, correct, and the ends of the interval.
+    the figure, the text below it, and whether n is small. `shade` is 1 to 5 for accuracies from
+    below 50 % to 80 % and more; 0 without an accuracy. `raw` is its content in a CSV file. `steps`
+    has its values at other thresholds: the first threshold, n, correct, and the ends of the
+    interval.
     """
 
     text: str
@@ -94,7 +95,7 @@ class Cell:
 
     @property
     def is_long(self) -> bool:
-        """Whether the cell holds sentences, which need a wide column."""
+        """Whether the cell has sentences, which need a wide column."""
         return self.is_text and len(self.text) > LONG
 
     @property
@@ -108,11 +109,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; `name` is its file name, `note` states what a reader needs to know.
+    """A table; `name` is its file name, `note` what readers need to know.
 
     `threshold` is set if cells depend on the threshold: “80, registered” or “70, explored”.
-    `family` is the name under which an analysis lists tables of which there is one for each
-    grouping. `is_record` is true for records of what was done, as opposed to findings.
+    `family` is the name under which an analysis lists tables that exist per grouping. `is_record`
+    marks records of what was done, as opposed to findings.
     """
 
     name: str
@@ -140,7 +141,7 @@ class Table:
         return list(self.each_row())
 
     def each_row(self, limit: int | None = None) -> Iterator[list[Cell]]:
-        """The rows as readers see them, one after the other, or the first `limit` of them."""
+        """The displayed rows one by one, or the first `limit` of them."""
         for row in self.rows[:limit]:
             yield [
                 read(
@@ -154,9 +155,9 @@ class Table:
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as the page shows it: the first rows at once.
+    """A table for the page, with the rows shown at first.
 
-    `packed` has the first `n_packed` rows for the script, if there are more than the first ones.
+    `packed` has the first `n_packed` rows for the script, if there are more.
     """
 
     table: Table
@@ -231,7 +232,7 @@ def read(value: Any, kind: CellKind, currency: str = "USD") -> Cell:
 
 @lru_cache(maxsize=10_000, typed=True)
 def _text(value: Any) -> Cell:
-    """A text; most of those of many rows are alike."""
+    """A text, cached because most texts of many rows repeat."""
     raw = tuple(csv_cells(value, "text"))
     return Cell("–" if value is None else str(value), is_text=True, raw=raw)
 
@@ -273,7 +274,7 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
 
 
 def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
-    """An accuracy and its counts as a paper prints them; any of them may be None."""
+    """An accuracy and its counts in the style of a paper; any may be None."""
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
     return Cell(words.decimal(share["accuracy"]), counts, raw=raw)

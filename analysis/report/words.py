@@ -1,4 +1,4 @@
-"""Numbers, names, reasons and limits as readers of a report see them."""
+"""Words of a report: numbers, names, reasons and limits."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from studies.prompts import base_of, language_name
 
 
 def figure(value: float | None, form: str) -> str:
-    """Format a number with one of Python's formats, with a true minus sign and a dash for None.
+    """Format a number by a Python format, with a true minus sign and a dash for None.
 
     >>> figure(-0.0321, ".3f"), figure(-0.0001, "+.1f"), figure(None, ".3f")
     ('−0.032', '0.0', '–')
@@ -30,12 +30,12 @@ def decimal(value: float | None, digits: int = 3) -> str:
 
 
 def number(value: float | None) -> str:
-    """A quantity with its own unit, such as points of certainty."""
+    """A quantity with a unit, such as points of certainty."""
     return figure(value, ".1f")
 
 
 def count(n: int) -> str:
-    """A number of things by itself, as `number_of` writes it."""
+    """A number alone, formatted as in `number_of`."""
     return f"{n:,}"
 
 
@@ -50,7 +50,7 @@ def number_of(n: int, what: str) -> str:
 
 
 def share_of(share: float, n: int, what: str) -> str:
-    """A share of `n` things in a sentence; below ten a count, as in every table.
+    """A share of `n` things in a sentence or, below ten, a count, as in every table.
 
     >>> share_of(1.0, 1, "item"), share_of(0.4, 5, "item"), share_of(0.65, 1300, "item")
     ('1 of 1 item', '2 of 5 items', '65.0 % of 1,300 items')
@@ -77,7 +77,7 @@ def decimal_range(ends: Sequence[float] | None, digits: int = 3) -> str:
 
 
 def p_cell(p: float | None) -> str:
-    """A p value for a column whose heading says that it is one."""
+    """A p value for a column with the heading p."""
     if p is None:
         return "–"
     return "< .001" if p < 0.001 else f"{p:.3f}".replace("0.", ".", 1)
@@ -106,7 +106,7 @@ def features_words(features: str) -> str:
 
 
 def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The shortest name that is unique among the runs: judge, then what differs, then hash."""
+    """The shortest unique name among the runs: judge, then differences, then hash."""
     same = [other for other in among if other["judge"] == entry["judge"]]
     parts = []
     if len({other["setting"] for other in same}) > 1:
@@ -127,7 +127,7 @@ def run_name(entry: Mapping[str, Any], among: Sequence[Mapping[str, Any]] = ()) 
 
 
 def asked_name(entry: Mapping[str, Any]) -> str:
-    """A judge's name with its wording and framing, if they are not the usual ones.
+    """A judge's name with its wording and framing, if not the defaults.
 
     >>> asked_name({"judge": "j"}), asked_name({"judge": "j", "wording": "short@1"})
     ('j', 'j (short@1)')
@@ -137,19 +137,19 @@ def asked_name(entry: Mapping[str, Any]) -> str:
 
 
 def run_names(report: Mapping[str, Any]) -> list[str]:
-    """The name of each run of the report, in its order."""
+    """The name of each run of the report, in order."""
     return [run_name(judge, report["judges"]) for judge in report["judges"]]
 
 
 def whole_runs(report: Mapping[str, Any]) -> list[int]:
-    """Positions of the runs that saw the whole persona; of all runs if none did."""
+    """Positions of the runs that saw the whole persona, or of all runs if none did."""
     judges = report["judges"]
     whole = [index for index, judge in enumerate(judges) if judge["features"] == "all"]
     return whole or list(range(len(judges)))
 
 
 def named_comparisons(report: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Name and comparison of the runs that saw the whole persona; report.json has all of them."""
+    """Name and comparison of the runs that saw the whole persona. report.json has all runs."""
     names = run_names(report)
     return [(names[index], report["comparison"][index]) for index in whole_runs(report)]
 
@@ -165,7 +165,7 @@ REASONS = {
     "tie": "the maximum is shared",
     "no_variation": "all values are the same",
     "too_few_items": "too few items",
-    "too_few_annotators": "people too few, or their shares of the answers too unequal",
+    "too_few_annotators": "too few people, or too unequal shares of the answers",
     "too_few_clusters": "too few personas or questions",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
@@ -173,28 +173,28 @@ REASONS = {
     "no_discordant": "both are right and wrong on the same items",
     "not_certified": "no threshold could be certified",
     "dependent_items": "items share a persona or a question",
-    "no_truth": "nobody knows the right answer",
+    "no_truth": "the right answer is unknown",
     "not_stated": "no certainty was given",
-    "not_scored": "no answer, or no truth to score it by",
-    "one_sample": "every item was asked once",
+    "not_scored": "no answer, or no known right answer",
+    "one_sample": "every item was asked only once",
     "not_offered": "not offered in this setting",
     "not_reported": "not reported",
-    "several_currencies": "people were promised rewards in several currencies",
+    "several_currencies": "rewards were promised in several currencies",
     "words_gone": "its words are no longer stored",
     "no_exclusions": "nobody was excluded",
     "no_payments": "nobody was paid through this study",
     "not_identified": "the data do not identify it",
     "one_judge": "fewer than two runs saw the whole persona",
-    "biased": "chance alone pushes the estimate one way, and no interval allows for that",
+    "biased": "the estimate is biased by chance, and no interval allows for that",
     "not_connected": "some systems never lose to the others, or never meet them",
     "too_few_systems": "fewer than three systems",
     "at_chance": "it may be no better than chance",
     "too_few_of_a_label": "nobody gave one of the labels",
     "below_one": "may be worth less than one person",
     "above_any": "may be worth more than any number of people",
-    "not_settled": "the model did not settle",
+    "not_settled": "the model did not converge",
     "too_large": "the study is too large for it",
-    "nothing_compared": "the headline compares nothing",
+    "nothing_compared": "the headline makes no comparison",
     "too_few": "too few items",
     "incomplete_grid": "not every framing was asked with every wording",
     "no_plan": "no analysis plan was frozen",
@@ -208,14 +208,14 @@ def reason(code: str | None) -> str:
 
 
 def threshold_words(report: ReportJson) -> str:
-    """The threshold and its origin: “80, set before the data”."""
+    """The threshold and its origin, such as “80, set before the data”."""
     parameters = report["parameters"]
     kind = "explored" if parameters["explored"] else threshold_standing(report)
     return f"{parameters['threshold']}, {kind}"
 
 
 def threshold_standing(report: ReportJson) -> str:
-    """The origin of the study's own threshold; only a plan before the data registers anything."""
+    """The origin of the study's threshold. Only a plan frozen before the data registers it."""
     changes = report["registration"]["late_changes"]
     if any(change["setting"] == "threshold" for change in changes):
         return "changed after the first data"
@@ -228,46 +228,46 @@ def chosen(report: ReportJson) -> str:
 
 
 def late_changes(report: ReportJson) -> list[str]:
-    """Changes to the reading of answers that were made after the first answer."""
+    """Changes to threshold and margin after the first answer."""
     forms = {
         "threshold": ("High certainty", 1, "from {:g}"),
-        "margin": ("The margin of equivalence", 100, "{:g} points"),
+        "margin": ("The equivalence margin", 100, "{:g} points"),
     }
     sentences = []
     for change in report["registration"]["late_changes"]:
         what, unit, form = forms[change["setting"]]
         before, after = (form.format(change[key] * unit) for key in ("before", "after"))
         sentences.append(
-            f"{what} was changed on {change['on']}, after the first data had arrived: it was "
-            f"{before} and became {after}. What rests on it was chosen post hoc."
+            f"{what} was changed from {before} to {after} on {change['on']}, after the first "
+            "data had arrived. Whatever depends on it was chosen post hoc."
         )
     return sentences
 
 
 STEREOTYPES = (
-    "A profile is not the person: anyone who judges from one, human or model, may answer with "
-    "a stereotype of people like that."
+    "A profile is not the person: anyone who judges from one, human or model, may answer with a "
+    "stereotype."
 )
-OPT_IN = "People chose to take part and were paid; they stand for nobody but themselves."
+OPT_IN = "People chose to take part and were paid; they represent nobody but themselves."
 CHOSEN_ELSEWHERE = (
-    "How people were chosen, and whether they were paid, is not stored here; they stand for nobody "
+    "It is not stored how people were chosen and whether they were paid; they represent nobody "
     "but themselves."
 )
 INDIVIDUALS = (
-    "What is measured is how well answers can be guessed on average. It must not be used for "
-    "decisions about individuals."
+    "The report measures how well answers can be guessed on average. Do not use it for decisions "
+    "about individuals."
 )
 
 
 def language_limit(
     language: str, asked_in: Collection[str] = (), items: Collection[str] = ()
 ) -> str:
-    """The sentence on languages; `asked_in` are those of the judges' prompts, if there are any.
+    """The sentence on languages; `asked_in` are those of judges' prompts, if there are any.
 
-    `items` are the languages of the items' own texts.
+    `items` are the languages of the items' texts.
     """
     if not language:
-        return "The language is not stated; other languages may come out differently."
+        return "The language is not stated; results may differ in other languages."
     if {base_of(each) for each in items} - {base_of(language)}:
         own = " and ".join(f"“{each}”" for each in items)
         judges = " and ".join(language_name(each) for each in sorted(asked_in))
@@ -275,27 +275,27 @@ def language_limit(
             f", and judges in {judges}" if judges else ""
         )
         return (
-            f"The items' own texts are in {own}; around them, {around}. Part of what sets judges "
-            "and people apart may be the language; others may come out differently."
+            f"The items' own texts are in {own}; around them, {around}. Part of the difference "
+            "between judges and people may be due to language; results may differ in other "
+            "languages."
         )
     others = sorted({each for each in asked_in if each != base_of(language)})
     if others:
         names = " and ".join(language_name(each) for each in others)
         whose = "The prompts of judges" if len(set(asked_in)) == 1 else "The prompts of some judges"
         return (
-            f"People were asked in {language_name(language)}. {whose} are in {names} "
-            "around the items' own words, so that part of what sets judges and people apart may "
-            "be the language; others may come out differently."
+            f"People were asked in {language_name(language)}. {whose} are in {names} around the "
+            "items' own words, so part of the difference between judges and people may be due "
+            "to language; results may differ in other languages."
         )
     return (
-        f"Everything was asked in the language “{language}”; other languages may come out "
-        "differently."
+        f"Everything was asked in the language “{language}”; results may differ in other languages."
     )
 
 
 def certainty_limit(threshold: float) -> str:
-    """The sentence on what high certainty does not mean; at 80 the threshold lies inside a band."""
+    """A caveat about high certainty: the threshold 80 is inside a band."""
     high = f"A certainty of {threshold:g} or more counts as high"
     if threshold == 80:
-        return f"{high}; one of exactly 80 is high and still only in the band “Confident”."
-    return f"{high}; the bands that people and models were shown begin elsewhere."
+        return f"{high}; a certainty of exactly 80 is high but still in the band “Confident”."
+    return f"{high}; the bands shown to people and models start elsewhere."

@@ -36,7 +36,7 @@ def number(
 
 @register.filter
 def table_cell(cell: Cell) -> SafeString:
-    """A cell of a table. A page has thousands: as templates they took a third of its time."""
+    """A table cell, made without a template because a page has thousands of them."""
     below = "".join(f'<span class="below">{escape(line)}</span>' for line in cell.below)
     return SafeString(f"<td{_attributes(cell)}>{escape(cell.text)}{below}</td>")
 
@@ -53,7 +53,7 @@ def _attributes(cell: Cell) -> str:
 
 @register.filter
 def with_links(text: Text) -> SafeString:
-    """A sentence in which every number with a place in report.json is a link."""
+    """A sentence in which every number with a path in report.json is a link."""
     pieces = ((_place(words, path) if path else words,) for words, path in text.parts)
     return format_html_join("", "{}", pieces)
 

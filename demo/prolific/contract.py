@@ -1,4 +1,4 @@
-"""The requirements of the documented researcher API: parameters, fields and their types.
+"""Requirements of the documented researcher API: parameters, fields and types.
 
 The table is derived from the published OpenAPI description. A call that lacks a required
 parameter, or sends one of the wrong type or one that the table does not list, is refused with 400
@@ -34,7 +34,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 class Call:
     """A row of the table: the query and the body of a call, and the names that it needs.
 
-    Of each group in `either` one name is required, in the query or in the body.
+    One name of each group in `either` is required, in the query or the body.
     """
 
     row: Mapping[str, Any]
@@ -84,7 +84,7 @@ def fault_of(schema: Mapping[str, Any], value: Any) -> str:
         return fault_of(_TABLE["shapes"][schema["$ref"]], value)
     if "oneOf" in schema:
         faults = [fault_of(one, value) for one in schema["oneOf"]]
-        # The variant that fits best is the one whose own fields are complained about.
+        # Report errors for the variant that fits best.
         return "" if "" in faults else min(faults, key=lambda fault: "is not a valid" in fault)
     if "enum" in schema and value not in schema["enum"]:
         return f"“{value}” is not a valid choice."

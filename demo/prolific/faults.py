@@ -15,7 +15,7 @@ FAULTS = (
     "malformed",
     "empty",
 )
-# These execute the request and damage the answer; the others prevent its execution.
+# These damage the answer after executing the request; the others prevent execution.
 AFTERWARDS = {"slow", "dropped_after", "malformed", "empty"}
 
 

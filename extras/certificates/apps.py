@@ -4,7 +4,7 @@ from django.apps import AppConfig
 _REASONS = {
     "is_certified": "it is certified",
     "not_labelled": "it was not used to label items",
-    "no_number_is_enough": "no number of labels would be enough as observed",
+    "no_number_is_enough": "no number of labels would be enough at the observed error",
 }
 
 

@@ -1,6 +1,6 @@
-"""Runs of a passport's judge in a study: found, continued, and asked again.
+"""Find, continue and repeat runs of a passport's judge in a study.
 
-The answers of a judge that is asked again are anchors: they are paid for and count nowhere else.
+Repeated answers are anchors: they cost money and count nowhere else.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -42,25 +42,25 @@ _IMPORTED = (
     "of the same items under another name, and compare with those."
 )
 _UNFINISHED = (
-    "Run {run} has questions of its own that are not answered, and they would be asked too. "
+    "Run {run} has unanswered questions of its own, which would be asked too. "
     "Continue or cancel it first."
 )
 _NAMES = {
-    "backend": "way to reach the model",
+    "backend": "backend",
     "model": "model",
     "temperature": "temperature",
     "top_p": "top_p",
-    "max_tokens": "largest number of tokens",
-    "thinking_tokens": "number of tokens for thinking",
-    "structured": "form of the reply",
-    "probabilities": "request for probabilities",
-    "model_options": "options of the model",
+    "max_tokens": "token limit",
+    "thinking_tokens": "limit of thinking tokens",
+    "structured": "reply form",
+    "probabilities": "probability request",
+    "model_options": "set of model options",
 }
 
 
 @dataclass(frozen=True)
 class Round:
-    """Questions of a run that were asked again together; `number` starts at 1."""
+    """Questions of a run that were repeated together; `number` starts at 1."""
 
     run: JudgeRun
     number: int
@@ -76,7 +76,7 @@ class Round:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Raise errors of judging as errors of passports, with the same words."""
+    """Re-raise judging errors as passport errors with the same message."""
     try:
         yield
     except JudgingError as error:
@@ -85,10 +85,10 @@ def in_words() -> Iterator[None]:
 
 @in_words()
 def runs_in(study: Study, passport: Passport) -> list[JudgeRun]:
-    """The runs of the passport's judges in a study; new, unstored ones where there is none.
+    """The runs of the passport's judges in a study; missing ones are created, but not stored.
 
-    Raises `NoSuchJudge` if a judge is not there, or if its judgments would have to be imported,
-    and `PassportError` if it cannot be asked as the passport says.
+    Raises `NoSuchJudge` if a judge is missing or its judgments would have to be imported,
+    and `PassportError` if it cannot be asked the way the passport says.
     """
     return [_run_in(study, passport, each) for each in passport["judges"]]
 
@@ -97,7 +97,7 @@ def _run_in(study: Study, passport: Passport, described: Mapping[str, Any]) -> J
     name, protocol = described["name"], passport["protocol"]
     judge = Judge.objects.filter(name=name).first()
     if judge is None:
-        raise NoSuchJudge(f"There is no judge “{name}” here. Add it under this name first.")
+        raise NoSuchJudge(f"This server has no judge “{name}”. Add it under this name first.")
     rows = JudgeRun.objects.select_related("judge", "study", "wording")
     there = rows.filter(study=study, judge=judge, bias_probe="", probe_first=False)
     alike = [run for run in there.order_by("-pk") if _is_alike(run, protocol)]
@@ -120,7 +120,7 @@ def _is_alike(run: JudgeRun, protocol: Mapping[str, Any]) -> bool:
 
 
 def spec_in(study: Study, passport: Passport, judge: Judge) -> RunSpec:
-    """The description of a run of a judge as the passport says. Raises `NoSuchJudge`."""
+    """The run specification that the passport describes. Raises `NoSuchJudge`."""
     protocol, wording = passport["protocol"], None
     if protocol["wording"] is not None:
         found = PromptTemplate.objects.filter(study=study, sha256=protocol["wording"])
@@ -158,12 +158,12 @@ def changes(run: JudgeRun, passport: Passport) -> list[str]:
     if hashes != {protocol["prompt_hash"]} or any(
         getattr(run.study, name) != protocol[name] for name in of_study
     ):
-        found.append("The prompt is not the one that was certified.")
+        found.append("The prompt differs from the certified one.")
     return found
 
 
 def new_versions(described: Mapping[str, Any], reported: Sequence[Sequence[str]]) -> list[str]:
-    """Sentences on models that a server names now and did not when the judge was certified."""
+    """Sentences on models that a server names now but did not name when the judge was certified."""
     known = [list(each) for each in described["versions"]]
     return [
         f"The server now names the model “{model}”"
@@ -188,7 +188,7 @@ def runs_of(study: Study, keys: Collection[str]) -> list[JudgeRun]:
 
 
 def together(data: Dataset, passport: Passport, members: Sequence[RunData]) -> RunData:
-    """The runs of a jury as one; that of a single judge as it is."""
+    """The combined runs of a jury, or the one run of a single judge."""
     return jury_run(data, passport["jury"], members) if passport["jury"] else members[0]
 
 
@@ -202,7 +202,7 @@ class Missing:
 
 
 def missing_in(study: Study, passport: Passport, items: int) -> list[Missing]:
-    """What the judges of a passport have not answered in a study; imported ones are not asked."""
+    """What a passport's judges have not answered in a study, except imported judges."""
     found = []
     for run in runs_in(study, passport):
         count = 0 if run.is_imported else _unanswered(run, items)
@@ -246,8 +246,8 @@ def ask_again(
 ) -> Round:
     """Start a round of questions, each an item's id, the response shown first and the sample.
 
-    A round that is not complete is continued, so its answers are not paid for twice. `run` need not
-    be stored; then it has no other questions. Raises `BadRun` or `BadJudge`.
+    An incomplete round is continued, so that no answer is paid for twice. An unstored `run` has no
+    other questions. Raises `BadRun` or `BadJudge`.
     """
     if run.is_imported:
         raise BadRun(_IMPORTED.format(judge=run.judge.name))
@@ -279,7 +279,7 @@ def ask_again(
 
 
 def _number_of(run: JudgeRun) -> int:
-    """The number of the round to ask: the last one, or the next if that is complete."""
+    """The number of the round to ask: the last one, or the next if the last is complete."""
     last = Judgment.everything.filter(run=run, anchor=AGAIN).aggregate(last=Max("sample"))["last"]
     number: int = -(-(last or 0) // run.samples)
     left = (*Judgment.OPEN, Judgment.State.ERROR)
@@ -294,7 +294,7 @@ def _of_round(run: JudgeRun, number: int) -> QuerySet[Judgment]:
 
 
 def _wake(run: JudgeRun) -> None:
-    """Queue a run that has ended; not by batch, because the answers are waited for."""
+    """Queue an ended run; not as a batch, because the caller waits for the answers."""
     same = JudgeRun.objects.filter(pk=run.pk)
     same.exclude(state=JudgeRun.State.RUNNING).update(
         state=JudgeRun.State.QUEUED,

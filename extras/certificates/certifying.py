@@ -1,4 +1,4 @@
-"""From a study's answers to a certificate, or to the number of labels that it would need."""
+"""Certify a judge from a study's answers, or say how many labels that would need."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from studies.models.studies import Study
 from studies.services.studies import record
 from studies.statements import clock
 
-_COUNTS = {"item": "each item counting alike", "persona": "each persona counting alike"}
+_COUNTS = {"item": "counting every item equally", "persona": "counting every persona equally"}
 _SIDES = ("r1", "r2", "tie")
 _TARGETS = {"first_person": "the personas' own answers", "majority": "the annotators' majority"}
 
@@ -44,9 +44,9 @@ _TARGETS = {"first_person": "the personas' own answers", "majority": "the annota
 class CertificateWish:
     """What is to be certified.
 
-    `by`: whether each item or each persona counts alike in the share of errors. `setting`,
-    `features` and `run` choose among the runs of a judge. `among`: the judges, signals or error
-    levels among which somebody chooses by their certificates. `redraw`: how many draws came before.
+    `by`: whether items or personas count equally in the share of errors. `setting`, `features` and
+    `run` select a run of the judge. `among`: the number of judges, signals or error levels that you
+    choose from by their certificates. `redraw`: the number of earlier draws.
     """
 
     judge: str
@@ -70,26 +70,26 @@ class CertificateWish:
     def check(self) -> None:
         """Raise `BadParameters` if a number or the target is out of range."""
         if self.target not in _TARGETS:
-            raise BadParameters(f"The target is one of {', '.join(_TARGETS)}, not “{self.target}”.")
+            raise BadParameters(f"The target is “{self.target}”. Use one of {', '.join(_TARGETS)}.")
         if self.by not in BY:
-            raise BadParameters(f"A share of errors is by {' or '.join(BY)}, not by “{self.by}”.")
+            raise BadParameters(f"Errors are counted by “{self.by}”. Use {' or '.join(BY)}.")
         if self.redraw < 0:
-            raise BadParameters(f"The number of the redraw is at least 0, not {self.redraw}.")
+            raise BadParameters(f"The redraw number is {self.redraw}. Use 0 or more.")
         for name in ("error", "confidence"):
             value = getattr(self, name)
             if not 0 < value < 1:
-                raise BadParameters(f"The {name} is a number between 0 and 1, not {value:g}.")
+                raise BadParameters(f"The {name} is {value:g}. Use a number between 0 and 1.")
         if self.among < 1:
-            raise BadParameters(f"Among how many you choose is at least 1, not {self.among}.")
+            raise BadParameters(f"The number to choose from is {self.among}. Use 1 or more.")
         if not 1 <= self.anchors <= 1000:
-            raise BadParameters(f"The number of anchors is from 1 to 1,000, not {self.anchors}.")
+            raise BadParameters(f"The number of anchors is {self.anchors}. Use 1 to 1,000.")
 
 
 @dataclass(frozen=True)
 class CertificateOutcome:
     """The outcome: a passport, or how many labels one would need.
 
-    `needed` is None if there is a passport, and also if no number of labels is enough.
+    `needed` is None if there is a passport or if no number of labels is enough.
     """
 
     found: CertifiedThreshold
@@ -101,8 +101,8 @@ class CertificateOutcome:
 def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
     """Certify a judge on the labelled items of a study.
 
-    Items that share no persona and no question are drawn by a seed that follows from the study's
-    content, the judge and the signal, so nobody chooses them. Raises `BadParameters` or
+    The seed that draws items without a common persona or question comes from the study's content,
+    the judge and the signal, so nobody can choose the items. Raises `BadParameters` or
     `NoSuchJudge`.
     """
     wish.check()
@@ -151,7 +151,7 @@ def certify(study: Study, wish: CertificateWish) -> CertificateOutcome:
 
 
 def run_of(study: Study, data: Dataset, wish: CertificateWish) -> RunData:
-    """The one run that a wish names. Raises `NoSuchJudge` that lists what there is."""
+    """The one run that a wish names. Raises `NoSuchJudge`, which lists the available runs."""
     named = [run for run in data.runs if run.judge == wish.judge]
     found = [
         run
@@ -181,20 +181,20 @@ def _names(study: Study, run: RunData) -> list[str]:
 
 
 def _seed(study: Study, wish: CertificateWish) -> int:
-    """The same for the same items, judge and signal in every study, and another for a redraw."""
+    """A seed: the same for the same items, judge and signal in any study, but new for a redraw."""
     named = "|".join([study.content_hash, wish.judge, wish.signal, str(wish.redraw)])
     return int.from_bytes(hashlib.sha256(named.encode()).digest()[:6])
 
 
 def draw(data: Dataset, rows: Ints, seed: int, by: str) -> Ints:
-    """Of these items, some of which no two share a persona or a question."""
+    """Pick from these items so that no two share a persona or a question."""
     keys = [data.items[row].key for row in rows]
     alike: Weighting = "cluster" if by == "persona" else "item"
     return rows[one_per_cluster(keys, clusters_of(data, rows), by=alike, seed=seed)]
 
 
 def clusters_of(data: Dataset, rows: Ints) -> list[Ints]:
-    """The codes of the items' personas and questions; items without a question share none."""
+    """Codes of the items' personas and questions; an item without a question gets its own code."""
     codes: dict[tuple[str, str], int] = {}
 
     def code(kind: str, name: str) -> int:
@@ -210,7 +210,7 @@ def clusters_of(data: Dataset, rows: Ints) -> list[Ints]:
 
 
 def _anchors(data: Dataset, drawn: Ints, seed: int, most: int) -> list[int]:
-    """Some of the drawn items, by a hash, so that their answers do not matter."""
+    """Choose drawn items by hash, independently of their answers."""
 
     def rank(row: int) -> bytes:
         return hashlib.sha256(f"anchor|{seed}|{data.items[row].key}".encode()).digest()
@@ -251,7 +251,7 @@ def _content(
 
 
 def _calibration(certainty: Floats, correct: Ints) -> dict[str, list[float]]:
-    """How many of the drawn items had each certainty, and how many of those were right."""
+    """Count drawn items, and right answers, by certainty."""
     values, group = np.unique(certainty.round(6), return_inverse=True)
     return {
         "certainty": values.tolist(),
@@ -296,7 +296,7 @@ def _guarantee(content: dict[str, Any], label: str) -> str:
         f"With {percent(content['confidence'])} confidence{chosen} at most "
         f"{percent(content['error'])} of the answers whose {label} is "
         f"{content['threshold']:.0f} or more differ from {_TARGETS[content['target']]}, "
-        f"{_COUNTS[content['by']]}, on new items drawn as these were, each{own}."
+        f"{_COUNTS[content['by']]}, on new items drawn like these, each{own}."
         f"{_redrawn(content['redraw'])}"
     )
 
@@ -305,8 +305,8 @@ def _redrawn(redraw: int) -> str:
     if not redraw:
         return ""
     return (
-        f" These items are redraw {redraw}: if an earlier draw was looked at and left aside, the "
-        "confidence is less than that."
+        f" These items are redraw {redraw}. If you saw an earlier draw and discarded it, the "
+        "true confidence is lower."
     )
 
 
@@ -334,8 +334,8 @@ def _refusal(
     )
     fewest = fewest_items(wish.error, wish.delta / wish.among)
     more = (
-        "No number of labels would be enough as observed: too many answers are wrong where the "
-        "test would start. Allow a larger error, or use another signal or judge."
+        "No number of labels would be enough: too many answers are wrong where the test would "
+        "start. Allow a larger error, or use another signal or judge."
         if needed is None
         else f"About {needed:,} labelled items, each with a persona and a question of its own, "
         f"would be enough with a probability of {percent(POWER)} if errors and {label} stay as "
@@ -343,7 +343,6 @@ def _refusal(
     )
     return (
         f"Nothing is certified: {found.n:,} items with a persona and a question of their own, "
-        f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even without "
-        f"an error {fewest} accepted answers are needed. {more}"
-        f"{_redrawn(wish.redraw)}"
+        f"drawn from {labelled:,} labelled ones, do not show {wanted}. {tested}, and even "
+        f"without errors, {fewest} accepted answers are needed. {more}{_redrawn(wish.redraw)}"
     )

@@ -1,4 +1,4 @@
-"""The certificates that were requested for the judges of this report, and what each one says."""
+"""Report chapter on the certificates that were requested for its judges."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def _entry(found: CertificateFacts) -> Json:
 
 
 def _percent(share: float) -> str:
-    """A share that somebody chose, as they wrote it."""
+    """A chosen share, formatted as it was entered."""
     return f"{100 * share:.4g} %"
 
 
@@ -80,7 +80,7 @@ def certificates_table(report: ReportJson) -> Table:
             ("Right answer", "text", "target"),
             ("Error at most", "percent", "error"),
             ("Confidence", "percent", "confidence"),
-            ("Chosen among", "count", "among"),
+            ("Chosen from", "count", "among"),
             ("Counted by", "text", "counted_by"),
             ("Items", "count", "n", "Certified on"),
             ("from", "number", "threshold", "Certified on"),
@@ -89,12 +89,12 @@ def certificates_table(report: ReportJson) -> Table:
             ("share", "percent", "labelled_share", "Labelled"),
             ("Labels needed", "count", "needed"),
         ],
-        "Each certificate holds for itself, with its own confidence, for new items drawn like "
-        "those that it was certified on, each with a persona and a question of its own. Counted "
-        "by: whether each item or each persona counts alike in the share of wrong answers. Labels "
-        "needed: labelled items that would be enough with a probability of 80 % if errors and "
-        "signal stay as observed; “–” after a refusal if no number would be. Labelled: items of "
-        "this study with a label by the certificate, “–” if it was not used.",
+        "Each certificate has its own confidence and holds for new items drawn like those it was "
+        "certified on, each with a persona and a question of its own. Counted by: whether items "
+        "or personas count equally in the share of wrong answers. Labels needed: labelled items "
+        "that would be enough with a probability of 80 % if errors and signal stay as observed; "
+        "“–” after a refusal if no number is enough. Labelled: items of this study with a label "
+        "by the certificate, “–” if it was not used.",
         first="Judge",
         is_record=True,
     )
@@ -111,8 +111,8 @@ certificates | object | Certificates that were requested for the judges.
 computed | count | Certificates that were computed.
 entries | list | One entry for each certificate.
 entries.target | text | What is certified.
-entries.error | share | Share of wrong answers that it allows.
-counted_by | text | What counts alike in the share of wrong answers: item or persona.
+entries.error | share | Largest share of wrong answers that it allows.
+counted_by | text | What counts equally in the share of wrong answers: item or persona.
 date | date | Day of the certificate.
 same_items | flag | Whether it is about the items of this report.
 passport | text | Short id of the certificate.
@@ -141,15 +141,15 @@ labelled_share | share | Share of items that it labelled.
         if careless and found["computed"] > 1:
             yield Sentence.of(
                 "finding",
-                f"{found['computed']} certificates were computed in this study. If you choose one "
-                "of them by its result, its confidence is less than it states, unless it was "
-                "requested with that number under “Chosen among”.",
+                f"{found['computed']} certificates were computed in this study. If you choose "
+                "one by its result, its confidence is lower than stated, unless you entered "
+                "that number under “Chosen from” when you requested it.",
             )
         if any(not each["same_items"] for each in found["entries"]):
             yield Sentence.of(
                 "finding",
-                "Items of this study were changed after some certificates; those are about the "
-                "items of their date.",
+                "Items of this study changed after some certificates, which are about the "
+                "earlier items.",
             )
 
 
@@ -163,16 +163,16 @@ def _sentence(report: ReportJson, place: int, each: ReportJson) -> Text:
         "confidence": shown(_percent(each["confidence"]), f"{path}.confidence"),
         "signal": certifiable(each["signal"]).label,
         "target": TARGETS[each["target"]],
-        "counted": f"each {each['counted_by']} counting alike",
+        "counted": f"counting every {each['counted_by']} equally",
     }
     if each["state"] == REFUSED:
         form = (
             "{judge} was not certified on {date}: {n} items do not show, with {confidence} "
-            "confidence, that from some {signal} on at most {error} of its answers differ from the "
+            "confidence, that above some {signal} at most {error} of its answers differ from the "
             "{target}, {counted}. "
         )
         if each["needed"] is None:
-            return fill(form + "As observed, no number of items would show it.", **values)
+            return fill(form + "At the observed error, no number of items would show it.", **values)
         values["needed"] = shown(f"{each['needed']:,}", f"{path}.needed")
         return fill(form + "About {needed} labelled items would be enough.", **values)
     values["from"] = shown(f"{each['threshold']:.0f}", f"{path}.threshold")

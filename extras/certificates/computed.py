@@ -1,4 +1,4 @@
-"""The certificates that were computed in a study, as far as a report needs them."""
+"""The certificates of a study that a report shows."""
 
 import datetime as dt
 import json
@@ -17,36 +17,36 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class CertificateFacts:
-    """One certificate of a run, or the refusal of one.
+    """A certificate of a run, or a refusal.
 
     Attributes
     ----------
     run : str
         The run in `Dataset.runs` that it is about.
     signal, target : str
-        The names that were asked for.
+        The requested names.
     error, confidence : float
         Shares in (0, 1).
     among : int
-        Certificates among which somebody said to choose.
+        Number of certificates that the requester chooses from.
     by : str
-        What counts alike in the share of errors: ``"item"`` or ``"persona"``.
+        What counts equally in the share of errors: ``"item"`` or ``"persona"``.
     made_on : str
         The date (UTC).
     threshold : float or None
         The value of the signal from which answers are accepted; None if it was refused.
     n : int
-        Items that were drawn to certify.
+        Items drawn for certification.
     coverage : float or None
         Share of those that the threshold accepts; None if it was refused.
     needed : int or None
-        Of a refusal: labelled items that would be enough; None if no number would.
+        After a refusal, labelled items that would be enough; None if no number is.
     labelled, items : int or None
-        Items with a label, and all items, when they were last labelled; None if they were not.
+        Items with a label, and all items, at the last labelling; None if never labelled.
     passport : str
         Checksum of the passport; empty if it was refused.
     is_current : bool
-        Whether the study has the same items as then.
+        Whether the study still has the same items.
     """
 
     run: str
@@ -69,7 +69,7 @@ class CertificateFacts:
 
 @dataclass(frozen=True)
 class Certificates(Extra):
-    """The certificates about a report's runs, and how many were computed in the study."""
+    """Certificates about a report's runs, and the number computed in the study."""
 
     about_runs: tuple[CertificateFacts, ...]
     computed: int
@@ -104,7 +104,7 @@ def certificates_of(
 
 
 def _labels(certificates: Sequence[Certificate]) -> dict[int, tuple[int, int]]:
-    """Items with a label and all items, by certificate, of those that were used to label."""
+    """Numbers of labelled items and all items, for each certificate that was used to label."""
     done = Labelling.objects.filter(certificate__in=certificates, state=Job.State.DONE)
     return {
         certificate: (sum(not reason for *_, reason in lines), len(lines))

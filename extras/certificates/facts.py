@@ -1,4 +1,4 @@
-"""What a passport records about the runs of a judge and about items, and where to find it again."""
+"""Facts about runs and items that a passport records, and how to find them again."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from judging.models import SAMPLED, JudgeRun, Judgment
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Study
 
-# A judge and how it was asked: answers are comparable while these are the same.
+# A judge and how it is asked: answers are comparable if these are equal.
 _OF_JUDGE = (*SAMPLED, "model_options")
 OF_RUN = (
     "setting",
@@ -35,7 +35,7 @@ def runs_behind(study: Study, run: RunData) -> list[JudgeRun]:
 
 
 def judge_description(run: JudgeRun) -> dict[str, Any]:
-    """The judge of a run, as far as its answers depend on it."""
+    """The properties of a run's judge that its answers depend on."""
     return {
         "name": run.judge.name,
         **{name: getattr(run.judge, name) for name in _OF_JUDGE},
@@ -44,7 +44,7 @@ def judge_description(run: JudgeRun) -> dict[str, Any]:
 
 
 def protocol_description(run: JudgeRun) -> dict[str, Any]:
-    """How a run asks; `prompt_hash` is that of the words with which it began."""
+    """How a run asks; `prompt_hash` belongs to the words it started with."""
     wording = run.wording
     return {
         **{name: getattr(run, name) for name in OF_RUN},
@@ -68,7 +68,7 @@ def reported_versions(runs: Collection[JudgeRun], rows: QuerySet[Judgment] | Non
 
 
 def readings_of(run: JudgeRun, keys: Collection[str]) -> dict[str, list[dict[str, Any]]]:
-    """The answers of a run to some items, by the items' keys."""
+    """The answers of a run to some items, by item key."""
     found: dict[str, list[dict[str, Any]]] = {key: [] for key in keys}
     wanted = sorted(keys)
     for start in range(0, len(wanted), _PORTION):
@@ -86,7 +86,7 @@ def readings_of(run: JudgeRun, keys: Collection[str]) -> dict[str, list[dict[str
 def answers_of_rounds(
     judgments: QuerySet[Judgment], sample_of: Callable[[Judgment], int]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The readings of anchors that were asked again, by the items' keys."""
+    """The readings of repeated anchors, by item key."""
     found: dict[str, list[dict[str, Any]]] = {}
     rows = judgments.exclude(state__in=Judgment.OPEN).annotate(item_key=F("item__key"))
     for row in rows.order_by("item_key", "shown_first", "sample"):
@@ -108,7 +108,7 @@ def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
 def run_of_readings(
     data: Dataset, name: str, setting: str, members: Sequence[Mapping[int, Sequence[Any]]]
 ) -> RunData:
-    """A run whose judgments are these readings, by the items' positions; several are a jury."""
+    """A run with these readings as judgments, by item position; several form a jury."""
     runs = []
     for number, readings in enumerate(members):
         rows = [(position, each) for position, found in readings.items() for each in found]

@@ -1,4 +1,4 @@
-"""Labels that a certificate allows, and the items that it leaves to people."""
+"""Label the items that a certificate allows, and leave the rest to people."""
 
 import numpy as np
 
@@ -15,15 +15,15 @@ _SIDES = ("r1", "r2", "tie")
 
 
 def check_judge(passport: Passport, judge: str) -> None:
-    """Raise `BadPassport` if the passport is about another judge."""
+    """Raise `BadPassport` if the passport belongs to another judge."""
     if passport.judge != judge:
-        raise BadPassport(f"This passport is about “{passport.judge}”, not about “{judge}”.")
+        raise BadPassport(f"This passport is about “{passport.judge}”, not “{judge}”.")
 
 
 def check_unmoved(study: Study, passport: Passport, *, data: Dataset) -> list[str]:
     """The keys of the judge's runs in a study, stored or not.
 
-    Raises `HasMoved` if the prompt, the model or the items are not those that were certified.
+    Raises `HasMoved` if the prompt, the model or the items differ from the certified ones.
     """
     runs = asking.runs_in(study, passport)
     reasons = [
@@ -46,16 +46,16 @@ def _same_items(study: Study, passport: Passport) -> bool:
 
 
 def still_to_ask(study: Study, passport: Passport) -> list[asking.Missing]:
-    """What the judge has to be asked before it can label a study; errors as for `label`."""
+    """The questions that the judge must answer before it can label; raises as `label` does."""
     data = load_dataset(study.slug)
     check_unmoved(study, passport, data=data)
     return asking.missing_in(study, passport, len(data.items))
 
 
 def label(study: Study, passport: Passport) -> Division:
-    """Divide the items of a study by a passport, from the answers that are stored.
+    """Divide a study's items by a passport, using the stored answers.
 
-    Raises `HasMoved`, or `PassportError` if the judge cannot be asked as the passport says.
+    Raises `HasMoved`, or `PassportError` if the judge cannot be asked the way the passport says.
     """
     data = load_dataset(study.slug)
     keys = check_unmoved(study, passport, data=data)

@@ -1,4 +1,4 @@
-"""Labels by a passport: a line for each item, files of them, and a study with what is left."""
+"""Labels by a passport: a line per item, files, and a study for the remaining items."""
 
 import io
 import json
@@ -31,7 +31,7 @@ COLUMNS = (
     "judge_choice",
     "passport",
 )
-# Where an item of the new study says why it is there.
+# The note that says why an item is in the new study.
 NOTE = "routed"
 LABELLED, LEFT = "labelled", "left"
 REASONS = {
@@ -49,7 +49,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class LabelRow:
-    """An item with its label, or with the reason why it has none."""
+    """An item with its label, or the reason why it has none."""
 
     item: str
     choice: str
@@ -76,7 +76,7 @@ class Division:
 
     @property
     def left(self) -> dict[str, int]:
-        """Items left, by reason, most first."""
+        """Remaining items by reason, most frequent first."""
         return dict(Counter(line.reason for line in self.lines if line.reason).most_common())
 
     @property
@@ -115,7 +115,7 @@ def csv_text(labels: Division) -> str:
 
 
 def write_labels(labels: Division, path: Path) -> None:
-    """Write all items as CSV, or as JSON Lines if the name ends so; all of them or nothing."""
+    """Write all items or none, as CSV or, for a name in .jsonl, as JSON Lines."""
     if path.suffix == ".jsonl":
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in labels.rows())
     else:
@@ -135,9 +135,9 @@ def route_rest(
     answered_too: bool = False,
     by: User | None = None,
 ) -> Study:
-    """Create a draft with the items that a certificate leaves, and return it.
+    """Create and return a draft study with the items that a certificate leaves.
 
-    Items that already have all answers that the study wants are left out unless `answered_too`.
+    Items that already have all their answers are left out unless `answered_too`.
     The draft names the study, the passport and the reason for each item. Raises `PassportError`
     if nothing is left, or `StudyError` if the short name is taken.
     """
@@ -146,10 +146,10 @@ def route_rest(
     keep = [key for key in left if answered_too or facts[key].answers < study.annotations_per_item]
     if not keep:
         why = (
-            f"The {len(left):,} items that the certificate leaves have their answers from people "
-            "already. Ask for those too if you want more answers."
+            f"People have already answered the {len(left):,} items that the certificate leaves. "
+            "Include those items if you want more answers."
             if left
-            else "The certificate leaves no item to people."
+            else "The certificate leaves no items to people."
         )
         raise PassportError(f"There is nothing to route. {why}")
     passport = labels.passport

@@ -6,11 +6,11 @@ from studies.jobs.models import Job
 from studies.models.keys import public_id
 from studies.models.studies import Study
 
-BY = [("item", "Each item counts alike"), ("persona", "Each persona counts alike")]
+BY = [("item", "Every item counts equally"), ("persona", "Every persona counts equally")]
 
 
 class Certificate(Job):
-    """A judge that was certified on a study's labelled items, or why it was not."""
+    """A judge certified on a study's labelled items, or the reason for a refusal."""
 
     failure = "The certificate could not be computed"
     unharmed = "Your answers are unchanged."
@@ -40,7 +40,7 @@ class Certificate(Job):
 
 
 class Labelling(Job):
-    """A study divided by a certificate; every item has a line."""
+    """A study divided by a certificate, with a line for every item."""
 
     failure = "The items could not be labelled"
     unharmed = "Your answers are unchanged."

@@ -1,4 +1,4 @@
-"""The file that holds a passport: JSON with a version and a checksum, as commands name it."""
+"""The file of a passport: JSON with a version and a checksum."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ from django.core.management.base import CommandError, OutputWrapper
 from analysis.errors import AnalysisError
 from studies.models.studies import Study
 
-# The choices of forms and commands, here without the packages that compute.
+# Choices for forms and commands, kept here so that they load no statistics packages.
 SIGNALS = ("stated", "probabilities", "agreement", "orders", "entropy")
 TARGETS = ("first_person", "majority")
-BY = ("item", "persona")  # what counts alike in the share of errors that is promised
+BY = ("item", "persona")  # what counts equally in the promised share of errors
 SCHEMA = "thirdperson-passport"
 VERSION = 1
 # A passport of 100,000 different certainties has about 5 MB.
@@ -54,15 +54,15 @@ class PassportError(AnalysisError):
 
 
 class BadPassport(PassportError):
-    """A file is no passport, was changed, or does not belong to the judge."""
+    """The file is not a passport, was changed, or belongs to another judge."""
 
 
 class NoSuchJudge(PassportError):
-    """A study has no run of the judge, or several, and none was chosen."""
+    """The study has no run of the judge, or several of which none was chosen."""
 
 
 class HasMoved(PassportError):
-    """The judge, its prompt or the items are not those that were certified."""
+    """The judge, its prompt or the items differ from the certified ones."""
 
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__("The certificate does not hold here. " + " ".join(reasons))
@@ -71,7 +71,7 @@ class HasMoved(PassportError):
 
 @dataclass(frozen=True)
 class Passport:
-    """A certificate with all that is needed to apply it and to check it later."""
+    """A certificate with everything needed to apply and recheck it."""
 
     content: Mapping[str, Any]
 
@@ -101,7 +101,7 @@ def checksum_of(content: Mapping[str, Any]) -> str:
 
 
 def read_passport(text: str) -> Passport:
-    """The passport in a file's text. Raises `BadPassport` that says what is wrong with it."""
+    """Parse a passport. Raises `BadPassport`, which says what is wrong."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -123,8 +123,8 @@ def read_passport(text: str) -> Passport:
         raise BadPassport(f"This passport has no usable “{wrong[0]}”. Certify the judge again.")
     if checksum_of(content) != found.get("checksum"):
         raise BadPassport(
-            "This passport was changed after it was written: its checksum does not fit its "
-            "content. Use the original file, or certify the judge again."
+            "This passport was changed after it was written: its checksum does not match. Use "
+            "the original file, or certify the judge again."
         )
     return Passport(content)
 
@@ -133,9 +133,11 @@ _HEAD = ("schema", "version", "checksum")
 
 
 def passport_at(path: Path) -> Passport:
-    """The passport in a file. Raises `BadPassport`, or `OSError` if it cannot be read."""
+    """Read a passport. Raises `BadPassport`, or `OSError` if the file cannot be read."""
     if path.stat().st_size > MOST_BYTES:
-        raise BadPassport(f"{path} is larger than {MOST_BYTES // 10**6} MB, so it is no passport.")
+        raise BadPassport(
+            f"{path} is larger than {MOST_BYTES // 10**6} MB, so it is not a passport."
+        )
     try:
         return read_passport(path.read_text("utf-8"))
     except UnicodeDecodeError:
@@ -143,7 +145,7 @@ def passport_at(path: Path) -> Passport:
 
 
 def find_passport(path: Path) -> Passport:
-    """The passport in a file. Raises `CommandError` like a wrong option."""
+    """Read a passport for a command. Raises `CommandError`."""
     try:
         return passport_at(path)
     except OSError as error:
@@ -154,11 +156,11 @@ def find_passport(path: Path) -> Passport:
 
 def add_asking(parser: ArgumentParser) -> None:
     """Add the options that decide who asks the judge."""
-    parser.add_argument("--budget", metavar="USD", help="US dollars, for answers that are missing")
+    parser.add_argument("--budget", metavar="USD", help="budget for missing answers in US dollars")
     parser.add_argument(
         "--inline",
         action="store_true",
-        help="ask in this process, without a broker (default: wait for the workers)",
+        help="run in this process, without a broker (default: wait for the workers)",
     )
     parser.add_argument(
         "--yes", action="store_true", help="at a terminal: do not ask for confirmation"
@@ -170,12 +172,12 @@ def ask_missing(
 ) -> None:
     """Run the judge on the items that it has not answered, with the command `judge`.
 
-    A run that ends early keeps its answers, and the items without one are left.
+    A run that ends early keeps its answers and leaves the other items.
     """
     from extras.certificates.labelling import still_to_ask
 
     for missing in still_to_ask(study, passport):
-        out.write(f"{missing.judge} has no answer for {missing.items:,} items and is asked.")
+        out.write(f"Asking {missing.judge} about {missing.items:,} unanswered items.")
         how = {"inline": True} if options["inline"] else {"wait": True}
         limits = {"budget": options["budget"]} if options["budget"] else {}
         try:

@@ -1,4 +1,4 @@
-"""Asking the anchors of a passport again: is the judge still the one that was certified?"""
+"""Repeat a passport's anchors to see whether the judge is still the certified one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,19 +38,19 @@ TOLERATED = 0.05
 
 @dataclass(frozen=True)
 class Rechecked:
-    """What the anchors say.
+    """The result of a recheck.
 
     Attributes
     ----------
     trust : Trust
         Whether the passport holds.
     judge, items : ChangePart
-        Their parts of the change of accuracy; that of the items has no value if the study has no
-        other items that the judge has answered.
+        Their parts of the change in accuracy; the items' part is undefined without other answered
+        items.
     moved : list of str
-        Sentences on what is not as it was certified.
+        Sentences on what differs from the certified state.
     needed : int or None
-        Anchors that would decide, if it is inconclusive.
+        Anchors that would settle an inconclusive result.
     """
 
     passport: Passport
@@ -72,19 +72,19 @@ class Rechecked:
         found.append(_sentence("Judge's part", self.judge, "anchors"))
         if self.judge.n:
             found[-1] += (
-                f" {self.judge.lost} were right and are now wrong, {self.judge.gained} the other "
-                "way round."
+                f" {self.judge.lost} changed from right to wrong, {self.judge.gained} from wrong "
+                "to right."
             )
         if self.items.value is None:
             found.append(f"Items' part: {self.items_reason}")
         else:
             found.append(_sentence("Items' part", self.items, "items"))
         if self.unanswered:
-            found.append(f"{self.unanswered} anchors have no answer of now.")
+            found.append(f"{self.unanswered} anchors have no new answer.")
         if self.trust == Trust.INCONCLUSIVE and self.needed:
             found.append(
-                f"About {self.needed:,} labelled anchors would decide if they changed as often; "
-                f"this passport has {len(self.passport['anchors']):,}."
+                f"About {self.needed:,} labelled anchors would settle this if they changed as "
+                f"often; this passport has {len(self.passport['anchors']):,}."
             )
         return found
 
@@ -108,8 +108,7 @@ class Rechecked:
 _VERDICTS = {
     Trust.TRUSTED: "TRUSTED: the passport holds. A loss of accuracy of {tolerated} is ruled out.",
     Trust.NOT_TRUSTED: "NOT TRUSTED: the passport no longer holds.",
-    Trust.INCONCLUSIVE: "INCONCLUSIVE: the anchors show neither that the judge is as good as "
-    "before nor that it lost {tolerated}.",
+    Trust.INCONCLUSIVE: "INCONCLUSIVE: a loss of {tolerated} is neither shown nor ruled out.",
 }
 
 
@@ -122,14 +121,13 @@ def recheck(
     inline: bool = True,
     wait: Callable[[Any], None] = lambda run: None,
 ) -> Rechecked:
-    """Ask the frozen anchors again and compare the answers with those of then.
+    """Repeat the frozen anchors and compare the answers with the earlier ones.
 
-    The anchors are looked for in `study`, then in the passport's own study. With `answers_of`
-    nothing is asked: the stored judgments of that judge are compared. Raises `BadParameters` or
-    `PassportError`.
+    The anchors come from `study` or from the passport's own study. `answers_of` compares the stored
+    judgments of that judge instead of asking. Raises `BadParameters` or `PassportError`.
     """
     if not 0 < tolerated < 1:
-        raise BadParameters(f"The tolerance is a number between 0 and 1, not {tolerated:g}.")
+        raise BadParameters(f"The tolerance is {tolerated:g}. Use a number between 0 and 1.")
     certifiable(passport["signal"])
     home, items = _home(study, passport)
     data = load_dataset(home.slug)
@@ -184,7 +182,7 @@ Home = dict[str, tuple[str, int]]
 
 
 def _home(study: Study, passport: Passport) -> tuple[Study, Home]:
-    """The study that has the anchors: their keys and ids there, by their content."""
+    """The study that has the anchors, and their keys and ids there by content."""
     hashes = [anchor["content_hash"] for anchor in passport["anchors"]]
     own = Study.objects.filter(slug=passport["study"]["slug"]).first()
     for candidate in filter(None, (study, own)):
@@ -210,8 +208,8 @@ def _stored(
     runs = [run for run in every if (run.setting, run.features) == alike] or every
     if len(runs) != 1:
         raise NoSuchJudge(
-            f"Study “{study.slug}” has {len(runs)} runs of “{judge}” that could be meant. One with "
-            f"the setting {wanted['setting']} and the features {wanted['features']} is needed."
+            f"Study “{study.slug}” has {len(runs)} matching runs of “{judge}”. Exactly one is "
+            f"needed, with the setting {wanted['setting']} and the features {wanted['features']}."
         )
     return [readings_of(runs[0], [key for key, _ in items.values()])]
 
@@ -222,7 +220,7 @@ def _now(
     members: Sequence[Mapping[str, Sequence[Any]]],
     position: Mapping[str, int],
 ) -> tuple[list[int | None], Any]:
-    """The answer to each item of now, -1 without a verdict and None without a reply; the signal."""
+    """Current answers (-1 without a verdict, None without a reply) and signals."""
     placed = [{position[key]: found for key, found in each.items()} for each in members]
     run = run_of_readings(data, passport["jury"], passport["protocol"]["setting"], placed)
     answer, certainty = certifiable(passport["signal"]).read(data, run, run_verdicts(data, run))
@@ -259,7 +257,7 @@ def _items_part(
 
 
 def _curve(passport: Passport) -> tuple[CalibrationCurve, Any]:
-    """What certainties stood for, and the certainties of the items that certified the judge."""
+    """The calibration curve and the certainties of the certified items."""
     held = passport["calibration"]
     certainty = np.repeat(held["certainty"], held["n"])
     correct = [

@@ -1,4 +1,4 @@
-"""Signals that a certificate can be about, and the items that a judge was certified on."""
+"""Signals for certificates, and the items that a judge was certified on."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ WIDE_GRID = tuple(range(99, 0, -1))
 
 @dataclass(frozen=True)
 class Certifiable:
-    """A signal by its name, with the thresholds that are tested, fixed before any data."""
+    """A named signal, with thresholds to test that are fixed before any data."""
 
     name: str
     label: str
@@ -50,7 +50,7 @@ def _plain(signal: Signal) -> Certifiable:
 
 
 def _entropy(data: Dataset, run: RunData, verdicts: Verdicts) -> tuple[Ints, Floats]:
-    """The side that is more probable over both orders, also where their choices differ."""
+    """The more probable side over both orders, even if their choices differ."""
     shares = probability_shares(data, run, verdicts).shares[:, :2]
     total = shares.sum(axis=1)
     first = np.divide(shares[:, 0], total, out=np.full(total.size, np.nan), where=total > 0)
@@ -95,8 +95,8 @@ def certifiable(name: str) -> Certifiable:
         return _ALL[name]
     if ENTROPY in parts or len({*parts}) < len(parts):
         raise BadParameters(
-            f"“{name}” is no product: join different signals, and use {ENTROPY} alone, because it "
-            "has its own answer where the orders differ."
+            f"“{name}” is not a valid product. Join different signals, and use {ENTROPY} alone: "
+            "it has its own answer where the orders differ."
         )
     factors = [_ALL[part] for part in parts]
 
@@ -109,7 +109,7 @@ def certifiable(name: str) -> Certifiable:
 
 
 def truth_of(data: Dataset, run: RunData, target: str) -> Ints:
-    """The right answer to each item by the target, -1 where there is none."""
+    """The target's right answer to each item, -1 where there is none."""
     if target == FIRST_PERSON:
         return data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
     answer = people_verdicts(data).answer
@@ -122,9 +122,9 @@ def score(answer: Ints, truth: Ints) -> Ints:
     return np.where(known, answer == truth, MISSING).astype(np.int64)
 
 
-# All tests of one comparison together call like items moved at most this often.
+# At most this often do the tests of one comparison together report a shift of like items.
 LEVEL = 0.01
-# A difference smaller than this is no reason to refuse, however many items show it.
+# A smaller difference is no reason to refuse, even if it is significant.
 SMALLEST = 0.1
 _KEPT = 500
 _NAMES = {"question": "length of the question", "responses": "length of the responses"}
@@ -132,7 +132,7 @@ _NAMES = {"question": "length of the question", "responses": "length of the resp
 
 @dataclass(frozen=True)
 class Shift:
-    """How far a feature of items is from that of the certified ones.
+    """Shift of a feature between certified items and others.
 
     Attributes
     ----------
@@ -142,9 +142,9 @@ class Shift:
         Largest difference of the two distribution functions, or half the sum of the differences
         of the shares, in [0, 1].
     p : float
-        Of the test that both are the same.
+        P value of the test that both distributions are the same.
     has_moved : bool
-        Whether the test rejects that at its part of the level, and the distance is not small.
+        Whether the test rejects at its share of the level and the distance is not small.
     """
 
     feature: str
@@ -227,11 +227,11 @@ def domain_of(data: Dataset) -> dict[str, Any]:
 
 
 def moved(domain: Mapping[str, Any], data: Dataset) -> list[str]:
-    """Sentences on how the items of a study differ from the certified ones; none if they do not.
+    """Sentences on how a study's items differ from the certified ones; empty if they do not.
 
-    Task and language have to be equal. Lengths are compared by the Kolmogorov-Smirnov test and
-    topics by the chi-squared test, together at the level 0.01. A significant difference counts
-    from a distance of 0.1.
+    Task and language must be equal. Lengths are compared by the Kolmogorov-Smirnov test and topics
+    by the chi-squared test, together at the level 0.01. A significant difference counts if its
+    distance is at least 0.1.
     """
     now = domain_of(data)
     found = [
@@ -244,9 +244,9 @@ def moved(domain: Mapping[str, Any], data: Dataset) -> list[str]:
     for shift in shifts(lengths, {"topics": topics}):
         if shift.has_moved:
             found.append(
-                f"The items have moved: {shift.feature} (distance {shift.distance:.2f}, "
-                f"p = {shift.p:.2g}; moved from a distance of {SMALLEST} at p below "
-                f"{LEVEL} over all features)."
+                f"The items have moved: {shift.feature} (distance {shift.distance:.2f}, p = "
+                f"{shift.p:.2g}; limit: distance {SMALLEST} with p below {LEVEL} over all "
+                "features)."
             )
     return found
 
@@ -259,7 +259,7 @@ def _lengths(items: Sequence[ItemData]) -> dict[str, list[int]]:
 
 
 def _quantiles(values: npt.ArrayLike) -> list[int]:
-    """The values in order, or 500 evenly spaced ones of them."""
+    """The sorted values, thinned to 500 evenly spaced ones."""
     ordered = np.sort(np.asarray(values, dtype=np.int64))
     if ordered.size > _KEPT:
         ordered = ordered[np.linspace(0, ordered.size - 1, _KEPT).round().astype(np.int64)]

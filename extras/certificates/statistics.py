@@ -1,4 +1,4 @@
-"""How many labels a certificate would need, and whether the judge is still the one certified."""
+"""Labels that a certificate needs, and tests of whether the judge has changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from analysis.stats.core.results import (
 )
 
 POWER = 0.8
-# Beyond this many labels or anchors the answer is of no use to anybody.
+# More labels or anchors than this are not practical.
 MOST = 100_000
 _STEP = 1.1
 
@@ -42,9 +42,9 @@ def labels_needed(
     Parameters
     ----------
     certainty, correct : array_like, shape (n,)
-        As for :func:`certify_threshold`; they give the coverage and the errors to expect.
+        As for :func:`certify_threshold`; the source of expected coverage and errors.
     max_error, delta : float
-        Of the test, each in (0, 1); `delta` already divided among judges.
+        Parameters of the test, in (0, 1); `delta` is already divided among judges.
     rng : numpy.random.Generator
         Source of the simulated samples.
     power : float, default 0.8
@@ -54,7 +54,7 @@ def labels_needed(
     grid : sequence of int, optional
         Thresholds in descending order.
     at_least : int, default 1
-        Smallest number to try, for example more than there are.
+        Smallest number to try, for example more than the available items.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def labels_needed(
 
 @dataclass(frozen=True)
 class ChangePart:
-    """A part of a change of accuracy.
+    """One part of a change in accuracy.
 
     Attributes
     ----------
@@ -125,11 +125,11 @@ class ChangePart:
     interval : Interval or None
         None without a value.
     reason : str or None
-        Why there is no value.
+        Reason for a missing value.
     n : int
         Items behind it.
     lost, gained : int
-        Anchors that were right and are no longer, and the other way round; 0 for items.
+        Anchors that changed from right to wrong, and from wrong to right; 0 for items.
     """
 
     value: float | None
@@ -141,14 +141,14 @@ class ChangePart:
 
     @property
     def is_change(self) -> bool:
-        """Whether the interval excludes no change."""
+        """Whether the interval excludes 0."""
         return self.interval is not None and not self.interval.low <= 0 <= self.interval.high
 
 
 def judges_part(
     right_then: npt.ArrayLike, right_now: npt.ArrayLike, *, level: float = 0.95
 ) -> ChangePart:
-    """Change of a judge's accuracy on the same anchors.
+    """Change in a judge's accuracy on the same anchors.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def judges_part(
     then, knows_then = known_rows(right_then)
     now, knows_now = known_rows(right_now)
     if then.shape != now.shape:
-        raise ValueError(f"There are {then.size} answers of then and {now.size} of now.")
+        raise ValueError(f"There are {then.size} earlier answers and {now.size} current ones.")
     both = knows_then & knows_now
     n = int(both.sum())
     if not n:
@@ -189,7 +189,7 @@ def judges_part(
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCurve:
-    """Accuracy that a certainty stood for: steps of an increasing curve.
+    """Accuracy by certainty, as an increasing step function.
 
     Attributes
     ----------
@@ -201,13 +201,13 @@ class CalibrationCurve:
     accuracy: FloatArray
 
     def __call__(self, certainty: npt.ArrayLike) -> FloatArray:
-        """Accuracies to expect; NaN where the certainty is missing."""
+        """Expected accuracies; NaN where the certainty is missing."""
         found = np.interp(np.asarray(certainty, dtype=np.float64), self.certainty, self.accuracy)
         return np.asarray(found, dtype=np.float64)
 
 
 def calibration_curve(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> CalibrationCurve | None:
-    """Fit the accuracy that a certainty stands for, never falling as certainty rises.
+    """Fit accuracy as a non-decreasing function of certainty.
 
     Parameters
     ----------
@@ -249,18 +249,18 @@ def items_part(
     anchors_now: npt.ArrayLike = (),
     level: float = 0.95,
 ) -> ChangePart:
-    r"""Change of the accuracy to expect that other items bring, were the judge the same.
+    r"""Change in expected accuracy due to new items, with an unchanged judge.
 
     Parameters
     ----------
     curve : CalibrationCurve
-        What certainties stood for when the judge was certified.
+        Accuracy by certainty when the judge was certified.
     certainty_then, certainty_new : array_like of float
         Of the items that certified it, and of new items; NaN is missing. No two items of either
         share a persona or a question.
     anchors_then, anchors_now : array_like of float, shape (n_anchors,)
-        Certainties of the anchors then and now. What changed there is the judge's doing and is
-        taken out; leave them away if the judge has not been asked again.
+        Certainties of the anchors then and now. Their change is the judge's and is subtracted. Omit
+        them if the judge was not asked again.
     level : float, default 0.95
         Nominal coverage in (0, 1).
 
@@ -277,7 +277,7 @@ def items_part(
     Notes
     -----
     :math:`\bar c(s_{new})-\bar c(s_{then})-\overline{c(a_{now})-c(a_{then})}` with the curve
-    :math:`c` fixed. The anchors are among the items of then, so the covariance of the last two
+    :math:`c` fixed. The anchors are among the certified items, so the covariance of the last two
     terms is part of the normal interval.
 
     Examples
@@ -290,7 +290,7 @@ def items_part(
     before, new = _known(curve, certainty_then), _known(curve, certainty_new)
     first, second = np.asarray(anchors_then, np.float64), np.asarray(anchors_now, np.float64)
     if first.shape != second.shape:
-        raise ValueError(f"There are {first.size} anchors of then and {second.size} of now.")
+        raise ValueError(f"There are {first.size} earlier anchors and {second.size} current ones.")
     if min(before.size, new.size) < 2:
         return ChangePart(None, None, "empty_group", int(new.size))
     both = ~np.isnan(first) & ~np.isnan(second)
@@ -312,14 +312,14 @@ def _known(curve: CalibrationCurve, certainty: npt.ArrayLike) -> FloatArray:
 
 
 def trust_in(part: ChangePart, tolerated: float) -> Trust:
-    """Say whether a change rules out a loss of accuracy larger than the tolerated one.
+    """Test whether a change rules out a loss of accuracy above the tolerated one.
 
     Parameters
     ----------
     part : ChangePart
         A change, now minus then.
     tolerated : float
-        Largest loss to tolerate, in (0, 1).
+        Largest tolerated loss, in (0, 1).
 
     Returns
     -------
@@ -347,14 +347,14 @@ def trust_in(part: ChangePart, tolerated: float) -> Trust:
 
 
 def anchors_needed(part: ChangePart, tolerated: float, *, level: float = 0.95) -> int | None:
-    """Return how many anchors would decide, if they changed as often as those at hand.
+    """Number of anchors that would settle the test if they changed as often as these.
 
     Parameters
     ----------
     part : ChangePart
-        Of a judge, see :func:`judges_part`.
+        The judge's part, see :func:`judges_part`.
     tolerated : float
-        Largest loss to tolerate, in (0, 1).
+        Largest tolerated loss, in (0, 1).
     level : float, default 0.95
         Nominal coverage in (0, 1).
 

@@ -18,13 +18,13 @@ _WISH = ("judge", "run", "signal", "target", "error", "confidence", "among", "by
 
 @shared_task
 def certify_judge(certificate_id: int) -> None:
-    """Certify a judge; running it twice certifies it once."""
+    """Certify a judge; safe to run twice."""
     carry_out(Certificate, certificate_id, _certify, expected=(AnalysisError,))
 
 
 @shared_task
 def label_items(labelling_id: int) -> None:
-    """Label the items of a study by a certificate; running it twice labels them once."""
+    """Label a study's items by a certificate; safe to run twice."""
     carry_out(Labelling, labelling_id, _label, expected=(AnalysisError,))
 
 

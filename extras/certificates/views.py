@@ -1,4 +1,4 @@
-"""Certificates of a study's judges: request, result, labels, and a study for the rest."""
+"""Pages for certificates: request, result, labels, and a study for the rest."""
 
 from typing import Any, cast
 
@@ -52,25 +52,24 @@ class CertificateForm(forms.Form):
     signal = forms.ChoiceField(
         label="Signal",
         choices=_SIGNALS,
-        help_text="A number for each answer. The certificate says from which value on to accept.",
+        help_text="A number for each answer. The certificate gives the lowest value to accept.",
     )
     target = forms.ChoiceField(
-        label="Right answer", choices=_TARGETS, help_text="What the judge should agree with."
+        label="Right answer", choices=_TARGETS, help_text="What the judge is compared with."
     )
     by = forms.ChoiceField(
         label="Share of wrong answers",
         choices=BY,
         initial="item",
         required=False,
-        help_text="By item for labels of all items. By persona if each person matters as much, "
-        "however many items they have.",
+        help_text="Choose items to label all items, personas if every person matters equally.",
     )
     error = forms.FloatField(
         label="Error",
         initial=10,
         min_value=0.1,
         max_value=90,
-        help_text="Percent of the accepted answers that may be wrong.",
+        help_text="Highest percentage of accepted answers that may be wrong.",
     )
     confidence = forms.FloatField(
         label="Confidence",
@@ -80,11 +79,11 @@ class CertificateForm(forms.Form):
         help_text="Percent.",
     )
     among = forms.IntegerField(
-        label="Chosen among",
+        label="Chosen from",
         initial=1,
         min_value=1,
         max_value=1000,
-        help_text="Number of judges, signals or errors that you try and choose from.",
+        help_text="Number of judges, signals or error shares that you try.",
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
@@ -119,14 +118,14 @@ class RouteForm(forms.Form):
         help_text="Letters, digits, - and _. It is part of its address.",
     )
     answered_too = forms.BooleanField(
-        label="Also items that have all their answers from people already", required=False
+        label="Include items that people have already answered", required=False
     )
 
 
 def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
-    """The judges of a study that can be certified: a value, a label, the name, and the run.
+    """Judges that can be certified: value, label, name and run.
 
-    A jury has no run of its own.
+    A jury has no run.
     """
     rows = study.judge_runs.filter(bias_probe="", probe_first=False)
     rows = rows.select_related("judge", "wording")
@@ -139,7 +138,7 @@ def juries_and_runs(study: Study) -> list[tuple[str, str, str, str]]:
 
 @transaction.atomic
 def request_certificate(*, study_id: int, user: User, **wish: Any) -> Certificate:
-    """Queue a certificate, or return the one with the same wish that is being computed."""
+    """Queue a certificate, or return the same request if it is being computed."""
     study = lock_study(study_id)
     same = Certificate.objects.filter(study=study, state__in=Job.OPEN, **wish)
     if found := same_job(same, certify_judge):
@@ -152,7 +151,7 @@ def request_certificate(*, study_id: int, user: User, **wish: Any) -> Certificat
 
 @transaction.atomic
 def request_labels(*, certificate: Certificate, user: User) -> Labelling:
-    """Label the items of a certificate's study, or again if that is done."""
+    """Label, or label again, the items of a certificate's study."""
     lock_study(certificate.study_id)
     jobs = Labelling.objects.filter(certificate=certificate)
     if found := same_job(jobs.filter(state__in=Job.OPEN), label_items):
@@ -195,7 +194,7 @@ def create(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def show(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Show the progress of a certificate, or its result and what it can be used for."""
+    """Show the progress of a certificate, or its result and next steps."""
     certificate = _certificate(request, slug, public_id)
     return _page(request, certificate)
 
@@ -203,7 +202,7 @@ def show(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 @require_GET
 @login_required
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """Show the progress that the page fetches; that of the labels once it is certified."""
+    """Show the progress that the page polls: of the certificate, then of the labels."""
     certificate = _certificate(request, slug, public_id)
     return job_status(certificate if certificate.is_open else _labelling(certificate))
 
@@ -316,7 +315,7 @@ def _certificate(
 def _certified(
     request: HttpRequest, slug: str, public_id: str, *, role: str = Membership.Role.VIEWER
 ) -> Certificate:
-    """A certificate that has a passport."""
+    """A certificate with a passport."""
     certificate = _certificate(request, slug, public_id, role=role)
     if not certificate.passport:
         raise Http404("Nothing was certified.")
@@ -345,7 +344,9 @@ def content_of(study: Study) -> StudyContent:
     labels = Labelling.objects.filter(certificate__study=study)
     obstacles = []
     if any(jobs.filter(state__in=Job.OPEN).exists() for jobs in (certificates, labels)):
-        obstacles.append("A certificate or its labels are being computed. Wait until that ended.")
+        obstacles.append(
+            "A certificate or its labels are being computed. Wait until they are finished."
+        )
     return StudyContent([("certificates", certificates.count())], obstacles)
 
 

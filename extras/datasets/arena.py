@@ -44,7 +44,7 @@ _FLAGS = {"winner_model_a": "model_a", "winner_model_b": "model_b", "winner_tie"
 _PERSON = {
     "id": "asker",
     "features": [],
-    "text": "The person wrote the message and compared the answers of two models to it.",
+    "text": "The person wrote the message and compared the answers of two models.",
 }
 Conversations = tuple[list[tuple[str, str]], list[tuple[str, str]]]
 
@@ -73,7 +73,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _conversations(row: ImportRow, cells: Mapping[str, str]) -> Conversations | None:
-    """The conversations of a row that has them as three lists of texts."""
+    """The conversations of a row that stores them as three lists of texts."""
     lists = []
     for name in ("prompt", "response_a", "response_b"):
         cell = cells.get(name) or ""
@@ -124,7 +124,7 @@ def _made(
     elif len(first) < 2 or first[0][0] != "user" or first[0] != second[:1][0]:
         tally.drop("conversations that do not begin with the same message")
     elif options["turns"] == "single" and (len(first), len(second)) != (2, 2):
-        tally.drop("conversations of several turns")
+        tally.drop("conversations with several turns")
     else:
         texts = [_response(side) for side in (first, second)]
         if is_usable(first[0][1], "", texts, tally):
@@ -143,7 +143,7 @@ def _made(
 
 
 def _response(messages: list[tuple[str, str]]) -> str:
-    """What a model answered; of several turns, all that follows the first message."""
+    """A model's answer; with several turns, everything after the first message."""
     return messages[1][1] if len(messages) == 2 else transcript(messages[1:])
 
 
@@ -166,7 +166,7 @@ ARENA = DataSet(
         "name": "Chatbot Arena",
         "url": "https://huggingface.co/datasets/lmsys/chatbot_arena_conversations",
         "licence": "messages of people CC BY 4.0; outputs of models CC BY-NC 4.0, and each "
-        "model's own terms; other files of this form have their own licences",
+        "model's own terms; other files in this format have their own licences",
         "licence_url": "https://creativecommons.org/licenses/by-nc/4.0/",
         "citation": "Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena",
         "redistribution": "non-commercial",
@@ -186,9 +186,9 @@ ARENA = DataSet(
         ),
     ),
     options=(
-        Option("turns", "single", "Which conversations make items.", ("single", "all")),
-        Option("include_ties", False, "Keep ties as items, with “tie” as the person's answer."),
-        Option("languages", ALL, "Languages, as the file names them."),
+        Option("turns", "single", "Conversations that become items.", ("single", "all")),
+        Option("include_ties", False, "Keep ties as items with the own answer “tie”."),
+        Option("languages", ALL, "Languages, named as in the file."),
     ),
     read=_read,
 )

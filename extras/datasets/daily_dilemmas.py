@@ -47,7 +47,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             sides[action] = (line, raw)
     for key, sides in open_rows.items():
         if len(sides) < len(_ACTIONS):
-            tally.drop("situations with one action only")
+            tally.drop("situations with only one action")
         elif not chosen(options["topics"], str(sides["to_do"][1].get("topic_group") or "")):
             tally.drop("situations of another topic")
         else:
@@ -55,7 +55,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _rows(part: SetFile, tally: Tally) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a CSV, JSON Lines or Parquet file; numbers of situations are texts."""
+    """The rows of a CSV, JSON Lines or Parquet file; situation numbers are text."""
     with part.open() as stream:
         is_json = stream.read(3).removeprefix(b"\xef\xbb\xbf")[:1] == b"{"
     if not is_json:
@@ -96,7 +96,7 @@ def _made(
 
 
 def _values(raw: Mapping[str, Any]) -> list[str]:
-    """The values that an action speaks for, which the file writes as a list literal."""
+    """The values that an action supports, from the file's list literal."""
     found = raw.get("values_aggregated") or "[]"
     try:
         listed = found if isinstance(found, list) else ast.literal_eval(str(found))
@@ -127,6 +127,6 @@ DAILY_DILEMMAS = DataSet(
             is_mark=True,
         ),
     ),
-    options=(Option("topics", ALL, "Groups of topics, as the file names them."),),
+    options=(Option("topics", ALL, "Topic groups, named as in the file."),),
     read=_read,
 )

@@ -29,7 +29,7 @@ from studies.importers.sets.data_set import (
 )
 from studies.texts.normalisation import fold, storable
 
-# A quote inside a cell has a backslash before it.
+# Quotes inside a cell are escaped with a backslash.
 ESCAPE = "\\"
 _GENDER = {1: "Male", 2: "Female", 5: "Other"}
 _RACE = {
@@ -49,7 +49,7 @@ _EDUCATION = {
     6: "college or university degree",
     7: "postgraduate degree",
 }
-# Key, and the columns that may hold it: the release spells openness with one n.
+# Key and its possible columns: the release spells openness with one n.
 _TRAITS = (
     ("conscientiousness", ("personality_conscientiousness", "personality_conscientiousess")),
     ("openness", ("personality_openess", "personality_openness")),
@@ -77,7 +77,7 @@ class Essay:
 def read_essays(
     files: Files, tally: Tally
 ) -> tuple[dict[str, list[Essay]], dict[str, dict[str, Any]]]:
-    """The essays about each article, and their writers; 2023 has both in one file."""
+    """The essays about each article, and their writers; the 2023 edition has both in one file."""
     combined = files.all("essays and people")
     parts = combined or files.all("essays")
     if not parts:
@@ -104,7 +104,7 @@ def read_essays(
             if not words:
                 tally.drop("essays without a text")
             elif scores[0] is None or scores[1] is None:
-                tally.drop("essays without a score of empathy or distress")
+                tally.drop("essays without an empathy or distress score")
             else:
                 about.append(
                     Essay(
@@ -122,7 +122,7 @@ def read_essays(
 
 
 def persona(person: str, row: Mapping[str, str]) -> dict[str, Any]:
-    """The features of a writer; blank values and values without a meaning are left out."""
+    """The features of a writer, without blank or meaningless values."""
     return {"id": f"ec-{person}", "features": list(_features(row))}
 
 
@@ -146,7 +146,7 @@ def _features(row: Mapping[str, str]) -> Iterator[dict[str, str]]:
         score = next((_number(row[column]) for column in columns if column in row), None)
         if score is not None:
             value = f"{score:g} out of {_TRAITS_HIGH}"
-            sentence = f"In a test of personality the person scored {value} for {key}."
+            sentence = f"In a personality test the person scored {value} for {key}."
             yield fact(key, key.capitalize(), value, sentence)
 
 
@@ -156,7 +156,7 @@ def _code(row: Mapping[str, str], column: str, words: Mapping[int, str]) -> str:
 
 
 def _number(text: str) -> float | None:
-    """A number; None if the cell is blank or states that it is unknown."""
+    """A number; None if blank or marked unknown."""
     try:
         number = float(text)
     except ValueError:
@@ -165,7 +165,7 @@ def _number(text: str) -> float | None:
 
 
 class EmpathicPair(NamedTuple):
-    """Two essays about one article; the item asks which of them the writer of `own` wrote."""
+    """Two essays about an article; the item asks which one the writer of `own` wrote."""
 
     own: Essay
     other: Essay
@@ -204,24 +204,24 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _check_number_of_pairs(files: Files, essays: Mapping[str, list[Essay]]) -> None:
-    """Raise `Refused` if the essays would make more pairs than can be compared."""
+    """Raise `Refused` if the essays make too many pairs to compare."""
     total = sum(math.comb(len(about), 2) for about in essays.values())
     if total > MAX_PAIRS:
         most = max(essays, key=lambda article: len(essays[article]))
         parts = files.all("essays and people") or files.all("essays")
         raise refused(
             parts[0].name,
-            f"Its essays make {total:,} pairs, and at most {MAX_PAIRS:,} can be compared. The most "
-            f"essays, {len(essays[most]):,}, are about article {most[:100]}.",
-            "Leave essays out.",
+            f"The essays make {total:,} pairs; at most {MAX_PAIRS:,} can be compared. Article "
+            f"{most[:100]} has the most essays, {len(essays[most]):,}.",
+            "Remove some essays.",
         )
 
 
 def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally) -> bool:
     if essay.writer not in people:
-        tally.drop("essays of people without a row")
+        tally.drop("essays by people without a row")
     elif not people[essay.writer]["features"]:
-        tally.drop("essays of people with no persona")
+        tally.drop("essays by people without a persona")
     elif len(essay.text) > LIMITS["response"]:
         tally.drop("essays longer than 8,000 characters")
     else:
@@ -232,11 +232,11 @@ def _is_usable(essay: Essay, people: Mapping[str, dict[str, Any]], tally: Tally)
 def _pairs(
     essays: list[Essay], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> Iterator[EmpathicPair]:
-    """Every two essays of one article by two people; a draw decides whose essay is asked about."""
+    """All pairs of essays on an article by two people; a draw decides whose is asked about."""
     for pair in combinations(essays, 2):
         first, second = pair
         if first.writer == second.writer:
-            tally.drop("pairs by one writer")
+            tally.drop("pairs by the same writer")
         elif fold(first.text) == fold(second.text):
             tally.drop("pairs of identical texts")
         else:
@@ -255,7 +255,7 @@ def _pairs(
 def _some_of_each(
     pairs: list[EmpathicPair], options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[EmpathicPair]:
-    """The wanted number of pairs of each article."""
+    """The requested number of pairs from each article."""
     size = options["pairs_per_article"]
     by_article: dict[str, list[EmpathicPair]] = {}
     for pair in pairs:
@@ -267,21 +267,21 @@ def _some_of_each(
             of_one, size, rule=options["sample"], by=lambda pair: rank(seed, "ec", pair.key)
         )
     ]
-    tally.drop(f"pairs beyond {size:,} an article", len(pairs) - len(drawn))
+    tally.drop(f"pairs beyond {size:,} per article", len(pairs) - len(drawn))
     return drawn
 
 
 def _ties(
     pairs: list[EmpathicPair], others: int, options: Mapping[str, Any], seed: int, tally: Tally
 ) -> list[EmpathicPair]:
-    """Ties, drawn by seed, that make up the wanted share of all items; or none."""
+    """Ties, drawn by seed, for the requested share of all items."""
     if not options["include_ties"]:
         tally.drop("ties", len(pairs))
         return []
     share = options["tie_share"]
     size = round(others * share / (1 - share))
     drawn = draw(pairs, size, by=lambda pair: rank(seed, "ec tie", pair.key))
-    tally.drop("ties beyond the share that is wanted", len(pairs) - len(drawn))
+    tally.drop("ties beyond the requested share", len(pairs) - len(drawn))
     return drawn
 
 
@@ -317,8 +317,10 @@ EC = DataSet(
     title="Empathic Conversations",
     about="Essays on news articles by people who scored their empathy and their distress.",
     task="authorship",
-    files="trac3_EMP_train.csv, trac4_PER_train.csv and articles_adobe_AMT.csv; or the one "
-    "table of 2023 and the articles",
+    files=(
+        "trac3_EMP_train.csv, trac4_PER_train.csv and articles_adobe_AMT.csv; or the single "
+        "table of 2023 and the articles"
+    ),
     source={
         "name": "Empathic Conversations",
         "licence": "not stated in the public copies",
@@ -342,23 +344,24 @@ EC = DataSet(
         Role("articles", ("article_id", "text"), "a row for each article (articles_adobe_AMT.csv)"),
     ),
     options=(
-        Option("articles", ALL, "Numbers of articles, with commas between them."),
-        Option("pairs_per_article", 5, "Pairs of each article that are not ties.", low=1),
-        Option("sample", "random", "Draw them by seed, or take the first.", ("random", FIRST)),
+        Option("articles", ALL, "Article numbers, separated by commas."),
+        Option("pairs_per_article", 5, "Pairs per article that are not ties.", low=1),
+        Option("sample", "random", "Draw pairs by seed, or take the first.", ("random", FIRST)),
         Option(
             "target",
             "random",
-            "Whose essay of the two is asked about: drawn by seed, or always the first.",
+            "Whose essay is asked about: drawn by seed, or always the first.",
             ("random", FIRST),
         ),
-        Option("tie_margin", 2.0, "Scores that differ by less are near each other.", high=7),
+        Option("tie_margin", 2.0, "Scores that differ by less count as similar.", high=7),
         Option(
-            "tie_rule", "either", "A tie is near in either score, or in both.", ("either", "both")
+            "tie_rule",
+            "either",
+            "A tie is similar in either score, or in both.",
+            ("either", "both"),
         ),
-        Option("include_ties", False, "Keep ties as items, with “tie” as the answer."),
-        Option(
-            "tie_share", 0.2, "Share of the items that are ties, where they are kept.", high=0.9
-        ),
+        Option("include_ties", False, "Keep ties as items with the answer “tie”."),
+        Option("tie_share", 0.2, "Share of kept items that are ties.", high=0.9),
     ),
     read=_read,
 )

@@ -34,7 +34,7 @@ _SINGLE = {
     _SECOND: ("all_preferences_unprocessed", "strength"),
     _THIRD: ("individual_preference", "score"),
 }
-# An annotator of HelpSteer2 who found both responses invalid.
+# In HelpSteer2: the annotator found both responses invalid.
 _NEITHER = -100
 
 
@@ -90,7 +90,7 @@ def _item(
 
 
 def _prompt(row: ImportRow, raw: Mapping[str, Any], edition: str) -> tuple[str, str]:
-    """What was said before, and the last message of the person."""
+    """The earlier conversation and the person's last message."""
     if edition == _SECOND:
         return "", text_of(row, raw, "prompt")
     messages = messages_of(row, raw, "context")
@@ -98,7 +98,7 @@ def _prompt(row: ImportRow, raw: Mapping[str, Any], edition: str) -> tuple[str, 
 
 
 def _key(raw: Mapping[str, Any], edition: str) -> str:
-    """From the texts, because the file has no ids."""
+    """An id from the texts, because the file has none."""
     names = ("prompt", *_RESPONSES[edition]) if edition == _SECOND else ("context", "response1")
     also = () if edition == _SECOND else ("response2",)
     return f"{edition}-{digest([raw.get(name) for name in (*names, *also)])[:16]}"
@@ -113,7 +113,7 @@ def _answers(files: Files, tally: Tally) -> Iterator[RawAnswer]:
                 row = ImportRow(line, part.name)
                 found = given if isinstance(given, dict) else {}
                 if found.get(strength) == _NEITHER:
-                    tally.drop("annotations that call both responses invalid")
+                    tally.drop("annotations that find both responses invalid")
                     continue
                 value = row.whole_number(found, strength, low=-3, high=3)
                 if value is None and not row.faults:
@@ -123,7 +123,8 @@ def _answers(files: Files, tally: Tally) -> Iterator[RawAnswer]:
                     yield (
                         line,
                         {
-                            # Annotators have no names in the files, so nobody answers twice.
+                            # The files do not name annotators, so each answer counts as another
+                            # person's.
                             "rater_id": f"{key}-{number}",
                             "item_id": key,
                             "choice": "tie" if value == 0 else "r1" if value < 0 else "r2",
@@ -134,7 +135,7 @@ def _answers(files: Files, tally: Tally) -> Iterator[RawAnswer]:
 HELPSTEER = DataSet(
     name="helpsteer",
     title="HelpSteer preferences",
-    about="Pairs of responses with how much better people found one of them (HelpSteer2, 3).",
+    about="Pairs of responses, with how much better people found one of them (HelpSteer2 and 3).",
     task="preference",
     files="preference.jsonl of HelpSteer2, or train.jsonl of HelpSteer3's preferences, unpacked",
     source={
@@ -166,7 +167,7 @@ HELPSTEER = DataSet(
             "Whether the overall preference counts as the right answer.",
             ("overall", "none"),
         ),
-        Option("domains", ALL, "Domains of HelpSteer3, such as stem or code."),
+        Option("domains", ALL, "HelpSteer3 domains, such as stem or code."),
     ),
     read=_read,
     answers=_answers,

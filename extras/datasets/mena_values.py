@@ -1,4 +1,4 @@
-"""MENAValues (Zahraei and Asgari 2025): what most people of a country answer to a question."""
+"""MENAValues (Zahraei and Asgari 2025): the most common answer of a country to a question."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -50,7 +50,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
             tally.drop("rows of another country")
         elif abs(difference) <= options["tie_margin"]:
             tally.ties += 1
-            tally.drop("questions on which a country is divided")
+            tally.drop("questions that divide a country")
         elif is_usable(question, "", texts, tally):
             first = difference < 0
             key = f"mena-{digest([question, texts, country, language])[:16]}"
@@ -76,7 +76,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _shares(row: ImportRow, cells: Mapping[str, str]) -> list[float]:
-    """The shares of both options from 0 to 1; both are in percent if one is above 1."""
+    """Shares of both options from 0 to 1; read as percentages if one is above 1."""
     shares = []
     for name in ("share_1", "share_2"):
         try:
@@ -103,7 +103,7 @@ def _option(text: str) -> dict[str, Any]:
 MENA_VALUES = DataSet(
     name="mena",
     title="MENAValues",
-    about="Questions on values, and what most people of 16 countries answered.",
+    about="Questions about values, and the majority answers of 16 countries.",
     task="survey_answer",
     files=f"a CSV of the workbook's questions with two options: {', '.join(_COLUMNS)}",
     source={
@@ -117,9 +117,11 @@ MENA_VALUES = DataSet(
     },
     roles=(Role("questions", _COLUMNS, "a row for each question and country (CSV)"),),
     options=(
-        Option("perspective", "neutral", "Which rows are read.", _PERSPECTIVES),
-        Option("countries", ALL, "Countries, as the file names them."),
-        Option("tie_margin", 0.0, "Shares that differ by no more are left out.", high=1),
+        Option("perspective", "neutral", "Rows to read.", _PERSPECTIVES),
+        Option("countries", ALL, "Countries, named as in the file."),
+        Option(
+            "tie_margin", 0.0, "Questions whose shares differ by at most this are left out.", high=1
+        ),
     ),
     read=_read,
 )

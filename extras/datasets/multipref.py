@@ -1,4 +1,4 @@
-"""MultiPref (Miranda et al. 2024): four people each say which of two responses is better."""
+"""MultiPref (Miranda et al. 2024): four people per item say which of two responses is better."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _CHOICES = {
     "B-is-slightly-better": "r2",
     "B-is-clearly-better": "r2",
 }
-# The file has words; the numbers are in the middle of equal parts of the scale from 1 to 100.
+# The file has words; they become midpoints of equal parts of the scale from 1 to 100.
 _CERTAINTIES = {
     "absolutely-confident": 88,
     "fairly-confident": 63,
@@ -114,7 +114,7 @@ def _answer(row: ImportRow, group: str, key: str, given: Any) -> dict[str, Any] 
 
 
 def _time(value: Any) -> str | None:
-    """A time of the file, which names no zone, as UTC."""
+    """A time from the file, read as UTC because it has no zone."""
     try:
         return dt.datetime.fromisoformat(str(value)).isoformat() if value else None
     except ValueError:
@@ -150,7 +150,7 @@ MULTIPREF = DataSet(
             is_mark=True,
         ),
     ),
-    options=(Option("sources", ALL, "Data sets that the prompts come from."),),
+    options=(Option("sources", ALL, "Sources of the prompts."),),
     read=_read,
     answers=_answers,
 )

@@ -58,7 +58,7 @@ _UNSAID = {"", "nan", "none"}
 
 
 def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
-    """A respondent's statements about themselves; with `keep` = “keep”, refusals too."""
+    """A respondent's statements about themselves, including refusals if `keep` is “keep”."""
     features = []
     for column, name, label, sentence in _FACTS:
         value = storable(row.get(column, ""))
@@ -66,7 +66,7 @@ def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
             continue
         if is_refusal(value):
             if keep == "keep":
-                text = f"Asked about this, the person refused to answer: {label.lower()}."
+                text = f"The person refused to answer this: {label.lower()}."
                 features.append(fact(name, label, "Refused", text))
             continue
         lower = value if column in _PROPER else lower_first(value)
@@ -77,7 +77,7 @@ def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
 
 
 def is_refusal(value: str) -> bool:
-    """“Refused”, “DK/Refused”, “Don't know”: no statement."""
+    """Whether the value is “Refused”, “DK/Refused” or “Don't know”."""
     text = value.casefold().replace("’", "'")
     return "refused" in text or text.startswith("don't know")
 
@@ -90,7 +90,7 @@ _LONGEST_LITERAL = 20_000
 
 @dataclass(frozen=True)
 class Wave:
-    """A folder of the panel: its questions and its respondents."""
+    """A wave of the panel: its questions and respondents."""
 
     name: str
     info: SetFile
@@ -126,7 +126,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     topics = _topics(files.find("topics"), tally)
     waves = _wanted(_waves(files), options["waves"])
     if not topics and options["questions"] == ONE_A_TOPIC:
-        tally.notes["questions that count as a topic of their own, for want of a topic file"] = 1
+        tally.notes["questions that are their own topic, because there is no topic file"] = 1
     binary = {wave.name: _questions(wave, topics, tally) for wave in waves}
     if tally.faults:
         return
@@ -146,7 +146,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 
 
 def _waves(files: Files) -> list[Wave]:
-    """Each folder with questions and answers, by the number of its wave."""
+    """The folders with questions and answers, by wave number."""
     infos, responses = files.all("info"), files.all("responses")
     for role, found in (("info", infos), ("responses", responses)):
         if not found:
@@ -161,28 +161,26 @@ def _waves(files: Files) -> list[Wave]:
             raise _refused(info.name, message)
         name = _wave_name(parts[0])
         if name in waves:
-            raise _refused(info.name, f"wave {name} is there twice.")
+            raise _refused(info.name, f"wave {name} appears twice.")
         waves[name] = Wave(name, info, parts[0])
     return sorted(waves.values(), key=lambda wave: (len(wave.name), wave.name))
 
 
 def _wave_name(responses: SetFile) -> str:
-    """The wave as the column of its weights names it: “W26” of WEIGHT_W26."""
+    """The wave in the name of its weight column: “W26” in WEIGHT_W26."""
     names = sorted(c.removeprefix("WEIGHT_") for c in responses.columns if c.startswith("WEIGHT_"))
     found = re.search(r"W\d+", responses.folder)
     return names[0] if names else found[0] if found else "W"
 
 
 def _wanted(waves: list[Wave], named: Any) -> list[Wave]:
-    """The waves with the given names, as 26 or W26; all of them by default."""
+    """The waves with the given names, such as 26 or W26; by default all."""
     if named == ALL:
         return waves
     names = {f"W{name.removeprefix('W')}" for name in named}
     if missing := sorted(names - {wave.name for wave in waves}):
         there = ", ".join(wave.name for wave in waves)
-        raise _refused(
-            "", f"there is no wave {', '.join(missing)} among the files; there is {there}."
-        )
+        raise _refused("", f"the files have no wave {', '.join(missing)}. They have {there}.")
     return [wave for wave in waves if wave.name in names]
 
 
@@ -193,7 +191,7 @@ def _topics(part: SetFile | None, tally: Tally) -> dict[str, str]:
 
 
 def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[SurveyQuestion]:
-    """The questions of a wave with two options; a literal that cannot be read is a fault."""
+    """The questions of a wave with two options; an unreadable literal is a fault."""
     found = []
     for line, row in csv_rows(wave.info, tally):
         file = wave.info.name
@@ -205,7 +203,7 @@ def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Surv
         if len(options) != 2 or len(set(options)) != 2:
             tally.drop("questions that do not have two options")
         elif row["key"] not in wave.responses.columns:
-            tally.drop("questions without a column of answers")
+            tally.drop("questions without an answer column")
         elif not row["key"] or not row["question"]:
             tally.drop("questions without a key or a text")
         else:
@@ -218,7 +216,7 @@ def _questions(wave: Wave, topics: Mapping[str, str], tally: Tally) -> list[Surv
 def _literal(
     row: Mapping[str, str], column: str, kind: type, line: int, file: str, tally: Tally
 ) -> Any:
-    """Parse the dict or list in a cell, written as a Python literal; nothing is evaluated."""
+    """Parse the Python literal in a cell, a dict or list, without evaluating code."""
     text = row.get(column, "")
     if kind is list and not text:
         return []
@@ -243,7 +241,7 @@ def _refuses(code: object, text: str) -> bool:
 
 
 def _picked(binary: Mapping[str, list[SurveyQuestion]], rule: Any, seed: int) -> set[str]:
-    """The keys of the questions that are asked."""
+    """The keys of the selected questions."""
     questions = [question for wave in binary.values() for question in wave]
     if isinstance(rule, list):
         if missing := sorted(set(rule) - {question.key for question in questions}):
@@ -275,23 +273,23 @@ def _answers(
         for question in questions:
             choice = row[question.key]
             if choice not in question.options:
-                tally.drop("answers that are refused, blank or no option")
+                tally.drop("answers that are refused, blank or not an option")
             elif not person["features"]:
-                tally.drop("answers of people with no persona")
+                tally.drop("answers of people without a persona")
             elif options["sampling"] == "weighted" and not weight > 0:
                 tally.drop("answers of people without a weight")
             else:
                 found[question.key].append(PanelAnswer(line, respondent, choice, weight, person))
     size = options["respondents"]
     for key, answers in found.items():
-        tally.drop(f"answers beyond {size:,} a question", max(0, len(answers) - size))
+        tally.drop(f"answers beyond {size:,} per question", max(0, len(answers) - size))
         rule = options["sampling"]
         found[key] = draw_or_first(answers, size, rule=rule, by=_order(key, rule, seed))
     return found
 
 
 def _order(key: str, sampling: str, seed: int) -> Any:
-    """The sort key of a draw: a number by seed or, weighted, Efraimidis and Spirakis' key."""
+    """The sort key of a draw: a seeded number, or Efraimidis and Spirakis' key if weighted."""
 
     def by(answer: PanelAnswer) -> float:
         number = rank(seed, "opinionqa", key, answer.respondent)
@@ -352,7 +350,7 @@ def _number(text: str) -> float:
 
 
 def _refused(file: str, message: str) -> Refused:
-    remedy = "Give folders American_Trends_Panel_W…, each with info.csv and responses.csv."
+    remedy = "Add folders American_Trends_Panel_W…, each with info.csv and responses.csv."
     return Refused([Fault(None, "", "file cannot be used", message, remedy, file=file)])
 
 
@@ -365,7 +363,7 @@ OPINIONQA = DataSet(
     "CSV of topics (key,topic) if you have one",
     source={
         "name": "OpinionQA",
-        "licence": "Pew Research Center's own terms for the micro-data of its panel",
+        "licence": "Pew Research Center's terms for its panel's microdata",
         "citation": "Santurkar et al. 2023, OpinionQA",
         "redistribution": "forbidden",
     },
@@ -390,23 +388,23 @@ OPINIONQA = DataSet(
         Option(
             "questions",
             ONE_A_TOPIC,
-            "Which questions; keys with commas between them name "
-            "single ones. Without a file of topics each question is its own topic.",
+            "Questions to use; separate single keys by commas. Without a topic file, each "
+            "question is its own topic.",
             (ONE_A_TOPIC, ONE_A_WAVE, ALL_BINARY),
             is_open=True,
         ),
-        Option("respondents", 200, "People for each question, drawn by seed.", low=1),
+        Option("respondents", 200, "People per question, drawn by seed.", low=1),
         Option(
             "sampling",
             "random",
-            "Draw people evenly, or by the panel's weights; or take the first ones.",
+            "Draw people evenly or by the panel's weights, or take the first ones.",
             ("random", "weighted", FIRST),
         ),
         Option("shuffle", True, "Vary which option comes first; false keeps the survey's order."),
         Option(
             "refused",
             "drop",
-            "Leave out what people refused to say, or say that they did.",
+            "Leave out refused answers, or state the refusal.",
             ("drop", "keep"),
         ),
     ),

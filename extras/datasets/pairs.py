@@ -1,4 +1,4 @@
-"""What importers of preference files share: texts, conversations, items without a persona."""
+"""Shared by importers of preference files: texts, conversations, items without a persona."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from studies.importers.files.faults import LIMITS, ImportRow
 from studies.importers.sets.data_set import Tally
 from studies.texts.normalisation import storable
 
-# A file of preferences says nothing about the person; an item needs a sentence all the same.
+# An item needs a sentence even if the file says nothing about the person.
 NOBODY = {"id": "nobody", "features": [], "text": "Nothing is known about this person."}
 # Names of languages in released files, and their codes.
 _LANGUAGES = {
@@ -30,18 +30,18 @@ _LANGUAGES = {
     "turkish": "tr",
 }
 _WHO = {"user": "The person", "assistant": "The model", "system": "The system"}
-REMEDY = "Use the file as it was released."
+REMEDY = "Use the original file as released."
 
 
 def language_code(name: Any) -> str | None:
-    """The code of a language that is named in English; a code is kept; None if unknown."""
+    """The code of a language given by English name or code; None if unknown."""
     text = str(name or "").strip()
     known = _LANGUAGES.get(text.casefold())
     return known or (text if text in _LANGUAGES.values() else None)
 
 
 def text_of(row: ImportRow, raw: Mapping[str, Any], name: str) -> str:
-    """A text of a row, normalised; a missing one is a fault."""
+    """A normalised text of a row; a missing text is a fault."""
     value = raw.get(name)
     if isinstance(value, str) and value.strip():
         return storable(value)
@@ -50,7 +50,7 @@ def text_of(row: ImportRow, raw: Mapping[str, Any], name: str) -> str:
 
 
 def is_usable(question: str, context: str, responses: Sequence[str], tally: Tally) -> bool:
-    """Whether texts can make an item; counts the reason if not."""
+    """Whether texts can form an item; counts the reason if not."""
     if not all(responses):
         tally.drop("pairs with an empty response")
     elif responses[0] == responses[1]:
@@ -77,7 +77,7 @@ def pair(
     persona: Mapping[str, Any] = NOBODY,
     **fields: Any,
 ) -> dict[str, Any]:
-    """A raw item whose response 1 is the file's first one; empty fields are left out."""
+    """A raw item with the file's first response as response 1, without empty fields."""
     return {
         "id": key,
         "task": task,
@@ -89,9 +89,9 @@ def pair(
 
 
 def messages_of(row: ImportRow, raw: Mapping[str, Any], name: str) -> list[tuple[str, str]] | None:
-    """The messages of a conversation as (role, text); None, with a fault, if it is not one.
+    """The messages of a conversation as (role, text); None and a fault if it is malformed.
 
-    The text of a message may be in parts, as in files of models that see pictures.
+    Text may be split into parts, as in files of multimodal models.
     """
     messages = raw.get(name)
     found = []
@@ -105,7 +105,7 @@ def messages_of(row: ImportRow, raw: Mapping[str, Any], name: str) -> list[tuple
 
 
 def has_other_media(raw: Mapping[str, Any], name: str) -> bool:
-    """Whether a message of a conversation holds something else than text."""
+    """Whether a message contains anything other than text."""
     messages = raw.get(name)
     contents = [m.get("content") for m in messages or [] if isinstance(m, dict)]
     parts = [part for content in contents if isinstance(content, list) for part in content]
@@ -113,7 +113,7 @@ def has_other_media(raw: Mapping[str, Any], name: str) -> bool:
 
 
 def transcript(messages: Sequence[tuple[str, str]]) -> str:
-    """Messages as one text, each with who wrote it."""
+    """Messages as one text, each with its author."""
     return "\n\n".join(f"{_WHO[role]}: {text}" for role, text in messages)
 
 

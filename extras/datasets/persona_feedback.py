@@ -59,7 +59,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
 PERSONA_FEEDBACK = DataSet(
     name="personafeedback",
     title="PersonaFeedback",
-    about="Invented people, their questions, and the response that annotators found to fit better.",
+    about="Invented people, their questions, and the response that annotators thought fits better.",
     task="preference",
     files="JSON Lines with persona, query, chosen and rejected",
     source={
@@ -71,7 +71,7 @@ PERSONA_FEEDBACK = DataSet(
     },
     roles=(Role("cases", _TEXTS, "a row for each case, with persona, query, chosen and rejected"),),
     options=(
-        Option("cut_persona", False, "Cut a longer persona instead of leaving its cases out."),
+        Option("cut_persona", False, "Cut long personas instead of leaving their cases out."),
     ),
     read=_read,
 )

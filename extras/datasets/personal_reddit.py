@@ -1,4 +1,4 @@
-"""Personal Reddit, synthetic (Staab et al. 2024): which answer to a post a person wrote."""
+"""Personal Reddit, synthetic (Staab et al. 2024): which answer to a post the person wrote."""
 
 import math
 import re
@@ -33,7 +33,7 @@ _MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def by_fields(people: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[list[float]]:
-    """The share of `fields` in which two people are equal, for each two."""
+    """The share of equal `fields` for each pair of people."""
     values = [[fold(str(person.get(name, ""))) for name in fields] for person in people]
     return [
         [
@@ -45,7 +45,7 @@ def by_fields(people: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> lis
 
 
 def by_tfidf(texts: Sequence[str]) -> list[list[float]]:
-    """Cosine similarity of the words of two texts; rare words have more weight."""
+    """Cosine similarity of two texts' words, with more weight for rare words."""
     counts = [Counter(fold(text).replace(".", " ").replace(",", " ").split()) for text in texts]
     spread = Counter(word for count in counts for word in count)
     vectors = [
@@ -65,7 +65,7 @@ def by_tfidf(texts: Sequence[str]) -> list[list[float]]:
 
 
 def by_minilm(texts: Sequence[str]) -> list[list[float]]:
-    """Cosine similarity of MiniLM's embeddings, from a copy of the model on this machine.
+    """Cosine similarity of MiniLM embeddings from a local copy of the model.
 
     Raises `BadOption` if the package or the model is missing.
     """
@@ -132,9 +132,8 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
     if math.comb(len(people), 2) > MAX_PAIRS:
         raise refused(
             part.name,
-            f"It has {len(people):,} different people, which makes more than the {MAX_PAIRS:,} "
-            "pairs that can be compared.",
-            "Leave people out.",
+            f"The file has {len(people):,} people. Only {MAX_PAIRS:,} pairs can be compared.",
+            "Remove some people.",
         )
     personas = [_persona(person) for person in people]
     alike = _similarity(options["similarity"], people, personas)
@@ -142,7 +141,7 @@ def _read(files: Files, options: Mapping[str, Any], seed: int, tally: Tally) -> 
         others = {post: posts[-1] for post in posts if post.answer != posts[-1].answer}
     else:
         others = _others(posts, alike, options["max_reuse"], seed)
-    tally.drop("answers for which no other answer is left", len(posts) - len(others))
+    tally.drop("answers without another answer to compare with", len(posts) - len(others))
     sides = Sides(seed, "pr")
     for post in posts:
         if post in others:
@@ -193,7 +192,7 @@ def _posts(
         elif len(question) > LIMITS["question"] or len(answer) > LIMITS["response"]:
             tally.drop("answers that are too long")
         elif not _persona(person)["features"]:
-            tally.drop("answers of people with no persona")
+            tally.drop("answers of people without a persona")
         else:
             number = numbers.setdefault(digest(person), len(numbers))
             if number == len(people):
@@ -224,10 +223,10 @@ def _similarity(
 def _others(
     posts: list[Post], alike: list[list[float]], max_reuse: int, seed: int
 ) -> dict[Post, Post]:
-    """For each answer, one of the most similar other author, none more than `max_reuse` times.
+    """For each answer, an answer by the most similar other author, used at most `max_reuse` times.
 
-    The answers come in an order by seed; of one author's answers the least used is chosen,
-    and of equally similar authors a seeded one.
+    Answers are processed in seeded order. The author's least used answer is chosen, and a seeded
+    author among equally similar ones.
     """
     by_person: dict[int, list[Post]] = {}
     for post in posts:
@@ -261,7 +260,7 @@ def _response(post: Post) -> dict[str, Any]:
 PERSONAL_REDDIT = DataSet(
     name="pr",
     title="Personal Reddit, synthetic",
-    about="Answers to posts, each written for one of 40 invented people.",
+    about="Answers to posts, each written as one of 40 invented people.",
     task="question_answer_authorship",
     files="synthetic_dataset.jsonl",
     source={
@@ -283,17 +282,17 @@ PERSONAL_REDDIT = DataSet(
         Option(
             "similarity",
             "fields",
-            "How the most similar other person is found.",
+            "How to find the most similar person.",
             ("fields", "tfidf", "minilm"),
         ),
         Option(
             "other",
             "similar",
-            "The other answer: of a similar person, or the last answer of the file in every item, "
-            "as in the paper's released runs.",
+            "The other answer: by a similar person, or always the last in the file, as in the "
+            "paper's released runs.",
             ("similar", "last"),
         ),
-        Option("max_reuse", 3, "How often an answer may be the other one.", low=1),
+        Option("max_reuse", 3, "How often an answer may be used as the other one.", low=1),
         Option("hardness", ALL, "Levels of hardness.", ("1", "2", "3", "4", "5")),
         Option("drop_artefacts", True, "Leave out questions with traces of a prompt."),
     ),

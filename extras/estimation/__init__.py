@@ -1,1 +1,1 @@
-"""Rankings of systems, and shares of all judged items from people's answers on some of them."""
+"""Rankings of systems, and estimates for all judged items from people's answers to some."""

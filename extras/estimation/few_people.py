@@ -1,4 +1,4 @@
-"""Few people, many judgments: shares of all judged items from answers on some of them."""
+"""Few people, many judgments: estimates for all judged items from answers to some."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ SAMPLE, BY_TOPIC, DRAWN = "sample", "topic", "drawn"
 def estimation(study: ReportedStudy) -> Json:
     """The entry of report.json; empty if no judge judged items that nobody answered.
 
-    Own answers that are unknown for some items are no reason for it where people answered all.
+    Items without own answers do not count if people answered all items.
     """
     unanswered = (study.people.majority.n_votes == 0).sum()
     if study.votes.n and unanswered < FEWEST:
@@ -56,10 +56,10 @@ def estimation(study: ReportedStudy) -> Json:
 
 @dataclass(frozen=True, eq=False)
 class Estimand:
-    """A share of items: what people say where they answered, what the judge says everywhere.
+    """A share of items: people's answers where they exist, the judge's answers everywhere.
 
-    `target` is NaN where nobody answered, and so are `signal` and `test` where the judge did not;
-    `of` are the items of the share.
+    `target` is NaN where nobody answered, `signal` and `test` where the judge did not. `of` are the
+    items of the share.
     """
 
     labels: Json
@@ -79,7 +79,7 @@ class Estimand:
 def _certainty(
     study: ReportedStudy, run: RunData, judge: Verdicts
 ) -> tuple[Floats | None, str | None]:
-    """The first of a judge's signals that most of its answers have, as shares from 0 to 1."""
+    """The first signal that most of a judge's answers have, as shares from 0 to 1."""
     decided = judge.answer >= 0
     for name, values in (
         ("certainty", judge.certainty),
@@ -96,7 +96,7 @@ def _certainty(
 def _estimands(
     study: ReportedStudy, judge: Verdicts, certainty: Floats | None
 ) -> Iterator[Estimand]:
-    """How often the judge agrees with a reference, and how often each system wins."""
+    """Estimate how often the judge agrees with a reference, and how often each system wins."""
     decided = judge.answer >= 0
     everywhere = np.ones(decided.size, dtype=np.bool_)
     systems = study.data.of(SystemsOfItems)
@@ -117,7 +117,7 @@ def _estimands(
         judged, liked = margins(judge.answer, rows), margins(target, rows)
         surely = np.ones(decided.size) if certainty is None else np.maximum(certainty, 0.5)
         for code, system in enumerate(systems.names):
-            # Contests of others are there for the calibration, from the side of response 1.
+            # Other systems' contests serve the calibration, from the side of response 1.
             side = np.where(systems.second == code, -1.0, 1.0)
             won = np.where(known, 0.5 + side * liked / 2, np.nan)
             signal = np.where(decided, 0.5 + side * judged * (surely - 0.5), np.nan)
@@ -128,7 +128,7 @@ def _estimands(
 
 
 def _reference(study: ReportedStudy, name: str) -> Ints:
-    """What each item is compared with: 0, 1, 2 for a tie or an undecided majority, or -1."""
+    """The reference for each item: 0, 1, 2 (a tie or an undecided majority) or -1."""
     if name == OWN:
         return study.data.truth.astype(np.int64)
     majority = study.people.majority
@@ -139,7 +139,7 @@ def _entry(study: ReportedStudy, estimand: Estimand) -> Json:
     shared = study.shared
     sharing = shared.items if estimand.by_people else shared.judged
     drawn = study.data.of(Draw)
-    # The draw decides which items annotators get, not which own answers are known.
+    # The draw selects items for annotators; it does not decide which own answers are known.
     chance = drawn.probability if drawn is not None and estimand.by_people else None
     used = estimand.of & ~np.isnan(estimand.signal)
     if chance is not None:
@@ -203,7 +203,7 @@ def _named(found: ReportJson) -> Iterator[tuple[str, ReportJson]]:
 
 
 def what(entry: ReportJson) -> str:
-    """The share that is estimated, in words."""
+    """The estimated share, in words."""
     if entry["what"] == "wins":
         return f"{entry['system']} wins by {WORDS[entry['against']]}"
     return f"Agrees with {WORDS[entry['against']]}"
@@ -212,7 +212,7 @@ def what(entry: ReportJson) -> str:
 def estimates_table(found: ReportJson) -> Table:
     how = {
         SAMPLE: "The items with answers count as a random sample of all judged items.",
-        BY_TOPIC: "The items for annotators were drawn topic by topic, and are counted so.",
+        BY_TOPIC: "The items for annotators were drawn topic by topic and are weighted so.",
         DRAWN: (
             "The items for annotators were drawn with known probabilities; each answer weighs 1 "
             "divided by its probability."
@@ -233,11 +233,11 @@ def estimates_table(found: ReportJson) -> Table:
             ("Weight", "decimal", "weight", "With the judge (PPI++)"),
             ("Answers saved", "number", "saved"),
         ],
-        f"{how[found['drawn']]} A tie or an undecided majority counts half. The judge’s answers on "
-        "all items make the estimate more precise, and cannot bias it: their weight is 0 if they "
-        "say nothing about people’s. Answers saved: how many more answered items would give an "
-        "interval as narrow without the judge. Intervals are for items, people, personas and "
-        "questions in general.",
+        f"{how[found['drawn']]} A tie or an undecided majority counts half. The judge’s answers "
+        "to all items make the estimate more precise and cannot bias it: their weight is 0 if "
+        "they do not predict people’s. Answers saved: how many more answered items would give "
+        "an equally narrow interval without the judge. Intervals are for items, people, "
+        "personas and questions in general.",
         first="Judge",
     )
 
@@ -270,13 +270,13 @@ def methods_table(found: ReportJson) -> Table:
             ("95 % interval", "percent_range", "ci"),
             ("Width, PPI++ = 1", "decimal", "times"),
         ],
-        "The model of answers adds what people’s answers say beyond it, so it cannot bias the "
-        "estimate. A calibrated judge is right only if the same calibration holds where nobody "
-        "answered, and Rogan and Gladen’s correction only if the judge errs as often there, among "
-        "items that people would answer alike. For agreement, the correction reads a high "
-        "certainty as “the judge agrees”. The bootstrap resamples personas alone: where people or "
-        "questions are shared, or few items are answered, its interval is too narrow (it covers "
-        "about 90 % in simulations), so use the delta method.",
+        "The model of answers is corrected by people’s answers, so it cannot bias the estimate. "
+        "The calibrated judge is right only if the same calibration holds where nobody answered, "
+        "and Rogan and Gladen’s correction only if the judge errs as often there, among items "
+        "that people would answer alike. For agreement, the correction reads a high certainty as "
+        "“the judge agrees”. The bootstrap resamples personas alone: where people or questions "
+        "are shared, or few items are answered, its interval is too narrow (it covers about 90 % "
+        "in simulations), so use the delta method.",
         first="Judge",
     )
 
@@ -284,7 +284,7 @@ def methods_table(found: ReportJson) -> Table:
 def checks_table(found: ReportJson) -> Table:
     return table_of_entries(
         "estimates_checks",
-        "Checks of the calibrated judge and of its yes or no",
+        "Checks of the calibrated judge and its yes or no",
         list(_named(found)),
         [
             ("Share", "text", "of"),
@@ -296,9 +296,9 @@ def checks_table(found: ReportJson) -> Table:
             ("Specificity", "percent", "rogan_gladen.specificity"),
         ],
         "Outside: items whose signal is beyond those of all answered items. Residual: people’s "
-        "answers less those predicted from the other folds; if the interval leaves out 0, do not "
-        "use the calibrated judge for this share. Variance: the part that comes from learning the "
-        "calibration.",
+        "answers minus those predicted from the other folds; if the interval excludes 0, do not "
+        "use the calibrated judge for this share. Variance: the part that comes from learning "
+        "the calibration.",
         first="Judge",
     )
 
@@ -309,26 +309,26 @@ def _width(found: ReportJson) -> float | None:
 
 
 class FewPeople(Section):
-    """What people would say of all judged items, from their answers on some."""
+    """Estimate people's answers to all judged items from their answers to some."""
 
     name = "estimation"
     title = "Few people, many judgments"
     inside = "Estimates for all judged items, by several methods"
     keys = """
-estimation | object | Few answers of people and many judgments, combined to one estimate.
+estimation | object | Few answers by people and many judgments, combined into one estimate.
 drawn | text | How the items for people were drawn.
 signal | text | The signal that was used.
 estimates | list | One entry for each quantity.
-estimates.what | text | The quantity.
-answered | count | Items with answers of people.
+estimates.what | text | The estimated quantity.
+answered | count | Items with answers by people.
 alone | object | Estimate from people alone.
 powered | object | Prediction-powered estimate.
 weight | number | Weight of the judgments.
-saved | share | Share of the answers of people that the judgments save.
+saved | share | Share of people's answers that the judgments save.
 modelled | object | Estimate from a model of both.
-calibrated | object | Estimate from judgments that were calibrated with people's answers.
+calibrated | object | Estimate from judgments calibrated with people's answers.
 outside | share | Judgments outside the range on which they were calibrated.
-residual | object | Mean of the answers less their predictions; far from 0 without a good fit.
+residual | object | Mean of the answers minus their predictions; far from 0 if the fit is poor.
 oracle_share | share | Share of the variance that comes from calibrating.
 rogan_gladen | object | Estimate corrected for sensitivity and specificity.
 rogan_gladen.delta | object | With the interval by the delta method.
@@ -388,14 +388,16 @@ specificity | share | Specificity of the judge.
             )
             values["system"] = each["system"]
         if round(each["saved"]) > 0:
-            form += "The judge saves answers on {saved} more items for an interval as narrow."
+            form += (
+                "Without the judge, an equally narrow interval needs {saved} more answered items."
+            )
         else:
-            form += "The judge does not make the interval narrower than the answers alone."
+            form += "The judge does not make the interval narrower than answers alone would."
         yield Sentence("finding", fill(form, **values))
 
 
 def _best(found: ReportJson) -> tuple[int, int] | None:
-    """The estimate that the finding states: people's before own answers, most saved first."""
+    """The estimate in the finding: people's before own answers, most saved first."""
     places = [
         (judge, place)
         for judge, entry in enumerate(found["judges"])

@@ -1,4 +1,4 @@
-"""Which named systems wrote the two responses of each item."""
+"""The named systems that wrote the two responses of each item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.data.arrays import MISSING, Dataset, Extra, Index
 from analysis.data.extras import ExtraReader
 from studies.models import Item, Study
 
-MIN_CONTESTS = 10  # items in which a system must meet others to be compared
+MIN_CONTESTS = 10  # items a system needs to be compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class SystemsOfItems(Extra):
 
     @property
     def digest(self) -> str:
-        """Equal for equal contents."""
+        """A digest of the contents."""
         found = hashlib.sha256("|".join([*self.names, "", *self.few]).encode())
         for codes in (self.first, self.second):
             found.update(codes.astype("<i8").tobytes())
@@ -62,7 +62,7 @@ def _maker(response: str) -> KeyTextTransform:
 def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> SystemsOfItems | None:
     """The systems of items that name those of both responses; None if fewer than two have enough.
 
-    Leaving a system out can take the items of others, so this is repeated until all have enough.
+    Dropping a system can remove items of others, so this repeats until all have enough.
     """
     pairs = [(one, two) if one and two and one != two else None for one, two in makers]
     named = {name for pair in pairs if pair for name in pair}

@@ -1,4 +1,4 @@
-"""What means over all judged items, win rates and strengths promise in simulated studies."""
+"""Promises of means over all judged items, win rates and strengths, checked by simulation."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -26,7 +26,7 @@ JudgeKind = Literal["useless", "perfect", "biased"]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 EASE, SD_ITEM, SD_PERSON, PER_ITEM = 0.6, 0.8, 0.6, 3
-# A biased judge: how often it is wrong, and where its certainty begins.
+# A biased judge: its error rate, and its lowest certainty.
 WRONG, FLOOR = 0.25, 0.4
 # The second of two strata: how much harder its items are.
 HARDER = 1.2
@@ -39,15 +39,15 @@ class Judged:
     Attributes
     ----------
     n_items, n_answered : int
-        Items that the judge judged, and those of them that people answered.
+        Items that the judge judged, and the number that people answered.
     personas, questions : int
-        Items are spread over them; without questions every item asks another one.
+        Items are spread over them; with 0 questions, each item has its own.
     sd : float
         Standard deviation of personas and of questions on the logit scale.
     people : int
-        Annotators, three to an answered item; 0 if one answer of nobody in particular is the truth.
+        Annotators, three per answered item; 0 if a single answer is the truth.
     n_strata : int
-        1, or 2 of which the second is harder and has three quarters of the answered items.
+        1 or 2; a second one is harder and has three quarters of the answered items.
     """
 
     n_items: int
@@ -81,7 +81,7 @@ def logistic(x: FloatArray) -> FloatArray:
 
 @cache
 def true_share(design: Judged) -> float:
-    """The share of all items, persons, personas and questions at which people say yes."""
+    """The share of yes over all items, people, personas and questions."""
     sd = np.sqrt(SD_ITEM**2 + 2 * design.sd**2)
     shares = [_share(EASE - HARDER * stratum, float(sd), design) for stratum in _strata(design)]
     return float(np.mean(shares))
@@ -101,7 +101,7 @@ def _share(ease: float, sd: float, design: Judged) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    """Who answered what; the same in every study of a design, because all else is drawn again."""
+    """Who answered what. Fixed for all studies of a design; everything else is drawn again."""
 
     stratum: IntArray
     persona: IntArray
@@ -135,13 +135,13 @@ def _layout(design: Judged) -> _Layout:
 
 
 def sampled(design: Judged, judge: JudgeKind, rng: np.random.Generator) -> Sample:
-    """People's answers to a part of the items, and the judge's signal for all."""
+    """People's answers to some items, and the judge's signal for all."""
     layout, n = _layout(design), design.n_items
     ease = EASE - HARDER * layout.stratum + rng.normal(0, SD_ITEM, n)
     ease += rng.normal(0, design.sd, design.personas)[layout.persona]
     ease += rng.normal(0, design.sd, layout.question.max() + 1)[layout.question]
     if design.people:
-        # Nobody in particular stands behind items that nobody answered.
+        # Unanswered items have no annotator effect.
         skill = rng.normal(0, SD_PERSON, design.people)[layout.seats]
         skill = np.where(layout.answered[:, None], skill, rng.normal(0, SD_PERSON, skill.shape))
         yes = rng.random((n, PER_ITEM)) < logistic(ease[:, None] + skill)
@@ -176,9 +176,9 @@ DESIGNS = {
 }
 STRATA = {"80 of 400 answered, drawn from two strata": Judged(400, 80, 40, 20, 0.3, n_strata=2)}
 JUDGES: tuple[JudgeKind, ...] = ("useless", "perfect", "biased")
-# With fewer answered items the bootstrap of Rogan and Gladen covers less than it states.
+# With fewer answered items, Rogan and Gladen's bootstrap covers less than stated.
 FEWEST_RESAMPLED = 60
-WIDER = 1.02  # times the width of the answers alone
+WIDER = 1.02  # relative to the width from answers alone
 
 
 def powered(rng: np.random.Generator, counts: Counts, *, design: Judged, judge: JudgeKind) -> None:
@@ -216,7 +216,7 @@ _OF_MEANS = (
     *(
         MethodCheck(
             f"{judge} judge, {name}",
-            f"A {judge} judge judged all items; 95 % intervals of what people say of all of them.",
+            f"A {judge} judge judged all items; 95 % intervals of people’s answers to all.",
             partial(powered, design=design, judge=judge),
             {
                 "prediction-powered interval": covers(least=0.92),
@@ -231,7 +231,7 @@ _OF_MEANS = (
     *(
         MethodCheck(
             f"calibrated judge, {name}",
-            "A judge that is wrong on a quarter; its signal is corrected by people’s answers.",
+            "A judge that errs on a quarter; people’s answers correct its signal.",
             partial(calibrated, design=design),
             {
                 "calibrated interval": covers(least=0.92),
@@ -272,12 +272,12 @@ STRENGTHS = np.array([0.9, 0.3, -0.2, -1.0])
 def planted(
     rng: np.random.Generator, *, accuracy: float, n_personas: int = 60, each: int = 6
 ) -> tuple[Contests, IntArray, IntArray, IntArray]:
-    """Contests, people who share tastes within a persona, a judge who errs at random, personas."""
+    """Contests, people who share tastes within a persona, a judge with random errors, personas."""
     n = n_personas * each
     first = rng.integers(0, 4, n)
     second = (first + rng.integers(1, 4, n)) % 4
     persona = np.arange(n) // each
-    # A taste that flips the comparison: people of a persona prefer other systems.
+    # A taste that reverses the comparison for people of a persona.
     taste = rng.normal(0, 0.7, (n_personas, 4))
     own = STRENGTHS + taste[persona]
     rows = np.arange(n)
@@ -303,7 +303,7 @@ def rates(rng: np.random.Generator, counts: Counts, *, accuracy: float) -> None:
     of_rates, of_strengths = true_rates()
     contests, people, judge, persona = planted(rng, accuracy=accuracy)
     sharing = Sharing.of_items(persona.size, {"persona": persona})
-    # The errors are known on one third of the items.
+    # Errors are known for one third of the items.
     some = np.where(rng.random(persona.size) < 1 / 3, people, -1)
     for name, found, truth in (
         ("win rate", [each.rate for each in win_rates(contests, people, sharing)], of_rates),
@@ -318,7 +318,7 @@ def rates(rng: np.random.Generator, counts: Counts, *, accuracy: float) -> None:
 _OF_SYSTEMS = tuple(
     MethodCheck(
         f"four systems, a judge right on {100 * accuracy:.0f} %",
-        "60 personas with tastes of their own × 6 items; the judge’s errors are known on a third.",
+        "60 personas with different tastes × 6 items; the judge’s errors are known for a third.",
         partial(rates, accuracy=accuracy),
         {
             "win rate": covers(),

@@ -1,4 +1,4 @@
-"""Systems compared by people and by judges: win rates, strengths, and whether rankings agree."""
+"""Systems compared by people and judges: win rates, strengths and agreement of rankings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,8 +27,8 @@ IN_SENTENCES = {PEOPLE: "the majority of annotators", OWN: "own answers"}
 def systems(study: ReportedStudy, certificates: Sequence[ReportJson] | None) -> Json:
     """The entry of report.json; empty for a study whose items do not compare named systems.
 
-    `certificates` has the certified threshold of each run, in the order of the runs; None where
-    the report certifies nothing.
+    `certificates` has each run's certified threshold, in the order of the runs; None where nothing
+    is certified.
     """
     found = study.data.of(SystemsOfItems)
     if found is None:
@@ -66,7 +66,7 @@ def systems(study: ReportedStudy, certificates: Sequence[ReportJson] | None) -> 
 
 
 def _side(names: Sequence[str], contests: Contests, choice: Ints, sharing: Sharing) -> Json:
-    """Win rates and strengths by one side's answers."""
+    """Win rates and strengths from one side's answers."""
     rates = win_rates(contests, choice, sharing)
     model = system_strengths(contests, choice, sharing)
     values = [each.value for each in model.strengths]
@@ -91,7 +91,7 @@ def _against(
     reference: Ints,
     which: str,
 ) -> Json:
-    """A judge's win rates corrected by its errors, and its ranking, against a reference."""
+    """A judge's win rates corrected for its errors, and its ranking, against a reference."""
     by_people = which == PEOPLE
     sharing = study.shared.items if by_people else study.shared.judged
     corrected = corrected_win_rates(contests, answer, reference, sharing)
@@ -141,10 +141,10 @@ def rates_table(found: ReportJson) -> Table:
             ("95 % interval", "range", "strength_ci", "Strength"),
             ("Place", "count", "place"),
         ],
-        "A tie is half a win. The win rate depends on the opponents that a system happened to "
-        "meet, the strength does not: it is the logarithm of Bradley and Terry’s model "
-        "(Davidson’s if there are ties), with mean 0. There are no strengths if some systems never "
-        "lose to the others, or never meet them.",
+        "A tie is half a win. The win rate depends on the opponents that a system met. The "
+        "strength does not: it is the logarithm in Bradley and Terry’s model (Davidson’s if "
+        "there are ties), with mean 0. Strengths are undefined if some systems never lose to the "
+        "others, or never meet them.",
         first="Who",
     )
 
@@ -180,10 +180,10 @@ def corrected_table(found: ReportJson) -> Table:
                 "Corrected by agreement with own answers",
             ),
         ],
-        "Errors pull every win rate towards one half; the correction divides by the pull (Rogan "
-        "and Gladen). It assumes that a judge errs as often whichever system wrote the better "
+        "Errors pull every win rate towards one half; the correction reverses this (Rogan and "
+        "Gladen). It assumes that a judge errs equally often whichever system wrote the better "
         "response, and does not correct a preference for a system. There is no correction if the "
-        "judge may be no better than chance. Intervals contain the uncertainty about the errors.",
+        "judge may be no better than chance. Intervals include the uncertainty about the errors.",
         first="Judge",
     )
 
@@ -213,15 +213,15 @@ def rankings_table(found: ReportJson) -> Table:
             ("First place", "percent", "ranking.same_top", "Same in resamples"),
             ("Whole order", "percent", "ranking.same_order", "Same in resamples"),
         ],
-        "Rankings by strength, on the items that both sides decided. Resamples draw what the items "
-        "share (personas, questions, groups of annotators) and contain the uncertainty of both "
-        "sides: systems that are about as strong change places.",
+        "Rankings by strength, on the items that both sides decided. Resamples draw what the "
+        "items share (personas, questions, groups of annotators) and include the uncertainty of "
+        "both sides: systems of similar strength swap places.",
         first="Judge",
     )
 
 
 def accepted_table(found: ReportJson) -> Table:
-    """Win rates and rankings of each judge above its certified threshold."""
+    """Each judge's win rates and rankings above its certified threshold."""
     rows = []
     for who, judge in _named(found):
         if "accepted" not in judge:
@@ -253,10 +253,10 @@ def accepted_table(found: ReportJson) -> Table:
             ("Here", "count", "place", "Place"),
             ("By annotators, all items", "count", "others", "Place"),
         ],
-        "Items at which the judge’s certainty reaches its certified threshold. Corrected by "
-        "agreement with annotators on such items. A system may be easier to judge than others, or "
-        "win more often where the judge is sure: then its win rate here is not that of all "
-        "items. The certificate is about single answers, not about win rates or places.",
+        "Items on which the judge’s certainty reaches its certified threshold, corrected by "
+        "agreement with annotators on such items. If a system is easier to judge or wins more "
+        "often where the judge is sure, its win rate here differs from that on all items. The "
+        "certificate is about single answers, not about win rates or ranks.",
         first="Judge",
     )
 
@@ -278,7 +278,7 @@ class Systems(Section):
     title = "Systems compared by judges"
     inside = "Win rates, corrected win rates, and rankings"
     keys = """
-systems | object or list | Ranking of the systems that wrote the responses.
+systems | object or list | Rankings of the systems that wrote the responses.
 names | list | Names of systems.
 system | text | Name of the system.
 wins | count | Comparisons that the system won.
@@ -287,8 +287,8 @@ strength | number | Strength in Bradley and Terry's model.
 systems.place | count | Place in the ranking.
 against | object or text | Compared with people and with the personas' own answers.
 n_both | count | Items that both sides decided.
-ranking | object | How similar both rankings are.
-same_top | share | Resamples in which both have the same system at the top.
+ranking | object | How similar the rankings are.
+same_top | share | Resamples in which both have the same top system.
 same_order | share | Resamples in which both have the same order.
 top | list | Systems at the top.
 judge_top | list | Systems at the judge's top.
@@ -320,7 +320,7 @@ judge_top | list | Systems at the judge's top.
         if "systems" not in report or not report["systems"]["judges"]:
             return
         judges = _named(report["systems"])
-        # Where no annotators answered, the own answers are all there is.
+        # Without annotators' answers, compare with own answers.
         which = PEOPLE if any(each["against"][PEOPLE]["n_both"] for _, each in judges) else OWN
         ranked = [(who, each["against"][which]["ranking"]) for who, each in judges]
         others = IN_SENTENCES[which]
@@ -337,7 +337,7 @@ judge_top | list | Systems at the judge's top.
 
 
 def _among_accepted(who: str, accepted: ReportJson, which: str) -> str:
-    """How often the ranking is the same with people, where the judge is sure."""
+    """How often judge and people have the same ranking, where the judge is sure."""
     ranking, others = accepted["against"][which]["ranking"], IN_SENTENCES[which]
     on = f"On the {ranking['n']:,} items that both decided at a certainty of {who} of at least"
     on += f" {accepted['threshold']:.0f}"
@@ -351,7 +351,7 @@ def _among_accepted(who: str, accepted: ReportJson, which: str) -> str:
 
 
 def _finding(known: Sequence[tuple[str, ReportJson]], others: str) -> str:
-    """How often both rankings have the same first place; which system is first is no finding."""
+    """How often both rankings have the same first place. Which system is first is not a finding."""
     if len(known) == 1:
         [(who, ranking)] = known
         return (

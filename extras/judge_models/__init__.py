@@ -1,1 +1,1 @@
-"""Judges that were trained to judge, each asked in its own reply format."""
+"""Models trained as judges, each with its own reply format."""

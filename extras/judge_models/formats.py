@@ -1,8 +1,8 @@
-"""The reply formats of models that were trained to judge.
+"""Reply formats of models trained as judges.
 
 The words of the prompts, in `texts/`, are examples. A model judges best with the words it was
-trained on: write them into a file and use it as a wording of the study. Replies are read strictly
-in every run: these models keep to their format, and another reply is no judgment of theirs.
+trained on: put them into a file and use it as a wording of the study. Replies are always read
+strictly, because these models keep to their format.
 """
 
 import re
@@ -15,11 +15,11 @@ from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.reading import readable
 from judging.protocols.registry import Score
 
-FAMILY = "Formats of models that were trained to judge"
+FAMILY = "Formats of models trained as judges"
 
 
 class JudgeModel(JudgingProtocol):
-    """A protocol whose reply has a fixed format, explained in words around it."""
+    """A protocol with a fixed reply format, which the prompt explains."""
 
     family = FAMILY
     has_form = False
@@ -46,7 +46,7 @@ class JudgeModel(JudgingProtocol):
         raise NotImplementedError
 
     def option(self, text: str) -> tuple[ShownSide, int] | None:
-        """The side that the format names in a reply, and where; None if it is not kept."""
+        """The side that a reply names in its format, and where; None if the format is broken."""
         raise NotImplementedError
 
 
@@ -127,7 +127,7 @@ class Prometheus2(JudgeModel):
 
 
 class Prometheus2Score(Score):
-    """Absolute grading: each response alone; the higher grade wins, and equal ones are a tie."""
+    """Absolute grading of each response alone: the higher grade wins, equal grades tie."""
 
     name = "prometheus-2-score"
     description = "Prometheus 2: feedback, then [RESULT] 1–5, each response alone"
@@ -144,16 +144,16 @@ class Prometheus2Score(Score):
         return int(found[1])
 
 
-# CompassJudger: a comparison by criteria in prose, then the verdict in double brackets.
+# CompassJudger: criteria in prose, then the verdict in double brackets.
 _BRACKETED = re.compile(r"\[\[([A-Z])\]\]")
-# “- Warmth: A”, one criterion a line; C is no difference.
+# “- Warmth: A”, one criterion per line; C is no difference.
 _CRITERION = re.compile(
     r"^[ \t]*[-*][ \t]*([^:\n]{1,60}?)[ \t]*:[ \t]*([ABC])[ \t.]*$", re.MULTILINE
 )
 
 
 class CompassJudger(JudgeModel):
-    """`details` of the verdict has the criteria that the reply names in lines of their own."""
+    """`details` of the verdict has the criteria that the reply lists, one per line."""
 
     name = "compass-judger"
     description = "CompassJudger: criteria, then [[A]], [[B]] or [[C]]"

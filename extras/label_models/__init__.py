@@ -1,1 +1,1 @@
-"""Models of annotators that label items: Dawid and Skene, one coin, MACE, GLAD, and other rules."""
+"""Label items by models of annotators (Dawid-Skene, one coin, MACE, GLAD) and other rules."""

@@ -1,4 +1,4 @@
-"""One answer of many: the accuracy of majority, weights, and models of annotators."""
+"""Report section on ways to combine many answers into one, and their accuracy."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,16 @@ from extras.label_models.stats.dawid_skene import DawidSkene, OneCoin, dawid_ske
 from extras.label_models.stats.fitting import MAX_STEPS
 from extras.label_models.stats.label_models import Glad, Mace, glad, mace
 
-# Every step of GLAD has as many dimensions as there are items and annotators.
+# Every GLAD step has one dimension per item and per annotator.
 GLAD_VOTES = 50_000
 
 
-# Votes that a model of labels can read over all its steps; most models converge within 150.
+# Votes that a label model may process in all its steps; most models converge within 150.
 MAX_READ = 60_000_000
 
 
 def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Json]:
-    """Accuracy of every rule, with an interval for these annotators (Wilson)."""
+    """Accuracy of every rule, with a Wilson interval for these annotators."""
     votes, truth = study.votes, study.truth
     at_random = majority_vote(votes, ties="random", rng=study.rng())
     rules = [
@@ -36,7 +36,7 @@ def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Jso
         (f"majority, ties at random (seed {study.seed})", at_random.answer),
         ("weighted by certainty", weighted_vote(votes).answer),
         (
-            "weighted by accuracy on the other items (uses the true answers)",
+            "weighted by accuracy on the other items (uses the truth)",
             weighted_vote(votes, log_odds_weights(votes, truth)).answer,
         ),
     ]
@@ -59,12 +59,12 @@ def aggregation(study: ReportedStudy, confusions: DawidSkene | None) -> list[Jso
 
 
 def _steps(votes: Votes) -> int:
-    """The number of steps that a model can take; there must be votes."""
+    """The number of steps that a model may take; requires votes."""
     return min(MAX_STEPS, MAX_READ // votes.n)
 
 
 def informativeness(study: ReportedStudy, confusions: DawidSkene | None) -> list[Json]:
-    """The information in an answer of each annotator by the model of their errors."""
+    """The information in each annotator's answer, by the model of their errors."""
     bits = confusions.informativeness if confusions is not None and confusions.converged else None
     reason = "not_settled" if study.votes.n else "no_votes"
     rows = []
@@ -76,14 +76,14 @@ def informativeness(study: ReportedStudy, confusions: DawidSkene | None) -> list
 
 
 def _settled(fitted: DawidSkene | OneCoin | Mace | Glad, truth: np.ndarray) -> Json:
-    """Score of a model that converged; a model that stopped earlier has no result."""
+    """Score of a converged model; others have no result."""
     steps = {"steps": fitted.n_iterations, "converged": fitted.converged}
     found = _score(fitted.answer, truth) if fitted.converged else _nothing("not_settled")
     return steps | found
 
 
 def _nothing(reason: str) -> Json:
-    """The keys of `_score` without values."""
+    """The entries of `_score` without values."""
     return cell(EMPTY) | undefined(reason, "undecided", "accuracy", "ci")
 
 
@@ -106,21 +106,21 @@ def aggregation_table(report: ReportJson) -> Table:
     )
     return Table(
         "aggregation",
-        "One answer of many, by other rules",
+        "One answer from many, by other rules",
         columns,
         rows if report["human"]["answers"] else [],
         "Every other table uses the first rule. Intervals (Wilson) hold for these people. "
-        "Dawid-Skene gives everybody a confusion matrix of their own, which a few dozen answers "
-        "each do not carry: there read one-coin (one accuracy per person) or MACE (people "
-        "either know or spam). GLAD adds how hard each item is. None of these four knows the "
-        "truth: mistakes that most people share are right answers to them. The vote weighted by "
-        "accuracy does know it, of all items but the one that it answers, so it is no rule for "
-        f"items without known answers. {CONDITIONAL}",
+        "Dawid-Skene estimates a confusion matrix per person, for which a few dozen answers "
+        "each are too few: use one-coin (one accuracy per person) or MACE (people either know "
+        "or spam) instead. GLAD adds the difficulty of each item. These four do not know the "
+        "truth: they take mistakes that most people share for right answers. The vote weighted "
+        "by accuracy knows the truth of all other items, so it cannot be used for items without "
+        f"known answers. {CONDITIONAL}",
     )
 
 
 def _reached(entry: ReportJson) -> str | None:
-    """The steps that a model took, and whether it converged; other rules take none."""
+    """A model's number of steps and whether it converged; empty for other rules."""
     if "steps" not in entry:
         return None
     if entry["steps"] is None:
@@ -130,17 +130,17 @@ def _reached(entry: ReportJson) -> str | None:
 
 
 class Aggregation(Section):
-    """Accuracy of every rule that combines several answers into one, and the bits of people."""
+    """Accuracy of every rule that combines several answers into one, and bits per annotator."""
 
     name = "aggregation"
     shows = ("aggregation",)
     keys = """
-aggregation | list | The accuracy of other ways to combine answers.
-aggregation.rule | text | Name of the way.
-ties_as_half | share | Accuracy with undecided items as half right.
-steps | count | Steps until the estimation ended.
-converged | flag | Whether the estimation ended by itself.
-bits | bits | What an answer of the annotator says about the truth, from Dawid and Skene's model.
+aggregation | list | Accuracy of other rules to combine answers.
+aggregation.rule | text | Name of the rule.
+ties_as_half | share | Accuracy, counting undecided items as half right.
+steps | count | Steps of the estimation.
+converged | flag | Whether the estimation converged.
+bits | bits | Information about the truth in an answer of the annotator (Dawid-Skene).
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:

@@ -1,4 +1,4 @@
-"""The chapter on other choices: the headline under every specification, its table and its curve."""
+"""Chapter on other choices: table and curve of the headline under every specification."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -52,20 +52,20 @@ def multiverse_table(report: ReportJson) -> Table:
             TableColumn("High"),
             TableColumn("Answers"),
             TableColumn("What varies"),
-            TableColumn("Items of the judge", "count"),
-            TableColumn("of people", "count"),
-            TableColumn("Judge less people, points", "points"),
+            TableColumn("Judge’s items", "count"),
+            TableColumn("people’s", "count"),
+            TableColumn("Judge minus people, points", "points"),
             TableColumn("95 % interval", "points_range"),
             TableColumn("Conclusion"),
             TableColumn("Same as the headline"),
         ),
         rows,
-        "The first row of each comparison is the one that the headline reports: items, people, "
-        "personas and questions vary at once. Where one of them varies, intervals are t intervals "
-        "over it; where items vary and no tie counts half, Tango's and McNemar's, for these "
-        "annotators only. With several judges Holm's p must be at most .05 in every row. Hasty: a "
-        "median time under a third of the median person's; one-sided: nine of ten answers on one "
-        "side of the screen, of at least ten." + _left_out(report),
+        "The first row of each comparison is the one in the headline: items, people, personas "
+        "and questions all vary. Where only one of them varies, intervals are t intervals over "
+        "it; where items vary and no tie counts half, Tango's and McNemar's, for these "
+        "annotators only. With several judges Holm's p must be at most .05 in every row. Hasty: "
+        "a median time under a third of the median person's. One-sided: nine of ten answers on "
+        "one side of the screen, with at least ten answers." + _left_out(report),
     )
 
 
@@ -78,7 +78,7 @@ def _holds(row: Mapping[str, Any]) -> str | None:
 
 
 def _left_out(report: ReportJson) -> str:
-    """The options that were left out, with the reasons, in one note."""
+    """A note on the options that were left out, and why."""
     words = {**TIES, **EXCLUSIONS, **UNITS}
     claims = report["multiverse"]["claims"]
     options = {
@@ -106,16 +106,16 @@ def specification_curve(report: ReportJson) -> Figure | None:
     holds = all(claim["holds"] == claim["of"] for claim in claims)
     first = claims[0]
     title = (
-        "The headline is the same under every choice that was tried"
+        "The headline is the same under every choice tried"
         if holds
-        else f"{first['holds']} of {first['of']} specifications conclude as the headline does"
+        else f"{first['holds']} of {first['of']} specifications agree with the headline"
     )
     return Figure(
         "multiverse",
         title,
-        "Judge less people in percentage points with 95 % intervals, one column for each "
-        "specification, from the lowest to the highest; dots below show its choices, and the "
-        "square is the specification that the headline reports.",
+        "Judge minus people in percentage points with 95 % intervals, one column per "
+        "specification, in rising order. Dots below show its choices; the square is the "
+        "specification in the headline.",
         "multiverse",
         [_panel(claim) for claim in claims],
         (
@@ -143,7 +143,7 @@ def _panel(claim: Mapping[str, Any]) -> Panel:
     return panel(
         f"{claim['judge']}, {where}: the same in {claim['holds']} of {claim['of']}",
         f"{claim['of']} specifications of the comparison over {where}: differences from "
-        f"{points(low)} to {points(high)} points; {claim['holds']} conclude as the headline does.",
+        f"{points(low)} to {points(high)} points; {claim['holds']} agree with the headline.",
         [*_curve(rows), *_dots(rows, options)],
         height=height,
         margin=MARGIN,
@@ -195,7 +195,7 @@ def _curve(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _dots(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]]) -> list[Any]:
-    """A dot where a specification takes an option; its shape repeats that of the curve above."""
+    """A dot for each option of a specification, in the shape used in the curve above."""
     traces = []
     for holds, colour, symbol in ((True, CORRECT, "circle"), (False, WRONG, "diamond")):
         dots = [
@@ -218,7 +218,7 @@ def _dots(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]])
 
 
 def _name(place: int, option: tuple[str, Any]) -> dict[str, Any]:
-    """The option's name above its row of dots, where a phone has room for it."""
+    """The option's name above its row of dots, to fit on a phone."""
     name, value = option
     text = f"high from {value:g}" if name == "threshold" else WORDS[name][value]
     return {
@@ -240,13 +240,13 @@ def _zero() -> dict[str, Any]:
 
 
 def _choices(report: ReportJson) -> Iterator[tuple[str, str]]:
-    """Warn where the headline depends on a choice."""
+    """Warn if the headline depends on a choice."""
     for claim in report["multiverse"]["claims"]:
         if claim["holds"] < claim["of"]:
             what = "all items" if claim["claim"] == "all" else "the items that each is certain of"
             yield (
                 f"multiverse_{claim['claim']}",
-                f"The comparison over {what} depends on choices: it comes out the same in "
+                f"The comparison over {what} depends on choices: it has the same result in "
                 f"{claim['holds']} of {claim['of']} specifications.",
             )
 
@@ -256,7 +256,7 @@ class ChoicesSection(Section):
 
     name = "choices"
     title = "Other choices"
-    inside = "The finding under every combination of choices"
+    inside = "The finding under all combinations of choices"
     needs = ("headline", "certainty_headline", "paired_difference", "high_sets")
     keys = """
 multiverse | object | The answer under every combination of other choices.
@@ -270,9 +270,9 @@ axis | text | The choice.
 option | text | Its option.
 because | text | Why it was left out.
 specifications | list | One entry for each combination.
-specifications.* | text | The option that the specification takes.
-n_people | count | Annotators that count in it.
-specifications.reported | flag | Whether it is the one that the headline reports.
+specifications.* | text | The option in the specification.
+n_people | count | Annotators whose answers count.
+specifications.reported | flag | Whether it is the one in the headline.
 exclusions | text | Whose answers count.
 """
 
@@ -294,8 +294,8 @@ exclusions | text | Whose answers count.
             if claim["claim"] == "all" and claim["holds"] < claim["of"]:
                 if report["headline"]["state"] in {"cannot_tell", "too_few"}:
                     other = claim["of"] - claim["holds"]
-                    return f"{other} of {claim['of']} ways of analysis come to an answer."
-                return f"The finding holds in {claim['holds']} of {claim['of']} ways of analysis."
+                    return f"{other} of {claim['of']} specifications give an answer."
+                return f"The finding holds in {claim['holds']} of {claim['of']} specifications."
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Verdicts by criterion: what goes with the verdict as a whole, and with people's majority."""
+"""Verdicts by criterion, compared with the overall verdict and with people's majority."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class CriterionVerdicts(Extra):
     names : tuple of str
         The criteria, in the order of the study.
     runs : mapping of str to ndarray of int8, shape (items, criteria)
-        0, 1 or 2 for response 1, response 2 or a tie; -1 without a verdict, also where the run's
-        orders and samples are split.
+        0, 1 or 2 for response 1, response 2 or a tie; -1 without a verdict or if the run's orders
+        and samples are split.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class CriterionVerdicts(Extra):
 
     @property
     def digest(self) -> str:
-        """Equal for equal contents."""
+        """A digest of the contents."""
         found = hashlib.sha256(repr([self.names, list(self.runs)]).encode())
         for codes in self.runs.values():
             found.update(codes.tobytes())
@@ -52,7 +52,7 @@ class CriterionVerdicts(Extra):
 def criterion_verdicts_of(
     study: Study, data: Dataset, position: Mapping[int, int]
 ) -> CriterionVerdicts | None:
-    """The verdicts by criterion of a study; None if no run judged by criteria."""
+    """A study's verdicts by criterion; None if no run judged by criteria."""
     if not study.criteria:
         return None
     keys = {each["key"]: n for n, each in enumerate(study.criteria)}
@@ -77,7 +77,7 @@ def criterion_verdicts_of(
 
 
 def _most(counts: Any) -> Codes:
-    """The most frequent choice; -1 if there is none, or if two are equally frequent."""
+    """The most frequent choice; -1 if there is none or a tie."""
     top = counts.max(axis=2)
     is_clear = (top > 0) & ((counts == top[..., None]).sum(axis=2) == 1)
     return np.where(is_clear, counts.argmax(axis=2), MISSING).astype(np.int8)
@@ -87,7 +87,7 @@ CRITERIA = ExtraReader("criterion verdicts", criterion_verdicts_of)
 
 
 def criteria(study: Arrays) -> Json:
-    """The entry of report.json; empty for a study that no run judged by criteria."""
+    """The entry of report.json; empty if no run judged by criteria."""
     given = study.data.of(CriterionVerdicts)
     if given is None:
         return {}
@@ -113,14 +113,14 @@ def _criterion(study: Arrays, verdict: Ints, overall: Ints) -> Json:
 
 
 def _agreement(verdict: Ints, reference: Ints, sharing: Sharing) -> Json:
-    """How often both chose the same response, among the items where both chose one."""
+    """Share of items with the same response, among those where both chose one."""
     decided = (verdict >= 0) & (verdict != TIE) & (reference >= 0) & (reference != TIE)
     rows = np.flatnonzero(decided)
     share = general_proportion(verdict[rows] == reference[rows], sharing.take(rows))
     return cell(share, "value", "agree")
 
 
-_OWN, _PEOPLE = "Its own verdict as a whole", "Majority of people"
+_OWN, _PEOPLE = "Its own overall verdict", "Majority of people"
 
 
 def criteria_table(report: ReportJson) -> Table:
@@ -143,15 +143,14 @@ def criteria_table(report: ReportJson) -> Table:
             ("agrees", "percent", "people.value", _PEOPLE),
             ("95 % interval", "percent_range", "people.ci", _PEOPLE),
         ],
-        "Shares are of the items where both chose a response. People state one choice for the "
-        "whole item, not one for each criterion. Intervals hold for items, people, personas and "
-        "questions in general.",
+        "Shares of the items where both chose a response. People state one choice per item, not "
+        "one per criterion. Intervals hold for items, people, personas and questions in general.",
         first="Judge and criterion",
     )
 
 
 class CriteriaSection(Section):
-    """How a judge's verdicts by criterion go with its verdict as a whole, and with people."""
+    """Agreement of a judge's verdicts by criterion with its overall verdict and with people."""
 
     name = "criteria"
     title = "Criteria"
@@ -178,7 +177,7 @@ agree | count | Items on which the criterion agrees.
         for judge in report["criteria"]["judges"] if "criteria" in report else ():
             known = [each for each in judge["criteria"] if each["people"]["value"] is not None]
             if len(known) > 1:
-                # In the order of the study: which one is ahead is no finding without a test.
+                # In the study's order: without a test, the ranking is not a finding.
                 shares = [
                     f"{percent(each['people']['value'])} by “{each['criterion']}” "
                     f"({each['people']['n']:,} items)"

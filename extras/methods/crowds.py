@@ -1,4 +1,4 @@
-"""How many annotators a judge is worth, and what mixtures of people and judge cost."""
+"""The number of annotators that a judge is worth, and the cost of mixing both."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def _equivalence(
     out: Json = {"n": found.n_items}
     put(out, "people", number(found.people), found.reason)
     put(out, "place", found.place, found.reason)
-    # One end can be open: worth less than one annotator, or more than a hundred.
+    # Ends can be open: less than one annotator, or more than a hundred.
     put(out, "low", number(found.low), found.reason or "below_one")
     put(out, "high", number(found.high), found.reason or "above_any")
     put(out, "judge_accuracy", number(found.judge_accuracy), found.reason)
@@ -64,9 +64,10 @@ def equivalence_table(report: ReportJson) -> Table:
         "How many people a judge is worth",
         columns,
         rows,
-        "The number of people whose majority is as accurate on the same items: counted as far as "
-        "items have answers, beyond that from a beta distribution of the items' difficulty. "
-        "Intervals resample items: they are about these people, personas and questions.",
+        "The number of people whose majority is equally accurate on the same items: counted as "
+        "far as items have answers, then extrapolated by a beta distribution of the items' "
+        "difficulty. Intervals resample items: they hold for these people, personas and "
+        "questions.",
     )
 
 
@@ -85,15 +86,15 @@ def _range(found: ReportJson) -> str:
 
 
 class CrowdEquivalenceSection(Section):
-    """The number of annotators whose majority is as accurate as each run."""
+    """For each run, the number of annotators whose majority is equally accurate."""
 
     name = "crowd_equivalence"
     shows = ("worth",)
     keys = """
 worth | object | How many annotators a verdict of the judge is worth.
-worth.place | text | Where the judge is on the curve, if not on it.
-worth.ceiling | share | Accuracy that endless annotators would reach.
-curve | list | Accuracy of the majority of so many annotators.
+worth.place | text | Where the judge is if it is not on the curve.
+worth.ceiling | share | Accuracy of infinitely many annotators.
+curve | list | Accuracy of the majority of each number of annotators.
 curve.people | count | Annotators.
 predicted | flag | Whether the accuracy is predicted, not observed.
 """
@@ -116,7 +117,7 @@ predicted | flag | Whether the accuracy is predicted, not observed.
 def _frontier(
     votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
 ) -> list[Json]:
-    """The mixes that no cheaper mix reaches; the price is annotators' answers per item."""
+    """The mixes that no cheaper one matches; the price is annotators' answers per item."""
     mixes = price_mixes(
         votes,
         judge.answer,
@@ -159,34 +160,33 @@ def frontier_table(report: ReportJson) -> Table:
         TableColumn("Who labels"),
         TableColumn("People asked", "count"),
         TableColumn("below certainty", "number"),
-        TableColumn("Answers of people per item", "decimal"),
+        TableColumn("People’s answers per item", "decimal"),
         TableColumn("Accuracy", "percent"),
         TableColumn("95 % interval", "percent_range"),
         TableColumn("Best in", "percent"),
     )
     return Table(
         "mixes",
-        "Best mixtures of people and judge at each price",
+        "Best mixes of people and judge at each price",
         columns,
         rows,
-        "Mixtures that no cheaper one reaches, a tie counting one half. The price is people's "
-        "answers per item; the judge's own cost is in its table. Intervals resample items: they "
-        "are about these people, personas and questions. "
-        "The best of many is partly luck: “best in” is the share of resamples in which the mixture "
-        "is still one that no cheaper one reaches.",
+        "Mixes that no cheaper one matches; a tie counts one half. The price is people's answers "
+        "per item; the judge's own cost is in its table. Intervals resample items: they hold for "
+        "these people, personas and questions. The best of many is partly luck: “best in” is the "
+        "share of resamples in which still no cheaper mix matches it.",
     )
 
 
 class CostFrontier(Section):
-    """The mixes of annotators and judge that no cheaper one reaches."""
+    """The mixes of annotators and judge that no cheaper one matches."""
 
     name = "cost_frontier"
     shows = ("mixes",)
     keys = """
 mixes | list | Accuracy and cost of mixing people and the judge.
 policy | text | Who decides when.
-answers_per_item | number | Answers of people for each item.
-often_best | share | How often this policy is the best one in resamples.
+answers_per_item | number | People's answers per item.
+often_best | share | Share of resamples in which this policy is the best.
 """
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:

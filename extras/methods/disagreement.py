@@ -1,4 +1,4 @@
-"""Disagreement: the best possible agreement with people, and how much of it judges have."""
+"""Disagreement: the best possible agreement with people, and how close judges come."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,12 +37,12 @@ from extras.methods.stats.response_sets import (
 
 
 def possible_accuracy(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty if the source of the items states no agreement of a retest.
+    """The entry of report.json; empty if the items' source states no retest agreement.
 
-    Only with two options: a third one has another chance and another ceiling.
+    Only with two options: a third changes both chance and ceiling.
     """
     retest = study.data.study.source.get("retest_agreement")
-    # The source of an imported file is stored as it is.
+    # The source of an imported file is stored unchecked.
     if not isinstance(retest, int | float) or not 0.5 < retest <= 1 or study.votes.n_options > 2:
         return {}
     ceiling = retest_ceiling(retest)
@@ -80,11 +80,10 @@ def possible_accuracy_table(report: ReportJson) -> Table:
             ("Estimate", "percent", "share.value", "Share of what is possible"),
             ("95 % interval", "percent_range", "share.ci", "Share of what is possible"),
         ],
-        "The source of the items states that people repeat "
-        f"{percent(found['retest'])} of their own answers when asked again. If their slips are as "
-        f"likely either way, no judge can be right on more than {percent(found['ceiling'])} in the "
-        "long run. Share: 0 is chance, 100 % that ceiling; by chance it can be more. The stated "
-        "agreement counts as known exactly.",
+        f"The items’ source states that people repeat {percent(found['retest'])} of their own "
+        "answers when asked again. If slips are equally likely in both directions, no judge can "
+        f"be right on more than {percent(found['ceiling'])} in the long run. Share: 0 is chance, "
+        "100 % that ceiling; by luck it can be more. The stated agreement is treated as exact.",
         first="Who",
     )
 
@@ -94,7 +93,7 @@ class PossibleAccuracy(Section):
 
     name = "possible_accuracy"
     keys = """
-possible_accuracy | object | Accuracy compared with what is possible, as personas err themselves.
+possible_accuracy | object | Accuracy compared with the best possible, as personas err too.
 possible_accuracy.retest | share | How often personas give the same answer again.
 possible_accuracy.ceiling | share | Best possible accuracy.
 """
@@ -108,16 +107,16 @@ possible_accuracy.ceiling | share | Best possible accuracy.
 
 
 TIE = 2
-# People were not asked twice: an answer of both sides counts half for each when forced.
+# People were not asked twice: when forced, an answer of “either” counts half for each side.
 EVEN = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
 ASKED, REBUILT = "asked", "rebuilt"
 
 
 def response_sets(study: ReportedStudy) -> Json:
-    """The entry of report.json; empty unless people answered and could say that either is right.
+    """The entry of report.json; empty unless people answered and could accept either response.
 
-    It has the judges that could answer the same, each with the run of the same judge, features,
-    wording and framing that was forced to choose.
+    It lists the judges that could do the same, each with the forced-choice run of the same judge,
+    features, wording and framing.
     """
     counts = study.votes.counts()
     if not study.data.answers_are_sets or counts.shape[1] < TIE + 1 or not counts.any():
@@ -146,7 +145,7 @@ def response_sets(study: ReportedStudy) -> Json:
 
 
 def _forced_run(run: RunData, pairs: list[tuple[RunData, Verdicts]]) -> Verdicts | None:
-    """The first run of the same judge that was forced to choose about the same texts."""
+    """The judge's first forced-choice run about the same texts."""
     for other, verdicts in pairs:
         same = (other.judge, other.features, other.way) == (run.judge, run.features, run.way)
         if same and not other.offers_tie:
@@ -187,10 +186,10 @@ def _forced_distance(
     counts: np.ndarray[Any, np.dtype[np.int64]],
     people: np.ndarray[Any, np.dtype[np.float64]],
 ) -> GeneralDifference:
-    """Squared distance from people's shares with half an answer to each side of a tie."""
+    """Squared distance from people's shares, with half an answer for each side of a tie."""
     n = counts.sum(axis=1)
     p = people[:, 0] / np.maximum(n, 1)
-    # Answers of 1, 1/2 or 0 have this variance, whose part in the share is subtracted.
+    # The variance of answers of 1, 1/2 or 0, whose part in the distance is subtracted.
     variance = (counts[:, 0] + counts[:, TIE] / 4) / np.maximum(n, 1) - p**2
     distance = (shares[:, 0] - p) ** 2 - variance / np.maximum(n - 1, 1)
     return general_difference(np.where(n >= 2, distance, np.nan), study.shared.items)
@@ -219,7 +218,7 @@ def response_sets_table(report: ReportJson) -> Table:
         rows.append((run_name(entry, found["judges"]), {**entry, **forced}))
     return table_of_entries(
         "response_sets",
-        "Judges by the sets that people find possible, and by a forced choice",
+        "Judges by the sets that people find possible and by a forced choice",
         rows,
         [
             ("Items", "count", "sets.items", "Sets"),
@@ -233,32 +232,32 @@ def response_sets_table(report: ReportJson) -> Table:
             ("Items", "count", "n", "Forced where either"),
             ("Response 1", "percent", "either", "Forced where either"),
         ],
-        "Sets: squared distance between the shares of answers that include each response, 0 is "
-        "people in general; a judge’s tie counts as either. What a judge chooses when forced has "
-        "no part in it. Forced choice: squared distance from people’s share of response 1, where "
-        "an answer of either counts half for each response, because people were not asked twice; "
-        "the judge’s own run without a tie, or, without one, its sets split evenly. Both distances "
-        "allow for few answers and can be below 0 by chance.",
+        "Sets: squared distance between the shares of answers that include each response; 0 "
+        "means equal to people in general. A judge’s tie counts as either, and its forced "
+        "choices play no role. Forced choice: squared distance from people’s share of response "
+        "1, where an answer of either counts half for each response, because people were not "
+        "asked twice. It uses the judge’s own run without a tie or, if there is none, its sets "
+        "split evenly. Both distances allow for few answers and can be below 0 by chance.",
         first="Judge",
     )
 
 
 class ResponseSets(Section):
-    """Judges under both readings of an answer that either response could be right."""
+    """Compare judges by people's sets of possible responses and by forced choices."""
 
     name = "response_sets"
     keys = """
-response_sets | object | Judgments that may say that either response could be right.
+response_sets | object | Judgments that may accept either response.
 response_sets.answers | count | Answers of annotators.
-either | count | Answers of annotators that either response could be right.
-response_sets.same_order | flag | Whether sets and forced choices order the judges alike.
-sets.place | count | Place of the judge by its sets, the closest first.
-forced | object | Distance from people if the judge is forced to choose.
+either | count | Annotators' answers that accept either response.
+response_sets.same_order | flag | Whether sets and forced choices rank the judges alike.
+sets.place | count | Rank of the judge by its sets, closest first.
+forced | object | Distance from people when the judge is forced to choose.
 forced.source | text | asked, or rebuilt from the sets.
-forced.place | count | Place of the judge by its forced choices.
-matrix.either | object | Items for which the judge answered that either could be right.
-matrix.r1 | object | Items for which the judge answered response 1 alone.
-matrix.r2 | object | Items for which the judge answered response 2 alone.
+forced.place | count | Rank of the judge by its forced choices.
+matrix.either | object | Items for which the judge accepted either response.
+matrix.r1 | object | Items for which the judge accepted only response 1.
+matrix.r2 | object | Items for which the judge accepted only response 2.
 matrix.r1.r1 | share | Share of response 1 among the forced choices there.
 matrix.r2.r1 | share | Share of response 1 among the forced choices there.
 matrix.either.r1 | share | Share of response 1 among the forced choices there.
@@ -274,7 +273,7 @@ rebuilt | object | Distance of the forced choices rebuilt from the sets.
 
 
 def finding(report: ReportJson) -> Sentence:
-    """How often either could be right, and whether that changes the order of judges."""
+    """How often people accept either response, and whether that changes the ranking of judges."""
     found = report["response_sets"]
     words = "People find either response possible in {share} of {n} answers"
     values = {
@@ -286,12 +285,12 @@ def finding(report: ReportJson) -> Sentence:
         words += (
             "; both readings rank the judges alike"
             if found["same_order"]
-            else "; judges rank otherwise by people’s sets than by a forced choice"
+            else "; people’s sets and a forced choice rank the judges differently"
         )
     return Sentence("finding", fill(words + ".", **values))
 
 
-FEWEST_ANSWERS = 2  # on average, of the items with an answer
+FEWEST_ANSWERS = 2  # mean over items with an answer
 PERSON, OTHERS = "One annotator", "Majority of the item’s other annotators"
 
 
@@ -323,7 +322,7 @@ def disagreement(study: ReportedStudy) -> Json:
 def _judge_of_possible(
     study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts
 ) -> Json:
-    # An option that annotators did not have agrees with nobody.
+    # Options that annotators did not have agree with nobody.
     wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     agreed = agreed_with(judge.answer, wide)
     items = int(((judge.answer >= 0) & (counts.sum(axis=1) >= 2)).sum())
@@ -362,21 +361,21 @@ def ceiling_table(report: ReportJson) -> Table:
         ],
         "Items with two or more answers. No judge can agree with everybody where people differ: "
         f"the best possible agreement is estimated to be between {ends}. Share: 0 is chance "
-        f"({percent(found['chance'])}), 100 % the best possible on the same items; “–” where that "
-        "may be no better than chance. Intervals are for items, people, personas and questions in "
-        "general; that of the share is for both ends.",
+        f"({percent(found['chance'])}), 100 % the best possible on the same items; “–” if that "
+        "may be no better than chance. Intervals hold for items, people, personas and questions "
+        "in general; the share’s interval covers both ends.",
         first="Who",
     )
 
 
 class Disagreement(Section):
-    """What the disagreement of people leaves possible, and whether judges reproduce it."""
+    """The best agreement that people's disagreement allows, and how close judges come."""
 
     name = "disagreement"
     keys = """
-disagreement | object | Judges as predictors of all answers to an item, not only of the majority.
+disagreement | object | Judges as predictors of all answers to an item, not only the majority.
 disagreement.items | count | Items with several answers.
-disagreement.chance | share | Agreement of a guess among the options with a single answer.
+disagreement.chance | share | Agreement of a random guess with a single answer.
 disagreement.ceiling | object | Best possible agreement with single answers.
 ceiling.low | object | Lower estimate of the best possible agreement.
 ceiling.high | object | Upper estimate of the best possible agreement.
@@ -406,12 +405,12 @@ share.up_to | share | Share of the best possible agreement, at most.
         pair = found["person"]["agreement"]["value"]
         high = found["ceiling"]["high"]["value"]
         seen = [each["agreement"]["value"] or 0 for each in found["judges"]]
-        # A bound that a judge passes, by copying one of these people, is none.
+        # A judge that copies one of these people can exceed the bound, which then is none.
         ends = found["ceiling"]["high"]["ci"] if max(seen, default=0) <= (high or 0) else None
         words = "Two people agree on {pair} of the items"
         if ends is not None:
             words += (
-                ", so the most that a judge can agree with one more person is estimated at {high} "
+                ", so the best possible agreement with one more person is estimated at {high} "
                 "(95 % CI {ends})"
             )
         values = {

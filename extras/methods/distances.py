@@ -24,7 +24,7 @@ from extras.methods.stats.soft_labels import SoftLabelScores, soft_label_scores
 
 @dataclass(frozen=True)
 class SoftDistribution:
-    """A distribution that a run gives for every item, instead of one answer."""
+    """A run's distribution over the options for every item, instead of one answer."""
 
     name: str  # in report.json
     label: str
@@ -39,10 +39,10 @@ DISTRIBUTIONS = (
 
 
 def distances(study: ReportedStudy) -> Json:
-    """What is added to the entry `disagreement` of report.json."""
+    """The addition to the entry `disagreement` of report.json."""
     counts = study.votes.counts()
     even = np.full(counts.shape, 1 / study.votes.n_options)
-    # An option that annotators did not have agrees with nobody.
+    # Options that annotators did not have agree with nobody.
     wide = np.pad(counts, ((0, 0), (0, 3 - counts.shape[1])))
     judges = []
     for run, judge in zip(study.data.runs, study.judges, strict=True):
@@ -56,7 +56,7 @@ def _scored(
     study: ReportedStudy, counts: IntArray, run: RunData, judge: Verdicts, source: SoftDistribution
 ) -> Json:
     given = source.values(study.data, run, judge)
-    # Without a tie on either side there is nothing to compare at that option.
+    # Without a tie on either side there is nothing to compare for that option.
     has_tie = bool(counts[:, 2].any()) or bool((given.shares[:, 2] > 0).any())
     options = 3 if has_tie else 2
     found = soft_label_scores(
@@ -81,7 +81,7 @@ def _distance(found: SoftLabelScores) -> Json:
 
 def distance_table(report: ReportJson) -> Table:
     labels = {source.name: source.label for source in DISTRIBUTIONS}
-    rows = [("Every option alike", report["disagreement"]["even"] | {"label": "–"})]
+    rows = [("All options equally", report["disagreement"]["even"] | {"label": "–"})]
     judges = report["disagreement"]["judges"]
     for entry in judges:
         name = run_name(entry, judges)
@@ -100,16 +100,16 @@ def distance_table(report: ReportJson) -> Table:
             ("found", "decimal", "wasserstein.value", "Wasserstein"),
             ("by chance", "decimal", "wasserstein.by_chance", "Wasserstein"),
         ],
-        "0 is the distribution of people in general, 1 as far from it as can be. The squared "
-        "distance allows for the few answers of an item, and can be below 0 by chance. The others "
-        "do not: “by chance” is what they would be if people answered by the judge’s "
-        "distribution. The order of options for Wasserstein’s is response 1, tie, response 2.",
+        "0 is the distribution of people in general, 1 the largest possible distance. The "
+        "squared distance allows for few answers per item and can be below 0 by chance. The "
+        "others do not: “by chance” is their value if people answered by the judge’s "
+        "distribution. Wasserstein’s orders the options as response 1, tie, response 2.",
         first="Who",
     )
 
 
 class Distances(Section):
-    """How close judges come to the whole distribution of people's answers."""
+    """Distance of judges from the full distribution of people's answers."""
 
     name = "distances"
     title = "Distance from all answers"
@@ -121,8 +121,8 @@ distances | list | Distance between predicted and actual shares, for each source
 distances.source | text | Where the predicted shares come from.
 squared | object | Squared distance.
 manhattan | object | Absolute distance.
-wasserstein | object | Wasserstein distance of both distributions.
-by_chance | number | Distance of a perfect prediction, from the few answers to an item.
+wasserstein | object | Wasserstein distance of the two distributions.
+by_chance | number | Distance of a perfect prediction, due to few answers per item.
 """
 
     def is_needed(self, report: ReportJson) -> bool:

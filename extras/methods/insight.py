@@ -71,29 +71,29 @@ def insight_table(report: ReportJson) -> Table:
             ("meta-d′", "decimal", "meta_d"),
             ("Ratio", "decimal", "m_ratio", "M-ratio"),
             ("95 %", "range", "m_ratio_ci", "M-ratio"),
-            ("Difference", "decimal", "difference.value", "Less people’s M-ratio"),
-            ("95 %", "range", "difference.ci", "Less people’s M-ratio"),
-            ("Holm p", "p", "difference.p_holm", "Less people’s M-ratio"),
+            ("Difference", "decimal", "difference.value", "Minus people’s M-ratio"),
+            ("95 %", "range", "difference.ci", "Minus people’s M-ratio"),
+            ("Holm p", "p", "difference.p_holm", "Minus people’s M-ratio"),
         ],
-        "Answers that chose one of two responses, with a certainty, at items where one is right. "
-        f"Certainty: up to {found['levels']} levels with about equally many answers each; "
-        "people’s are formed person by person and their answers counted together. Undefined with "
-        "fewer than ten right or wrong answers, with d′ below 0.2, or with one certainty. "
-        "Intervals hold for items, people, personas and questions in general. The ratio can "
-        "exceed 1 where certainty follows how difficult an item is.",
+        "Answers that chose one of two responses with a certainty, to items where one is right. "
+        f"Certainty: up to {found['levels']} levels of about equal size, formed person by person "
+        "for people, whose answers are then counted together. Undefined with fewer than ten "
+        "right or wrong answers, with d′ below 0.2, or with one certainty. Intervals hold for "
+        "items, people, personas and questions in general. The ratio can exceed 1 if certainty "
+        "follows the difficulty of items.",
         first="Side",
     )
 
 
 class InsightSection(Section):
-    """Whether certainty knows right from wrong as well as the choices allow."""
+    """Whether certainty separates right from wrong as well as the choices allow."""
 
     name = "insight"
     title = "Insight"
     inside = "d′, meta-d′ and the M-ratio"
     sources = (NumberSource("insight.people", "insight", _PEOPLE),)
     keys = """
-insight | object | How well certainty knows right from wrong, apart from accuracy.
+insight | object | How well certainty separates right from wrong, apart from accuracy.
 insight.levels | count | Levels of certainty.
 n_right | count | Right answers.
 d_prime | number | Sensitivity of the choices.
@@ -133,8 +133,8 @@ m_ratio | number | `meta_d` divided by `d_prime`.
                 decimal_range(people["m_ratio_ci"], 2), "insight.people.m_ratio_ci"
             )
         form += (
-            "; a ratio of one means that certainty uses all the evidence that the choice was made "
-            "from. {judges}"
+            "; a ratio of one means that certainty uses all the evidence behind the choice. "
+            "{judges}"
         )
         yield Sentence("finding", fill(form, judges=_judges(report), **words))
 
@@ -143,7 +143,7 @@ INSIGHT = InsightSection()
 
 
 def _judges(report: ReportJson) -> str:
-    """Which judges differ from people, after Holm's correction."""
+    """Name the judges that differ from people after Holm's correction."""
     entries = report["insight"]["judges"]
     known = [
         (name, entry["difference"])
@@ -151,7 +151,7 @@ def _judges(report: ReportJson) -> str:
         if entry["difference"]["p_holm"] is not None
     ]
     if not known:
-        return "No judge can be compared with them."
+        return "No judge can be compared with people."
     level = level_of(report, CLAIM)
     apart = [(name, gap) for name, gap in known if holds(gap, level, "p_holm")]
     if not apart:
@@ -161,5 +161,5 @@ def _judges(report: ReportJson) -> str:
     for word, is_more in (("More", True), ("Less", False)):
         names = [name for name, gap in apart if (gap["value"] > 0) == is_more]
         if names:
-            parts.append(f"{word} insight than people have: {listed(names)}.")
+            parts.append(f"{word} insight than people: {listed(names)}.")
     return " ".join(parts)

@@ -1,8 +1,8 @@
 """The headline under every combination of analysis choices, to see whether it depends on them.
 
-There are four choices that data cannot make: how to treat ties, where high certainty begins, which
-annotators and answers are left out, and what is taken to vary. Options that change nothing here
-are left out and named, so that they cannot make a finding look firmer than it is.
+Data cannot decide four choices: how to treat ties, where high certainty begins, which annotators
+and answers to leave out, and what varies. Options that change nothing are named but left out, so
+that they do not make a finding look more robust.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from extras.methods.stats.contrasts import set_contrast, shared_people
 MIN_BLOCKS = 8
 
 
-# Signs that an annotator did not read: a pace, and a side of the screen.
+# Signs that an annotator did not read: too fast, or always the same side of the screen.
 HASTE = 1 / 3
 
 
@@ -48,13 +48,13 @@ TIES: Mapping[str, str] = {
     "exclude": "ties left out",
     "half": "ties count half",
     "certainty": "ties go to the more certain",
-    "random": "ties broken by lot",
+    "random": "ties broken at random",
 }
 
 
 EXCLUSIONS: Mapping[str, str] = {
     "as_reported": "answers as in this report",
-    "with_excluded": "excluded people counted too",
+    "with_excluded": "with excluded people",
     "without_hasty": "without hasty and one-sided people",
     "missing_wrong": "a judge's missing answers count as wrong",
 }
@@ -71,9 +71,9 @@ UNITS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class SideOfUniverse:
-    """One side under one way of breaking ties: credit and certainty, shape (items,).
+    """One side with ties broken one way: credit and certainty, shape (items,).
 
-    Without ties, every way of breaking them gives the same.
+    Without ties, all ways are the same.
     """
 
     credit: Floats
@@ -83,13 +83,13 @@ class SideOfUniverse:
 
 @dataclass(eq=False)
 class Universe:
-    """The data of all specifications, computed once for each option."""
+    """Data of all specifications, computed once per option."""
 
     data: Dataset
     shared: SharedClusters
     seed: int
     runs: Sequence[RunData]
-    common: npt.NDArray[np.bool_] | None = None  # the items that all runs were asked
+    common: npt.NDArray[np.bool_] | None = None  # the items that all runs were asked about
     _sides: dict[tuple[str, ...], SideOfUniverse] = field(default_factory=dict)
     _votes: dict[str, Votes] = field(default_factory=dict)
     _units: dict[tuple[str, str], Unit | Sharing | None] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Universe:
         return self._votes[kept]
 
     def _side(self, votes: Votes, truth: Any, ties: str) -> SideOfUniverse:
-        # The draw decides between right and wrong, so it must not depend on which response is r1.
+        # The draw is between right and wrong, so that it does not depend on which response is r1.
         policy: TiePolicy = "half" if ties == "random" else ties  # type: ignore[assignment]
         majority = majority_vote(votes, ties=policy)
         credit = majority.credit(truth.astype(np.int64))
@@ -164,7 +164,7 @@ class Universe:
         return unit if unit.n >= MIN_BLOCKS else None
 
     def is_same(self, claim: str, ties: str, exclusions: str) -> bool:
-        """Whether this way of breaking ties or excluding leaves the data of a claim unchanged."""
+        """Whether a tie or exclusion rule leaves the data of a claim unchanged."""
         kept = exclusions if ties != "exclude" else "as_reported"
         pairs = [(self.people(ties, exclusions), self.people("exclude", kept))]
         for run in self.runs if claim == "all" else self.runs[:1]:
@@ -175,7 +175,7 @@ class Universe:
 def _are_same(claim: str, one: SideOfUniverse, other: SideOfUniverse) -> bool:
     if claim == "all":
         return np.array_equal(one.credit, other.credit, equal_nan=True)
-    # The claim also depends on who is certain, and an answer without a certainty does not count.
+    # The claim also depends on certainty; answers without one do not count.
     ours, theirs = (
         np.where(np.isnan(side.certainty), np.nan, [side.credit, side.certainty])
         for side in (one, other)
@@ -184,7 +184,7 @@ def _are_same(claim: str, one: SideOfUniverse, other: SideOfUniverse) -> bool:
 
 
 def _votes(data: Dataset, kept: str) -> Votes:
-    """Annotators' answers under one rule of exclusion."""
+    """Annotators' answers under one exclusion rule."""
     votes = people_votes(data, with_excluded=kept == "with_excluded")
     if kept != "without_hasty":
         return votes
@@ -228,7 +228,7 @@ DECIDED = ("better", "worse", "equivalent", "cannot_tell")
 
 
 def multiverse(report: Mapping[str, Any], data: Dataset, shared: SharedClusters) -> Json:
-    """Both claims of the headline under every specification; `report` has them as reported."""
+    """Both claims of the headline under every specification; `report` has the reported ones."""
     claims = []
     universes: dict[str, Universe] = {}
     for name, headline in (("all", "headline"), ("certain", "certainty_headline")):
@@ -253,7 +253,7 @@ def multiverse(report: Mapping[str, Any], data: Dataset, shared: SharedClusters)
 
 
 def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, Any]:
-    """The difference in general that the headline uses."""
+    """The headline's difference in general."""
     entry = next(entry for entry in report["comparison"] if entry["run"] == run)
     found: Mapping[str, Any] = (entry["certainty"]["high_sets"] if claim == "certain" else entry)[
         "difference_general"
@@ -262,7 +262,7 @@ def _published(report: Mapping[str, Any], claim: str, run: str) -> Mapping[str, 
 
 
 def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any]) -> Json:
-    """Every specification of a claim, and the share of decidable ones in which it holds."""
+    """All specifications of a claim, and the share of decidable ones in which it holds."""
     axes, dropped = _axes(universe, name)
     tau = report["parameters"]["threshold"]
     thresholds = [tau, *(other for other in THRESHOLDS if other != tau)]
@@ -296,7 +296,7 @@ def _claim(name: str, state: str, universe: Universe, report: Mapping[str, Any])
 
 
 def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Json]]:
-    """The options of each choice, the report's own first, and the options that change nothing."""
+    """The options of each choice, the report's own first, and those that change nothing."""
     n_items = len(universe.data.items)
     exclusions = [
         key
@@ -328,7 +328,7 @@ def _axes(universe: Universe, claim: str) -> tuple[dict[str, list[Any]], list[Js
 
 
 def _whole(universe: Universe, row: Mapping[str, Any], margin: float) -> Json:
-    """Judge less majority on the items that both decided, with Holm over the runs that compete."""
+    """Judge minus majority on the items that both decided, with Holm over competing runs."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
@@ -380,7 +380,7 @@ def _as_contrast(found: GeneralDifference, n: int, n_second: int) -> Contrast:
 
 
 def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, float | None]:
-    """Tango's intervals and McNemar's test, and the p value of equivalence."""
+    """Tango's interval, McNemar's test, and the p value of equivalence."""
     known = ~np.isnan(judge) & ~np.isnan(people)
     n = int(known.sum())
     if n == 0:
@@ -394,7 +394,7 @@ def _exact(judge: Floats, people: Floats, margin: float) -> tuple[Contrast, floa
 
 
 def _certain(universe: Universe, row: Mapping[str, Any]) -> Json:
-    """The judge where it is certain less annotators where they are; both must have a certainty."""
+    """Judge minus annotators, each where certain; both must have a certainty."""
     people = universe.people(row["ties"], row["exclusions"])
     unit = universe.unit(row["unit"], row["exclusions"])
     if unit is None:
@@ -432,9 +432,12 @@ def _entry(contrast: Contrast, state: str, method: str) -> Json:
 
 def _sentence(claims: Sequence[Mapping[str, Any]]) -> str | None:
     """The sentence “The headline holds in 46 of 48 specifications”, for each claim."""
-    about = {"all": "The comparison over all items", "certain": "That where each is certain"}
+    about = {
+        "all": "The comparison over all items",
+        "certain": "The comparison where each is certain",
+    }
     words = [
-        f"{about[claim['claim']]} comes out the same in {claim['holds']} of {claim['of']} "
+        f"{about[claim['claim']]} has the same result in {claim['holds']} of {claim['of']} "
         "specifications"
         for claim in claims
     ]

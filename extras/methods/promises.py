@@ -1,4 +1,4 @@
-"""What M-ratio, distance from all answers and crowd equivalence promise in simulated studies."""
+"""Promises of M-ratio, distance from all answers and crowd equivalence, checked by simulation."""
 
 from functools import cache, partial
 
@@ -25,7 +25,7 @@ Observed = tuple[IntArray, IntArray, FloatArray]
 def observer(
     rng: np.random.Generator, n: int, d: float, *, leaning: float = 0.0, noise: float = 0.0
 ) -> Observed:
-    """Truth, choice and certainty: the evidence beyond the criterion, with noise of its own."""
+    """Truth, choice and certainty, which is the noisy evidence beyond the criterion."""
     truth = rng.integers(0, 2, n)
     evidence = rng.normal((truth - 0.5) * d, 1)
     choice = (evidence > leaning).astype(np.int64)
@@ -38,7 +38,7 @@ def clusters_of(n: int) -> Sharing:
 
 
 def insight_of(made: Observed) -> Insight:
-    """The insight of an observer, whose items are grouped in fives."""
+    """The insight of an observer, with items in groups of five."""
     truth, choice, certainty = made
     return insight(truth, choice, certainty, clusters_of(len(truth)))
 
@@ -49,9 +49,9 @@ CrowdArrays = tuple[
 
 
 def crowd(rng: np.random.Generator, *, n_items: int = 300, n_people: int = 30) -> CrowdArrays:
-    """Three people per item with scales and leanings of their own; items and personas matter.
+    """Three people per item with different scales and leanings; items and personas matter.
 
-    Item, person, persona, truth, choice and certainty of people, choice and certainty of a judge.
+    Returns item, person, persona, truth, people's choice and certainty, and a judge's.
     """
     block = np.arange(n_items) % (n_people // 3)
     item, person = np.repeat(np.arange(n_items), 3), (block[:, None] * 3 + np.arange(3)).ravel()
@@ -67,7 +67,7 @@ def crowd(rng: np.random.Generator, *, n_items: int = 300, n_people: int = 30) -
     return item, person, persona, truth, choice, certainty, (seen > 0).astype(int), np.abs(seen)
 
 
-# What 300 studies of `crowd` give on average: the M-ratios of people and judge, their difference.
+# Means over 300 studies of `crowd`: M-ratios of people and judge, and their difference.
 AVERAGE = (0.966, 1.0, 0.034)
 
 
@@ -121,7 +121,8 @@ INSIGHT = Family(
         ),
         MethodCheck(
             "insight of people and of a judge",
-            "300 items of 30 personas; people in blocks of three, each with a scale and a leaning.",
+            "300 items of 30 personas; people in blocks of three, with different scales and "
+            "leanings.",
             insights,
             {side: covers(least=0.92) for side in SIDES_OF_INSIGHT},
             quick=30,
@@ -146,7 +147,7 @@ def distance(rng: np.random.Generator, counts: Counts, *, k: int, shrunk: float)
         np.stack([ones, k - ones], axis=1),
         Sharing.of_items(ITEMS, {"persona": np.arange(ITEMS)}),
     ).squared
-    # E (p − ½)² is 1/12 where p follows the beta distribution (2, 1).
+    # E (p − ½)² is 1/12 if p follows the beta distribution (2, 1).
     counts.measured("squared distance", found.value)
     counts.covered("interval", found.interval, shrunk**2 / 12)
 
@@ -177,13 +178,13 @@ DISAGREEMENT = Family("disagreement", _DISTANCES)
 def people_of(
     rng: np.random.Generator, n: int, k: int, a: float = 4, b: float = 2
 ) -> tuple[IntArray, FloatArray]:
-    """Answers of k people to n items, of which 0 is always right, and the ease of the items."""
+    """Answers of k people to n items, where 0 is always right, and the items' ease."""
     ease = rng.beta(a, b, n)
     return (rng.random((n, k)) > ease[:, None]).astype(np.int64), ease
 
 
 def majority_of(rng: np.random.Generator, ease: FloatArray, k: int) -> IntArray:
-    """A judge that answers as the majority of k such people."""
+    """A judge that answers like the majority of k such people."""
     wrong = (rng.random((ease.size, k)) > ease[:, None]).sum(axis=1)
     return (wrong > k / 2).astype(np.int64)
 
@@ -233,7 +234,7 @@ CROWDS = Family(
     (
         MethodCheck(
             "a judge worth five people",
-            "300 items, three people each; the judge answers as a majority of five such people.",
+            "300 items, three people each; the judge answers like a majority of five such people.",
             equal_to_five,
             {"interval of the number": covers(least=0.90)},
             quick=40,
@@ -241,7 +242,7 @@ CROWDS = Family(
         ),
         MethodCheck(
             "a judge where certain, people elsewhere",
-            "300 items; a judge as good as three people answers where its certainty is 70 or more.",
+            "300 items; a judge as good as three people answers if its certainty is 70 or more.",
             mixed,
             {"accuracy of a mix": covers(least=0.92)},
             quick=40,

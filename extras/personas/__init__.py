@@ -1,1 +1,1 @@
-"""Items about changed personas, and texts about personas that a judge drafts from their choices."""
+"""Items about changed personas, and profile texts that a judge drafts from choices."""

@@ -1,4 +1,4 @@
-"""A linked study whose items are asked also about a changed persona, and the page for it."""
+"""A linked study that also asks each item about a changed persona, and its page."""
 
 import hashlib
 import re
@@ -39,10 +39,10 @@ MARK = ":changed-"  # between the key of an item or a persona and the feature th
 
 @dataclass(frozen=True, kw_only=True)
 class WantedChange:
-    """What is to be changed, each feature in a twin of its own.
+    """The features to change, each in its own twin.
 
-    A feature becomes `value`, which goes with a single one, or another value of the study's that
-    is drawn once for each persona. `limit` keeps the first items by key.
+    A single feature can get `value`; otherwise each persona gets another value from the study,
+    drawn once. `limit` keeps the first items by key.
     """
 
     features: Sequence[str]
@@ -60,14 +60,14 @@ class PersonaChange:
 
     @property
     def note(self) -> dict[str, str]:
-        """What the changed item keeps of it."""
+        """What the changed item records about it."""
         words = {"from": str(self.old["value"]), "to": str(self.new["value"])}
         return {"feature": self.feature} | words
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of each item that has all of them, by its key, and the labels of features."""
+    """The changes by item key, for items with all of them, and the labels of features."""
 
     by_item: Mapping[str, Sequence[PersonaChange]]
     labels: Mapping[str, str]
@@ -97,7 +97,7 @@ def planned_changes(study: Study, wanted: WantedChange) -> Changes:
             break
     if not by_item:
         words = " and of ".join(f"“{each}”" for each in wanted.features)
-        raise StudyError(f"No persona has another value of {words} that it could be given.")
+        raise StudyError(f"No persona can get another value of {words}: the study has only one.")
     labels = {feature: next(iter(facts[feature].values()))["label"] for feature in wanted.features}
     return Changes(by_item, labels)
 
@@ -119,19 +119,19 @@ def _check(study: Study, wanted: WantedChange) -> None:
     """Raise `StudyError` if the study, or the combination of features, cannot be changed."""
     if SOURCE in study.source:
         raise StudyError(
-            "This study has changed personas already, and a twin of a twin would differ in two "
+            "This study already has changed personas, and a twin of a twin would differ in two "
             f"features. Start from “{study.source[SOURCE]['from']}”."
         )
     if not wanted.features:
         raise StudyError("Choose at least one feature.")
     if len({mark_of(each) for each in wanted.features}) < len(wanted.features):
         raise StudyError(
-            "Two of these features have the same name in the ids of changed items. Choose each "
+            "Two of these features get the same name in the ids of changed items. Choose each "
             "feature once, or create a study for each."
         )
     if wanted.value and len(wanted.features) > 1:
         raise StudyError(
-            "A value goes with a single feature. Leave the value empty, or choose one feature."
+            "A value needs a single feature. Leave the value empty, or choose one feature."
         )
 
 
@@ -139,11 +139,11 @@ def _check(study: Study, wanted: WantedChange) -> None:
 def counterfactual_study(
     *, study_id: int, slug: str, wanted: WantedChange, title: str = "", by: User | None = None
 ) -> Study:
-    """A draft with the items of a study and, for each feature, the same with that one changed.
+    """Create a draft with a study's items and, for each feature, twins with that feature changed.
 
-    Free text and history stay. Items whose persona lacks a feature, or has the wanted value
-    already, are left out, so that all features are changed in the same items. The changed items
-    have no own answer. Raises `StudyError` as `planned_changes`, or if the short name is taken.
+    Free text and history stay. Items whose persona lacks a feature, or already has the new value,
+    are left out, so that all features change in the same items. Changed items have no own answer.
+    Raises `StudyError` as `planned_changes`, or if the short name is taken.
     """
     study = Study.objects.get(pk=study_id)
     changes = planned_changes(study, wanted)
@@ -182,12 +182,12 @@ def counterfactual_study(
 
 
 def mark_of(feature: str) -> str:
-    """What the keys of changed items and personas end with, in the letters that keys may have."""
+    """The key suffix of changed items and personas, in the characters that keys allow."""
     return MARK + re.sub(r"[^A-Za-z0-9._-]", "-", feature)
 
 
 def _values_of(study: Study, feature: str) -> dict[str, dict[str, Any]]:
-    """The facts that personas have for a feature, by value; of several words the first."""
+    """The facts about a feature by value, each with its first wording."""
     found: dict[str, dict[str, Any]] = {}
     for features in Persona.objects.filter(study=study).values_list("features", flat=True):
         for fact in features:
@@ -201,7 +201,7 @@ def _values_of(study: Study, feature: str) -> dict[str, dict[str, Any]]:
 def _changes_of(
     study: Study, persona: Persona, facts: Mapping[str, Mapping[str, StatedFact]], value: str
 ) -> list[PersonaChange]:
-    """The change of every feature; empty if one of them cannot be changed."""
+    """The change of every feature; empty if one cannot change."""
     found = []
     for feature, known in facts.items():
         old = next((fact for fact in persona.features if fact["key"] == feature), None)
@@ -215,7 +215,7 @@ def _changes_of(
 def _other(
     study: Study, persona: str, old: str, values: Mapping[str, StatedFact], value: str
 ) -> str:
-    """The value that a persona gets instead; empty if there is none."""
+    """The persona's new value; empty if there is none."""
     others = sorted(each for each in values if each != old)
     if value:
         return value if value in others else ""
@@ -226,7 +226,7 @@ def _other(
 
 
 def _changed_key(key: str, mark: str) -> str:
-    """The id with its mark; of a long one the beginning, and a hash that tells it from others."""
+    """The id with its mark; a long id is cut and gets a hash that keeps it unique."""
     room = LONGEST_ID - len(mark)
     if len(key) <= room:
         return f"{key}{mark}"
@@ -282,19 +282,19 @@ class ChangedPersonasForm(forms.Form):
     features = forms.MultipleChoiceField(
         label="Attributes to change",
         widget=forms.CheckboxSelectMultiple,
-        help_text="Each one is changed in items of its own.",
+        help_text="Each one is changed in separate items.",
         error_messages={"required": "Choose at least one attribute."},
     )
     value = forms.CharField(
         label="New value",
         required=False,
-        help_text="Empty: another value of this study’s personas, drawn once for each persona.",
+        help_text="Leave empty to draw another of this study’s values for each persona.",
     )
     limit = forms.IntegerField(
         label="Number of items",
         required=False,
         min_value=1,
-        help_text="The first ones by id. Empty: all that can be changed.",
+        help_text="The first ones by id. Leave empty for all that can be changed.",
     )
     slug = forms.SlugField(
         label="Short name of the new study",
@@ -320,7 +320,7 @@ class ChangedPersonasForm(forms.Form):
 
 @dataclass(frozen=True)
 class ChangePreview:
-    """What a linked study would have, with a few of its items."""
+    """A preview of the linked study, with a few of its items."""
 
     items: int
     twins: int

@@ -1,4 +1,4 @@
-"""Items asked about a persona and about the same persona with one other attribute."""
+"""Report chapter on items asked about a persona and its twin with one attribute changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from extras.personas.changed_items import SOURCE
 
 @dataclass(frozen=True)
 class Reliance:
-    """How far the distribution of answers moves between an item and its changed twin.
+    """How far the answers shift between an item and its changed twin.
 
     Attributes
     ----------
     n : int
         Pairs of items that count.
     squared : GeneralDifference
-        Mean squared shift of the share of a response, without what chance adds to it. It can be
-        below 0 where there is no shift.
+        Mean squared shift of a response's share, minus the part due to chance. Without a shift it
+        can be below 0.
     shift : float or None
-        Its root, in shares; 0 if `squared` is below 0.
+        Its square root, in shares; 0 if `squared` is below 0.
     """
 
     n: int
@@ -45,19 +45,19 @@ class Reliance:
 def squared_shifts(
     before: npt.ArrayLike, after: npt.ArrayLike, *, has_chance: bool = True
 ) -> FloatArray:
-    r"""The squared shift of each pair of items, without bias from chance.
+    r"""The squared shift of each pair of items, corrected for chance.
 
     Parameters
     ----------
     before, after : array_like of int, shape (n_pairs, n_options)
-        Answers to the item as it is, and to its changed twin, by option.
+        Answers to the original item and to its changed twin, by option.
     has_chance : bool, default True
-        Whether another answer to the same item could differ. If False, one answer is enough.
+        Whether repeated answers to the same item could differ. If False, one answer is enough.
 
     Returns
     -------
     ndarray of float, shape (n_pairs,)
-        NaN where either item has fewer than two answers, or none if `has_chance` is False.
+        NaN if either item has fewer than two answers (with `has_chance` False, none).
 
     Raises
     ------
@@ -68,9 +68,9 @@ def squared_shifts(
     -----
     With shares p of k answers and q of m,
     :math:`\frac12\sum_o[(p_o-q_o)^2-\frac{p_o(1-p_o)}{k-1}-\frac{q_o(1-q_o)}{m-1}]`. Its expected
-    value is :math:`\frac12\sum_o(p_o-q_o)^2` of the shares among all answers: with two options
-    the squared difference of the shares of a response. It also is how much more often two answers
-    differ across the twins than within them.
+    value is :math:`\frac12\sum_o(p_o-q_o)^2` of the shares among all answers: with two options the
+    squared difference of the shares of a response. It is also how much more often two answers
+    differ across twins than within them.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def squared_shifts(
 
 
 def reliance(shifts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Reliance:
-    """The mean of `squared_shifts`, with what pairs share as samples.
+    """The mean of `squared_shifts`, allowing for what pairs share.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def reliance(shifts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) ->
     Returns
     -------
     Reliance
-        The difference of two sides is `general_difference` of the difference of their shifts.
+        To compare two sides, apply `general_difference` to the difference of their shifts.
 
     Examples
     --------
@@ -125,7 +125,7 @@ KIND = "features of counterfactual personas"  # of claims
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The positions of items and of their changed twins, and what the pairs share."""
+    """Positions of items and their changed twins, and what the pairs share."""
 
     before: Ints
     after: Ints
@@ -172,14 +172,14 @@ def counterfactuals(study: ReportedStudy) -> Json:
 
 
 def _attribute(study: ReportedStudy, changed: Mapping[str, Any]) -> Json:
-    """How far people and each run move with one attribute."""
+    """How far people's and each run's answers shift with one attribute."""
     twins = Twins.of(study, changed["mark"])
     counts = study.votes.counts()
     people = squared_shifts(counts[twins.before], counts[twins.after])
     judges = []
     for run in study.data.runs:
         readings = run_votes(study.data, run).counts()
-        # With one reading each, chance cannot be told from the change.
+        # With one reading each, chance cannot be separated from the change.
         has_chance = bool((readings.sum(axis=1) > 1).any())
         shifts = squared_shifts(
             readings[twins.before], readings[twins.after], has_chance=has_chance
@@ -235,11 +235,11 @@ def counterfactual_table(report: ReportJson) -> Table:
             ("Holm p", "p", "beyond_people.p_holm", "More than people"),
         ],
         f"Each item is asked about its persona and about the same persona with another {label}. "
-        "Squared shift: by how much the share of a response differs between the two, squared, and "
-        "without what chance adds; 0 if nobody looks at the attribute. Typical shift: its root. "
-        "With chance: the run read each item once, so flips by chance count as a shift. Which "
-        "answers are right for the changed persona is not known: reliance is not an error by "
-        "itself. A judge that relies on an attribute more than people do may follow a stereotype.",
+        "Squared shift: the squared difference of a response’s share between the two, minus the "
+        "part due to chance; 0 if nobody uses the attribute. Typical shift: its square root. "
+        "With chance: the run read each item once, so random flips count as a shift. The right "
+        "answers for the changed persona are not known, so reliance is not in itself an error. "
+        "A judge that relies on an attribute more than people do may follow a stereotype.",
         first="Who",
     )
 
@@ -249,11 +249,11 @@ class Counterfactual(Section):
 
     name = "counterfactual"
     title = "Counterfactual personas"
-    inside = "How far answers move when one attribute of the persona is changed"
+    inside = "How far answers shift when one attribute of the persona changes"
     has_claims = True
     keys = """
         # Counterfactual personas
-        bias.counterfactual | object | Answers about the same items for changed personas.
+        bias.counterfactual | object | Answers to the same items about changed personas.
         bias.counterfactual.attributes | list | Each attribute that was changed.
         bias.counterfactual.attributes.feature | text | The attribute.
         contains_chance | flag | Whether chance alone is part of the shift.
@@ -285,7 +285,9 @@ class Counterfactual(Section):
                     more = "more" if beyond["value"] > 0 else "less"
                     words = f"{who} relies on {label} {more} than people do"
                 else:
-                    words = f"That {who} relies on {label} more or less than people do is not shown"
+                    words = (
+                        f"Whether {who} relies on {label} more or less than people do is not shown"
+                    )
                 yield Sentence.of("finding", f"{words} (Holm p {p_value(beyond['p_holm'])}).")
 
 

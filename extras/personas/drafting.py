@@ -1,4 +1,4 @@
-"""Profile texts: what a judge is asked, the ledger, the worker's part, and the review."""
+"""Profile texts: the prompt, the ledger, the work of the worker, and the review."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -64,12 +64,12 @@ ASKED = (
     "quote the questions or responses, do not guess age, gender, origin or politics, and do not "
     "address anybody. Write in the language of the choices, beginning with the description itself."
 )
-# Identifies the words; the choices are different for each persona.
+# Identifies the constant words; the choices differ for each persona.
 PROMPT_SHA256 = digest(ASKED)
 
 
 def messages_for(history: list[HistoryEntry]) -> Messages:
-    """The request about a persona: its latest choices, long texts cut and marked."""
+    """The prompt about a persona: its latest choices, with long texts cut and marked."""
     choices = [
         f"Choice {number}\nQuestion: {_cut(choice.prompt)}\nPreferred: {_cut(choice.chosen)}\n"
         f"Turned down: {_cut(choice.rejected) or 'not known'}"
@@ -79,7 +79,7 @@ def messages_for(history: list[HistoryEntry]) -> Messages:
 
 
 def usable(reply: str) -> str:
-    """The description in a reply; empty if it is none that a person could review."""
+    """The description in a reply; empty if a person could not review it."""
     text = without_thoughts(reply).strip().strip('"“”').strip()
     if not SHORTEST <= len(text) <= LONGEST or looks_like_refusal(text):
         return ""
@@ -87,7 +87,7 @@ def usable(reply: str) -> str:
 
 
 class PersonaDescription:
-    """`engine.interface.ReplyFormat` of a description: side A stands for a usable text."""
+    """`engine.interface.ReplyFormat` of a description: side A means a usable text."""
 
     offers_tie = False
 
@@ -125,7 +125,7 @@ T = TypeVar("T")
 class DraftLedger:
     """`engine.interface.AttemptLedger` of the drafts of one job, written by one thread in turn.
 
-    Use it as a context: its thread and its connection to the database end with it.
+    Use it as a context manager, which ends its thread and database connection.
     """
 
     def __init__(self, job: DraftingJob, judge: Judge) -> None:
@@ -143,7 +143,7 @@ class DraftLedger:
 
     async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
         if runtime.is_stopping():
-            raise Halted("The worker is ending.")
+            raise Halted("The worker is shutting down.")
         await self._run(partial(self._open, question))
 
     async def close(
@@ -162,7 +162,7 @@ class DraftLedger:
 
     @transaction.atomic
     def _open(self, question: JudgeQuestion) -> None:
-        """Hold the highest cost of a request. Raises `OverBudget`, `BudgetInUse` or `Halted`."""
+        """Reserve the highest cost of a request. Raises `OverBudget`, `BudgetInUse` or `Halted`."""
         current = DraftingJob.objects.select_for_update(no_key=True).filter(
             pk=self._job.pk, state=DraftingJob.State.RUNNING, attempts=self._job.attempts
         )
@@ -179,7 +179,7 @@ class DraftLedger:
             return
         if self._prices is None:
             raise OverBudget(
-                "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
+                "The judge has no price, so the budget cannot be checked. Set "
                 "its input and output price, or ask without a budget."
             )
         used = self._job.drafts.aggregate(
@@ -189,11 +189,11 @@ class DraftLedger:
         if used["nano"] + most <= self._job.budget * NANO:
             return
         if used["live"]:
-            raise BudgetInUse("The requests under way may use up the rest of the budget.")
+            raise BudgetInUse("The requests in progress may use up the rest of the budget.")
         raise OverBudget(
-            f"The budget of ${self._job.budget.normalize():f} has no room for another request: "
+            f"The budget of ${self._job.budget.normalize():f} is too small for another request: "
             f"${used['nano'] / NANO:.4f} spent, and one more can cost up to ${most / NANO:.4f}. "
-            "Ask again with a higher budget for the rest."
+            "Request the rest again with a higher budget."
         )
 
     def _close(self, question: JudgeQuestion, end: AttemptEnd, outcome: Outcome) -> None:
@@ -221,7 +221,7 @@ class DraftLedger:
         ProfileDraft.objects.filter(pk=question.id).update(**values)
 
 
-_AT_ONCE = 50  # questions that wait for slots together
+_AT_ONCE = 50  # questions waiting for slots at a time
 _SEED = 2**31
 
 
@@ -229,10 +229,10 @@ _SEED = 2**31
 def request_drafts(
     *, study_id: int, judge: Judge, budget: Decimal | None, user: User | None
 ) -> DraftingJob:
-    """A job for all personas with earlier choices that have no text waiting or accepted.
+    """Create a job for all personas with earlier choices but no waiting or accepted text.
 
-    Raises `StudyError` if the items of the study are in use, if nothing is to be written or a job
-    is under way, and `BadJudge` if the items must not be sent to the judge.
+    Raises `StudyError` if the study's items are in use, no text is needed or a job is in progress,
+    and `BadJudge` if the items must not be sent to the judge.
     """
     study = lock_study(study_id)
     if reason := why_not(study):
@@ -243,8 +243,8 @@ def request_drafts(
     personas = without_draft(study)
     if not personas:
         raise StudyError(
-            "No persona is left to write about: each one has no earlier choices (“history”), or a "
-            "text that was accepted or waits for your review."
+            "No persona needs a text: each one has no earlier choices (“history”), or has a text "
+            "that was accepted or awaits your review."
         )
     job = DraftingJob.objects.create(
         study=study,
@@ -260,7 +260,7 @@ def request_drafts(
 
 
 def without_draft(study: Study) -> list[Persona]:
-    """The personas of items that have earlier choices, and no text to review or in use."""
+    """Personas of items that have earlier choices but no text to review or in use."""
     states = [ProfileDraft.State.WRITTEN, ProfileDraft.State.ACCEPTED]
     drafted = ProfileDraft.objects.filter(persona__study=study, state__in=states)
     shown = Item.objects.filter(study=study).values("persona")
@@ -269,7 +269,7 @@ def without_draft(study: Study) -> list[Persona]:
 
 
 def judges_that_write() -> QuerySet[Judge]:
-    """The judges that can be asked anything: a model answers, not a file."""
+    """Judges whose model can be asked anything: not imported files."""
     kinds = [
         kind.name
         for kind in registry.backend_kinds()
@@ -279,7 +279,7 @@ def judges_that_write() -> QuerySet[Judge]:
 
 
 def run_job(*, job_id: int) -> DraftingJob:
-    """Ask about every draft of a queued job that has no reply yet."""
+    """Request every draft of a queued job that has no reply yet."""
     return carry_out(DraftingJob, job_id, _work, expected=(StudyError, JudgingError))
 
 
@@ -289,7 +289,7 @@ def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
         raise JobProblem(f"The judge “{job.judge_name}” was deleted.")
     check_sharing(job.study, judge)
     _count_lost_requests(job)
-    # Plain text is wanted, whatever form the judge's verdicts have.
+    # Ask for plain text, whatever reply form the judge uses for verdicts.
     judge.structured, judge.probabilities = False, "no"
     total = job.drafts.count()
     with DraftLedger(job, judge) as ledger:
@@ -302,11 +302,11 @@ def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
     written = job.drafts.filter(state=ProfileDraft.State.WRITTEN).count()
     failed = job.drafts.filter(state=ProfileDraft.State.FAILED).count()
     without = f" {failed:,} without a usable reply." if failed else ""
-    return {"message": f"{written:,} texts wait for your review.{without}"}
+    return {"message": f"{written:,} texts await your review.{without}"}
 
 
 def _count_lost_requests(job: DraftingJob) -> None:
-    """Requests of a killed worker: their highest cost stays counted, and they are asked again."""
+    """Reset requests of a killed worker. Their highest cost stays counted; they are sent again."""
     job.drafts.filter(state=ProfileDraft.State.SENT).update(
         state=ProfileDraft.State.WAITING, spent_nano=F("spent_nano") + F("held_nano"), held_nano=0
     )
@@ -327,20 +327,20 @@ def _next(job: DraftingJob) -> list[JudgeQuestion]:
 
 
 def _raise_first(problems: Iterable[BaseException | None]) -> None:
-    """An outage, a budget or an error that ended a question ends the job, with its sentence."""
+    """End the job if an outage, the budget or an error ended a question."""
     for problem in problems:
         if isinstance(problem, Stopped):
-            raise JobProblem(f"{problem} What has arrived is below.")
+            raise JobProblem(f"{problem} The texts received so far are below.")
         if problem is not None:
             raise problem
 
 
 @transaction.atomic
 def accept(*, study: Study, draft_id: str, text: str, user: User) -> ProfileDraft:
-    """Make `text` the free text of the persona, at all its items; the reply is kept beside it.
+    """Make `text` the persona's free text in all its items, and keep the original reply.
 
-    Raises `Refused` for a text that breaks a rule of the item format, `StaleVersion` if somebody
-    else has decided meanwhile, and `StudyError` if anything depends on the items.
+    Raises `Refused` for a text that breaks the item format, `StaleVersion` if somebody else decided
+    first, and `StudyError` if anything depends on the items.
     """
     lock_study(study.pk)
     draft = _open_draft(study, draft_id)
@@ -358,7 +358,7 @@ def accept(*, study: Study, draft_id: str, text: str, user: User) -> ProfileDraf
 
 @transaction.atomic
 def reject(*, study: Study, draft_id: str, user: User) -> ProfileDraft:
-    """Leave the persona as it is. Raises `StaleVersion` if somebody else has decided."""
+    """Leave the persona unchanged. Raises `StaleVersion` if somebody else decided first."""
     lock_study(study.pk)
     return _decide(_open_draft(study, draft_id), ProfileDraft.State.REJECTED, text="", user=user)
 
@@ -370,7 +370,7 @@ def _open_draft(study: Study, draft_id: str) -> ProfileDraft:
         .first()
     )
     if draft is None:
-        raise StaleVersion("Somebody else has decided about this text.")
+        raise StaleVersion("Somebody else has already decided about this text.")
     return draft
 
 

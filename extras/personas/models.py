@@ -1,4 +1,4 @@
-"""Texts about personas that a judge writes from their earlier choices, for review."""
+"""Texts about personas that a judge drafts from their earlier choices."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from studies.models import Persona, Study, public_id
 
 
 class DraftingJob(Job):
-    """Asks a judge about all personas of a study that have earlier choices."""
+    """A job that asks a judge about all personas with earlier choices."""
 
     failure = "Writing the profile texts failed"
     unharmed = "Texts that had arrived are kept."
@@ -39,10 +39,10 @@ class DraftState(models.TextChoices):
 
 
 class ProfileDraft(models.Model):
-    """What a judge wrote about one persona, its cost, and what became of it.
+    """A judge's text about one persona, its cost, and the decision on it.
 
     waiting → sent → written → accepted or rejected; failed if there is no usable reply. `held_nano`
-    is the highest cost of a request that is under way; it stays if no answer ever comes.
+    is the highest cost of a request in progress; it stays if no answer ever arrives.
     """
 
     State = DraftState

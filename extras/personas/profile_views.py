@@ -1,4 +1,4 @@
-"""Profile texts that a judge writes from earlier choices: request them, review each one."""
+"""Pages to request and review profile texts that a judge writes from earlier choices."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -40,7 +40,7 @@ PER_PAGE = 10
 
 
 class DraftingForm(forms.Form):
-    """Who writes, and for how much at most."""
+    """The judge that writes, and its budget."""
 
     judge = forms.ModelChoiceField(
         queryset=Judge.objects.none(), label="Judge that writes", empty_label="Choose one"
@@ -51,7 +51,7 @@ class DraftingForm(forms.Form):
         min_value=Decimal("0.0001"),
         max_digits=12,
         decimal_places=4,
-        help_text="Nothing is spent beyond it. Leave empty if the model costs nothing.",
+        help_text="We never spend more. Leave empty if the model costs nothing.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -62,7 +62,7 @@ class DraftingForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def profiles_page(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show texts to review, and have a judge write texts about personas from earlier choices."""
+    """Show the texts to review, and let a judge write more."""
     study = _study(request, slug)
     form = DraftingForm(request.POST or None)
     if form.is_valid():
@@ -113,15 +113,15 @@ def decide_profile(request: HttpRequest, slug: str, draft_id: str) -> HttpRespon
     """Accept a text, as it is or edited, or reject it."""
     study, user = _study(request, slug), cast(User, request.user)
     if not ProfileDraft.objects.filter(persona__study=study, public_id=draft_id).exists():
-        raise Http404("There is no such text.")
+        raise Http404("This text does not exist.")
     try:
         if "accept" in request.POST:
             text = request.POST.get("text", "").replace("\r\n", "\n").strip()
             draft = accept(study=study, draft_id=draft_id, text=text, user=user)
-            messages.success(request, f"Persona {draft.persona.key} has this text now.")
+            messages.success(request, f"Persona {draft.persona.key} now has this text.")
         else:
             draft = reject(study=study, draft_id=draft_id, user=user)
-            messages.success(request, f"Persona {draft.persona.key} stays as it was.")
+            messages.success(request, f"Persona {draft.persona.key} is unchanged.")
     except (StudyError, Refused) as error:
         messages.error(request, str(error))
     return redirect("personas:profiles", slug)

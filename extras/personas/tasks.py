@@ -14,5 +14,5 @@ def write_profile_drafts(job_id: int) -> None:
 
 @shared_task
 def tidy() -> None:
-    """Restart jobs that a killed worker left behind; what has arrived is not asked again."""
+    """Restart jobs that a killed worker left behind; received texts are not asked for again."""
     tidy_jobs(DraftingJob, write_profile_drafts)

@@ -1,1 +1,1 @@
-"""What a study can show before it has data, and a comparison that may be watched meanwhile."""
+"""Forecasts of what a study can show, and a comparison that can be watched during it."""

@@ -1,4 +1,4 @@
-"""What a forecast assumes about a study, its people and its judges, and requests for one."""
+"""Assumptions of a forecast about a study, its people and judges, and forecast jobs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from studies.services.studies import lock_study
 from studies.statements import clock
 
 DRAWS, SEED = 2000, 20240701
-# More answers than these are not simulated: what such a study shows is known from its interval.
+# Larger studies are not simulated: their precision is clear from the interval.
 MOST_ANSWERS = 200_000
 RANGES: Mapping[str, tuple[float, float]] = {
     "items": (30, 100_000),
@@ -37,8 +37,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
 }
 LABELS = {
     "items": "Items",
-    "answers": "Answers to each item",
-    "per_annotator": "Items of each annotator",
+    "answers": "Answers per item",
+    "per_annotator": "Items per annotator",
     "judges": "Judges",
     "accuracy_people": "Accuracy of one person",
     "accuracy_judge": "Accuracy of a judge",
@@ -51,7 +51,7 @@ LABELS = {
     "draws": "Simulated studies",
     "seed": "Seed",
 }
-# What a pilot can estimate.
+# Assumptions that a pilot can estimate.
 OF_PILOT = (
     "accuracy_people",
     "accuracy_judge",
@@ -65,11 +65,11 @@ OF_PILOT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """The design and the truth that a forecast simulates.
+    """The design and truth that a forecast simulates.
 
-    Standard deviations are on the logit scale. `accuracy_judge` None: no judge is expected, and
-    the forecast is about differences of −10 to 10 points. `pilot` is the short name of the study
-    that estimates replace the defaults from; values that the researcher chose are in `chosen`.
+    Standard deviations are on the logit scale. With `accuracy_judge` None, the forecast covers
+    differences of −10 to 10 points. `pilot` is the short name of a study whose estimates replace
+    the defaults; `chosen` are the values that the researcher entered.
     """
 
     items: int
@@ -91,14 +91,14 @@ class Assumptions:
 
     @classmethod
     def of(cls, study: Study, *, items_there: int, **chosen: Any) -> Self:
-        """The design of a study with so many items for people; None is a value not chosen.
+        """The design of a study with this many items for people; None marks a value not chosen.
 
         Raises `BadParameters`.
         """
         known = {name: value for name, value in chosen.items() if value is not None}
         size = int(known.get("items", items_there))
         if not size:
-            raise BadParameters("The study has no items yet. Import items, or state their number.")
+            raise BadParameters("The study has no items yet. Import items, or enter their number.")
         fields: dict[str, Any] = {
             "items": size,
             "answers": study.annotations_per_item,
@@ -114,18 +114,16 @@ class Assumptions:
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
-                raise BadParameters(
-                    f"{LABELS[name]} must be from {low:g} to {high:g}, not {value:g}."
-                )
+                raise BadParameters(f"“{LABELS[name]}” is {value:g}. Use {low:g} to {high:g}.")
         if self.per_annotator > self.items:
             raise BadParameters(
-                f"A person cannot answer {self.per_annotator} of {self.items} items. Change "
-                "“Items of each annotator”."
+                f"One person cannot answer {self.per_annotator} of {self.items} items. Change "
+                "“Items per annotator”."
             )
         if self.items * self.answers > MOST_ANSWERS:
             raise BadParameters(
                 f"{self.items * self.answers:,} answers are too many to simulate. Use at most "
-                f"{MOST_ANSWERS:,}: the precision hardly depends on more."
+                f"{MOST_ANSWERS:,}; more hardly change the precision."
             )
 
     @property
@@ -143,8 +141,8 @@ def forecast_of(study_id: int) -> PowerForecast | None:
 
 @transaction.atomic
 def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) -> PowerForecast:
-    """Queue the forecast of a study; one that is running with other values is stopped."""
-    # The lock makes sure that pressing the button twice queues it once.
+    """Queue the forecast of a study, stopping one with other values."""
+    # The lock makes two presses of the button queue one job.
     study = lock_study(study_id)
     found, _ = PowerForecast.objects.get_or_create(
         study=study, defaults={"state": PowerForecast.State.DONE}
@@ -155,7 +153,7 @@ def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) 
         state=PowerForecast.State.QUEUED,
         message=WAITING,
         progress=0,
-        # A worker of the one before has another number, so that it cannot end this one.
+        # The worker of the earlier job has another number, so it cannot end this job.
         attempts=found.attempts + 1 if found.is_open else 0,
         requested_by=user,
         assumptions=assumed.stored,
@@ -168,7 +166,7 @@ def request_forecast(*, study_id: int, assumed: Assumptions, user: User | None) 
 
 
 def compute_queued(*, forecast_id: int) -> PowerForecast:
-    """Compute a queued forecast; running it twice computes it once."""
+    """Compute a queued forecast; safe to run twice."""
     return carry_out(PowerForecast, forecast_id, _compute, expected=(BadParameters,))
 
 

@@ -1,4 +1,4 @@
-"""A forecast: what studies of a design would show, with what else the same people could do."""
+"""Forecast what studies of a design would show, and alternatives with the same people."""
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -23,10 +23,10 @@ from extras.planning.stats.variance_components import VarianceComponents, varian
 from studies.models.studies import Study
 
 DIFFERENCES = (-0.1, -0.05, 0.0, 0.05, 0.1)
-# Sizes of the what-if, as multiples of the planned one, and other numbers of answers.
+# What-if sizes, as multiples of the planned one, and other numbers of answers.
 SIZES = (0.5, 1.5, 2.0, 3.0, 5.0)
 ANSWERS = (1, 3, 5, 7)
-# An annotator with fewer items makes the alternative annotator test blind.
+# With fewer items per annotator, the alternative annotator test has no power.
 ENOUGH_FOR_REPLACEMENT = 100
 ForecastProgress = Callable[[int, str], None]
 
@@ -69,7 +69,7 @@ def forecast(
 def _with_pilot(
     assumed: Assumptions, on_progress: ForecastProgress
 ) -> tuple[VarianceComponents | None, Assumptions]:
-    """The pilot's estimates, in place of defaults that the researcher did not choose."""
+    """The pilot's estimates, which replace defaults that the researcher kept."""
     if not assumed.pilot:
         return None, assumed
     on_progress(0, f"Reading the pilot {assumed.pilot}.")
@@ -78,8 +78,8 @@ def _with_pilot(
     )
     if found is None:
         raise BadParameters(
-            f"All answers of study “{assumed.pilot}” are right, or all are wrong, so nothing can "
-            "be estimated from it. Choose another pilot."
+            f"All answers of study “{assumed.pilot}” are right or all are wrong, so it allows no "
+            "estimates. Choose another pilot."
         )
     estimated: dict[str, float | None] = {
         "accuracy_people": found.accuracy,
@@ -154,7 +154,7 @@ def _design(
 
 
 def _expected(one: Assumptions, model: StudyModel) -> float | None:
-    """The difference that the expected accuracies mean."""
+    """The difference implied by the expected accuracies."""
     if one.accuracy_judge is None:
         return None
     return round(one.accuracy_judge - model.majority, 4)
@@ -198,23 +198,23 @@ def _stored(pilot: VarianceComponents) -> dict[str, Any]:
 
 
 def warnings_of(assumed: Assumptions, design: dict[str, Any]) -> list[str]:
-    """What the researcher should know before the launch."""
+    """Warnings for the researcher before the launch."""
     found = []
     if design["too_few"]:
         kinds = {"annotator": "people", "persona": "personas", "question": "questions"}
         few = " and ".join(kinds[name] for name in design["too_few"])
-        found.append(f"There are too few {few} for any conclusion about others like them.")
+        found.append(f"There are too few {few} to generalise to others like them.")
     if assumed.answers % 2 == 0:
         found.append(
-            f"With {assumed.answers} answers to an item, the majority is tied on some items, which "
-            "then do not count. Odd numbers use every item."
+            f"With {assumed.answers} answers per item, the majority is tied on some items, which "
+            "then do not count. An odd number avoids ties."
         )
     if assumed.answers > 1 and assumed.per_annotator < ENOUGH_FOR_REPLACEMENT:
         found.append(
             f"The alternative annotator test has no power with {assumed.per_annotator} items for "
-            f"each of {design['annotators']} people. With 30 of each, even a judge that is right "
-            "much more often passed in none of 60 simulated studies. It needs about nine people "
-            "with 100 items each, who pass a judge that is 2 points better in 43 of 100 studies "
-            "at ε = .1 and nearly always at ε = .2."
+            f"each of {design['annotators']} people. With 30 items each, even a much better "
+            "judge passed in none of 60 simulated studies. The test needs about nine people "
+            "with 100 items each: then a judge that is 2 points better passes in 43 of 100 "
+            "studies at ε = .1 and nearly always at ε = .2."
         )
     return found

@@ -1,4 +1,4 @@
-"""Forecasts of what a study can show, and comparisons that are watched while people answer."""
+"""Forecasts of what a study can show, and comparisons watched while people answer."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from studies.statements import clock
 
 
 class PowerForecast(Job):
-    """The newest forecast of a study. The result of the one before is kept until it is done."""
+    """The latest forecast of a study. The previous result is kept until it is done."""
 
     failure = "The forecast could not be computed"
     unharmed = "The study is unchanged."
@@ -24,7 +24,7 @@ class PowerForecast(Job):
 
 
 class WatchedComparison(models.Model):
-    """A comparison that was fixed before any answer, and may be looked at while people answer."""
+    """A comparison that was fixed before any answer and may be watched while people answer."""
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="watched")
     run = models.ForeignKey("judging.JudgeRun", on_delete=models.CASCADE, related_name="watched")

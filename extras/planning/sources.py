@@ -1,4 +1,4 @@
-"""What a forecast reads: items, prices, and the answers of a pilot."""
+"""Read the items, prices and pilot answers for a forecast."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def items_for_people(study: Study) -> int:
-    """The items that annotators answer; those of a draft, whose seats are not set, are all.
+    """The items that annotators answer; in a draft, which has no seats yet, all items.
 
-    A whole set on one screen is one of them.
+    A whole set on one screen counts as one.
     """
     return study.human_sample or _items(study).count()
 
@@ -37,7 +37,7 @@ def _items(study: Study) -> QuerySet[Item]:
 
 
 def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
-    """Codes of the persona and of the question of each item, in the order of the keys."""
+    """Codes of each item's persona and question, ordered by key."""
     rows = _items(study).order_by("key").values_list("persona_id", "question")
     personas: dict[int, int] = {}
     questions: dict[str, int] = {}
@@ -51,7 +51,7 @@ def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
 class Rates:
     """The platform's fee on rewards, and the tax on the fee; None if unknown.
 
-    `is_stated` if they are what the platform asked for this study.
+    `is_stated` if the platform asked for them in this study.
     """
 
     fee: Decimal | None
@@ -60,7 +60,7 @@ class Rates:
 
 
 def rates_of(study: Study) -> Rates:
-    """Fee and tax of recruiting. Without a platform there are none."""
+    """Fee and tax of recruiting; none without a platform."""
     if study.entry != Study.Entry.PROLIFIC:
         return Rates(Decimal(0), Decimal(0))
     paid = with_fees(study, 1_000_000)
@@ -98,7 +98,7 @@ def _dollars_per_item(run: JudgeRun) -> Decimal | None:
 
 
 def pilot_answers(slug: str) -> "PilotAnswers":
-    """The answers of a pilot that can be scored, and its best judge.
+    """The scorable answers of a pilot, and its best judge.
 
     Raises `BadParameters` if there are too few.
     """
@@ -114,8 +114,8 @@ def pilot_answers(slug: str) -> "PilotAnswers":
     known = truth >= 0
     if known.sum() < 2:
         raise BadParameters(
-            f"Study “{slug}” has no answers to items with a known right answer, so it says "
-            "nothing about accuracy. Choose another pilot."
+            f"Study “{slug}” has no answers to items with a known right answer, so its accuracy "
+            "is unknown. Choose another pilot."
         )
     runs = [run_verdicts(data, run).correct for run in data.runs if run.features == "all"]
     judge = max(runs, key=lambda correct: int((correct == 1).sum()), default=None)
@@ -130,7 +130,7 @@ def pilot_answers(slug: str) -> "PilotAnswers":
 
 
 def _codes(values: Sequence[str]) -> list[int]:
-    """Codes that are the same for equal values; where some are known, an empty one is alone."""
+    """Codes, equal for equal values; if some values are known, each empty one gets its own."""
     seen: dict[str | int, int] = {}
     known = any(values)
     return [

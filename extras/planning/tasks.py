@@ -6,7 +6,7 @@ from studies.jobs.retry import tidy_jobs
 
 @shared_task
 def compute_forecast(forecast_id: int) -> None:
-    """Compute a queued forecast; running it twice computes it once."""
+    """Compute a queued forecast; safe to run twice."""
     from extras.planning import assumptions
 
     assumptions.compute_queued(forecast_id=forecast_id)

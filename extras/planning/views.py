@@ -1,4 +1,4 @@
-"""What a study can show, and the comparison that may be watched while people answer."""
+"""Pages for the forecast, and for the comparison watched while people answer."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -37,7 +37,7 @@ from studies.services.items import expected_time
 
 
 def what_if_context(result: Mapping[str, Any], key: str = "") -> dict[str, Any]:
-    """The designs of a forecast, and the one that is shown: that of `key`, or the planned one."""
+    """The designs of a forecast, and the one to show: that of `key`, or the planned one."""
     designs = wording.what_ifs(result)
     planned = next(one for one in designs if one.is_planned)
     return {
@@ -48,7 +48,7 @@ def what_if_context(result: Mapping[str, Any], key: str = "") -> dict[str, Any]:
 
 
 def plan_task(study: Study) -> Iterator[SetupTask]:
-    """An optional step: the newest forecast in a line, and whether it is about this size."""
+    """An optional step: the latest forecast in a line, and whether it matches the study's size."""
     job = forecast_of(study.pk)
     if job is None or job.result is None:
         state, words = TaskState.NOT_STARTED, "Simulate studies of this size before you pay for one"
@@ -67,7 +67,7 @@ def plan_task(study: Study) -> Iterator[SetupTask]:
 
 
 def on_launch(study: Study) -> Iterator[MonitorCard]:
-    """What the study can show, next to the button that opens it."""
+    """What the study can show, next to the button that launches it."""
     job = forecast_of(study.pk)
     context: dict[str, Any] = {"study": study, "job": job}
     if job is not None and job.result:
@@ -101,14 +101,16 @@ WHOLE = ("items", "answers", "per_annotator", "judges")
 SHARES = ("accuracy_people", "accuracy_judge")
 EFFECTS = ("sd_item", "sd_annotator", "sd_persona", "sd_question", "overlap")
 _HINTS = {
-    "accuracy_people": "Share of items, for example 0.6. Empty: 0.6, or what the pilot shows.",
-    "accuracy_judge": "Empty: differences of −10 to +10 points from the majority.",
-    "judges": "Runs that compete for being the best.",
+    "accuracy_people": (
+        "Share of items, for example 0.6. Leave empty for 0.6 or the pilot’s estimate."
+    ),
+    "accuracy_judge": "Leave empty for differences of −10 to +10 points from the majority.",
+    "judges": "Runs that compete for the best result.",
 }
 
 
 class _WholeField(forms.FloatField):
-    """A whole number whose bounds may be those of any number."""
+    """A whole number with bounds like any number's."""
 
     def clean(self, value: Any) -> int | None:
         found = super().clean(value)
@@ -118,12 +120,14 @@ class _WholeField(forms.FloatField):
 
 
 class ForecastForm(forms.Form):
-    """The design and what it assumes; empty fields take the study's values, or the defaults."""
+    """The design and its assumptions; empty fields take the study's values or the defaults."""
 
     pilot = forms.ChoiceField(
         label="Pilot",
         required=False,
-        help_text="A study of yours with answers. Its accuracies and effects replace the defaults.",
+        help_text=(
+            "One of your studies that has answers. Its accuracies and effects replace the defaults."
+        ),
     )
 
     def __init__(self, *args: Any, pilots: list[Study], **kwargs: Any) -> None:
@@ -161,7 +165,7 @@ class ForecastForm(forms.Form):
 class WatchForm(forms.Form):
     run = forms.ChoiceField(label="Judge run")
     final = forms.BooleanField(
-        label="I understand that the judge and the margin cannot change after I fix them",
+        label="I understand that I cannot change the judge and the margin later",
         error_messages={"required": "Confirm that the choice is final."},
     )
 
@@ -173,7 +177,7 @@ class WatchForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def forecast(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the newest forecast, and the form that asks for another."""
+    """Show the latest forecast, and the form to request another."""
     study = get_study(request.user, slug)
     if request.method == "GET":
         return _forecast_page(request, study, ForecastForm(pilots=_pilots(request)))
@@ -194,7 +198,7 @@ def forecast(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def status(request: HttpRequest, slug: str) -> JsonResponse:
-    """The progress of the forecast, for the page that follows it."""
+    """The progress of the forecast, for the page that polls it."""
     return job_status(forecast_of(get_study(request.user, slug).pk))
 
 
@@ -228,11 +232,11 @@ def _forecast_page(
 
 
 def _hourly(study: Study) -> Iterator[tuple[str, str]]:
-    """The pay an hour by the duration in the settings, and by what the items take to read."""
-    yield "Pay an hour as stated", format_money(study.reward * 60 / study.minutes, study.currency)
+    """Hourly pay by the duration in the settings and by reading time."""
+    yield "Hourly pay as stated", format_money(study.reward * 60 / study.minutes, study.currency)
     if expected := expected_time(study):
         words = format_money(expected.hourly(study.reward), study.currency)
-        yield "Pay an hour by reading time", f"{words}. {expected.words}."
+        yield "Hourly pay by reading time", f"{words}. {expected.words}."
 
 
 @login_required

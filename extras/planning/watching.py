@@ -1,7 +1,7 @@
-"""A comparison that is fixed before any answer and may be looked at after every annotator.
+"""A comparison that is fixed before any answer and may be checked after every annotator.
 
-Each annotator who has finished gives one observation: how often the judge is right less how often
-the annotator is, on the same items.
+Each annotator who has finished gives one observation: the judge's accuracy minus the annotator's on
+the same items.
 """
 
 from collections import Counter, defaultdict
@@ -36,14 +36,14 @@ _WORKING = (
 
 
 class NotWatchable(AnalysisError):
-    """A comparison cannot be fixed: it is fixed already, or there are answers."""
+    """A comparison cannot be fixed: it already is, or there are answers."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One observation for each annotator who has completed: mean of judge right less them right.
+    """One observation per completed annotator: the judge's accuracy minus the annotator's.
 
-    `items` and `answers` are behind them, `working` are annotators who have not finished yet.
+    They rest on `items` and `answers`; `working` annotators have not finished yet.
     """
 
     observations: list[float]
@@ -54,11 +54,11 @@ class Watched:
 
 @dataclass(frozen=True)
 class WatchNow:
-    """What may be said now, however often somebody has looked before.
+    """The current conclusion, valid however often somebody has looked before.
 
-    `low` and `high` are the ends of the interval, None before the first annotator has finished.
-    `saved` is the money that stopping saves, empty if that is unknown or nothing; `people_left`
-    are annotators who are still wanted and have not started.
+    `low` and `high` are the ends of the interval, None until the first annotator has finished.
+    `saved` is the money that stopping saves, empty if unknown or nothing; `people_left` are
+    annotators still needed who have not started.
     """
 
     comparison: WatchedComparison
@@ -81,12 +81,14 @@ class WatchNow:
         margin = f"{self.comparison.margin * 100:g} points"
         name = self.comparison.run.judge.name
         return {
-            "better": f"Enough: {name} is right more often than one person.",
-            "worse": f"Enough: {name} is right less often than one person.",
-            "equivalent": f"Enough: {name} is right as often as one person, give or take {margin}.",
-            "not_worse": f"{name} is not worse than one person by {margin} or more. Whether it is "
-            "better or equally good is open.",
-            "open": "Not enough yet: nothing is settled.",
+            "better": f"Settled: {name} is right more often than one person.",
+            "worse": f"Settled: {name} is right less often than one person.",
+            "equivalent": f"Settled: {name} is right as often as one person, within {margin}.",
+            "not_worse": (
+                f"{name} is not worse than one person by {margin} or more. Whether it is better "
+                "or equally good is not settled."
+            ),
+            "open": "Not settled yet.",
         }[self.state]
 
     @property
@@ -97,19 +99,19 @@ class WatchNow:
 
 
 def fix_comparison(*, study_id: int, run_id: str, user: User | None = None) -> WatchedComparison:
-    """Fix the run and the margin that are watched, before any answer.
+    """Fix the run and the margin to watch, before any answer.
 
-    Raises `NotWatchable` once there is an answer, or for a run that cannot be compared.
+    Raises `NotWatchable` if there are answers or the run cannot be compared.
     """
     with transaction.atomic():
-        # Answers lock the study too, so that none comes between the check and the row.
+        # Answers lock the study too, so that none arrives between the check and the new row.
         study = lock_study(study_id)
         if WatchedComparison.objects.filter(study=study).exists():
-            raise NotWatchable("The comparison is fixed already. It cannot change.")
+            raise NotWatchable("The comparison is already fixed and cannot change.")
         if has_answers(study):
             raise NotWatchable(
-                "There are answers already. The watched comparison has to be fixed before "
-                "the first one, because the choice of the judge could depend on them."
+                "The study already has answers. Fix the watched comparison before the first "
+                "answer, so that answers cannot influence the choice of the judge."
             )
         run = next((run for run in runs_to_compare(study) if run.public_id == run_id), None)
         if run is None:
@@ -122,7 +124,7 @@ def fix_comparison(*, study_id: int, run_id: str, user: User | None = None) -> W
 
 
 def watched(study: Study) -> WatchNow | None:
-    """What the fixed comparison of a study says now; None if none was fixed."""
+    """The current conclusion of a study's fixed comparison; None if none was fixed."""
     fixed = (
         WatchedComparison.objects.filter(study=study).select_related("run__judge", "study").first()
     )
@@ -156,7 +158,7 @@ def watched(study: Study) -> WatchNow | None:
 
 
 def state_of(low: float | None, high: float | None, margin: float) -> str:
-    """Which headline the interval settles."""
+    """The headline that the interval settles."""
     if low is None or high is None:
         return "open"
     if low > 0:
@@ -192,7 +194,7 @@ def has_answers(study: Study) -> bool:
 
 
 def watched_answers(study: Study, run: JudgeRun) -> Watched:
-    """Read what a comparison rests on now. Annotators excluded from the analysis do not count."""
+    """Read the current data of a comparison. Annotators excluded from the analysis do not count."""
     right = _judge_right(study, run)
     rows = (
         Annotation.objects.filter(
@@ -228,7 +230,7 @@ def watched_answers(study: Study, run: JudgeRun) -> Watched:
 def _each_pair(
     rows: Iterable[tuple[Any, ...]], pairs: SetPairs
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Annotator, item, truth and choice; an order of a whole set is one answer for each pair."""
+    """Annotator, item, truth and choice; the ranking of a whole set is one answer per pair."""
     for annotator, item, truth, choice, ranking in rows:
         if ranking is None:
             yield annotator, item, truth, choice
@@ -238,7 +240,7 @@ def _each_pair(
 
 
 def _judge_right(study: Study, run: JudgeRun) -> dict[int, int]:
-    """Whether the run is right at each item that it decides and that has a truth."""
+    """Whether the run is right on each decided item with a known truth."""
     votes: dict[int, Counter[str]] = defaultdict(Counter)
     truths = {}
     rows = Judgment.objects.filter(run=run, state=Judgment.State.DONE).exclude(choice="")

@@ -1,4 +1,4 @@
-"""A forecast in words and table rows, for the page, the launch page and the command."""
+"""A forecast in words and table rows, for pages and the command."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ STATES = {
     "not_worse": "Not worse",
 }
 _HUNDRED = 100
-_NEARLY_NONE = 0.01  # a smaller expected difference is nearly none
+_NEARLY_NONE = 0.01  # smaller expected differences count as none
 
 
 @dataclass(frozen=True)
 class OutcomeLine:
-    """One true difference, and how many of 100 studies end in each state."""
+    """One true difference, and the number of 100 studies that end in each state."""
 
     difference: str
     chances: list[str]
@@ -29,7 +29,7 @@ class OutcomeLine:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One design of the what-if as it is shown; `sentence` says what it can show."""
+    """A what-if design for display; `sentence` says what it can show."""
 
     items: int
     answers: int
@@ -53,7 +53,7 @@ def points(value: float) -> str:
 
 
 def of_hundred(chance: Mapping[str, float]) -> str:
-    """“20 (18–22)”: studies of a hundred, with the Monte Carlo interval."""
+    """“20 (18–22)”: studies out of a hundred, with the Monte Carlo interval."""
     low, high = round(chance["low"] * _HUNDRED), round(chance["high"] * _HUNDRED)
     return f"{round(chance['value'] * _HUNDRED)} ({low}–{high})"
 
@@ -79,19 +79,19 @@ def sentence_of(design: DesignFacts) -> str:
     if often:
         parts.append(
             f"{size}, a judge that is truly {abs(gap) * 100:.3g} points {word} than the majority "
-            f"of people is called {word} in {often} such studies."
+            f"of people is found to be {word} in {often} such studies."
         )
     equal = next((one for one in design["outcomes"] if one["difference"] == 0), None)
     if equal is not None:
         parts.append(
-            "A judge that is equally good is shown to be equivalent in "
+            "An equally good judge is shown to be equivalent in "
             f"{_about(equal['chances']['equivalent']['value'])}."
         )
     return " ".join(parts) or f"{size}, no judge can be that much better."
 
 
 def _headline(design: DesignFacts) -> tuple[float, str, str]:
-    """The expected difference, or 5 points; its word; how often it is found, "" if unknown."""
+    """The expected difference, or 5 points, its word, and how often it is found ("" if unknown)."""
     expected = design["expected"]
     gap = expected if expected and abs(expected) >= _NEARLY_NONE else 0.05
     word = "better" if gap > 0 else "worse"
@@ -100,7 +100,7 @@ def _headline(design: DesignFacts) -> tuple[float, str, str]:
 
 
 def size_words(items: int, answers: int) -> str:
-    """“300 items and 3 answers”, to each."""
+    """“300 items and 3 answers”, per item."""
     return f"{items:,} items and {_answers(answers)}"
 
 
@@ -141,7 +141,7 @@ def cost_words(design: DesignFacts) -> str:
 
 
 def cost_lines(design: DesignFacts) -> list[tuple[str, str]]:
-    """Each part of the cost, and the whole."""
+    """Each part of the cost, and the total."""
     cost, currency = design["cost"], design["cost"]["currency"]
 
     def sum_of(name: str) -> str:
@@ -154,13 +154,13 @@ def cost_lines(design: DesignFacts) -> list[tuple[str, str]]:
     dollars = cost["judge_dollars"]
     return [
         *lines,
-        ("People together", sum_of("total")),
+        ("People in total", sum_of("total")),
         ("Judges", "unknown" if dollars is None else f"${format_cost(dollars)}"),
     ]
 
 
 def what_ifs(result: Mapping[str, Any]) -> list[WhatIf]:
-    """Every design of a forecast, the smallest first among those with the planned answers."""
+    """All designs of a forecast, smallest first."""
     planned = result["designs"][0]
     found = [
         WhatIf(
@@ -200,13 +200,13 @@ def assumed_lines(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 _ASSUMED = {
-    "accuracy_people": ("How often one person is right", ""),
-    "accuracy_judge": ("How often a judge is right", ""),
+    "accuracy_people": ("Accuracy of one person", ""),
+    "accuracy_judge": ("Accuracy of a judge", ""),
     "sd_item": ("SD of items (logit)", "item"),
     "sd_annotator": ("SD of people (logit)", "annotator"),
     "sd_persona": ("SD of personas (logit)", "persona"),
     "sd_question": ("SD of questions (logit)", "question"),
-    "overlap": ("What is hard for people and judges alike", "overlap"),
+    "overlap": ("Overlap of difficulties", "overlap"),
 }
 
 

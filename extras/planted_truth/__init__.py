@@ -1,1 +1,1 @@
-"""Simulated data whose truth is known, promises of the statistics about it, and reference cases."""
+"""Simulated data with known truth, checks of what statistics promise, and reference cases."""

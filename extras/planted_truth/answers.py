@@ -1,4 +1,4 @@
-"""Who answers what, and answers whose probability of being right is known."""
+"""Simulate who answers what, and answers with a known probability of being right."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def block_design(
 def spread_design(
     n_items: int = 300, n_annotators: int = 30, k: int = 3
 ) -> tuple[IntArray, IntArray]:
-    """As `block_design`, but every annotator shares items with many others: one block."""
+    """Like `block_design`, but every annotator shares items with many others: one block."""
     per_column = n_annotators // k
     orders = [np.random.default_rng(column).permutation(n_items) for column in range(k)]
     annotator = [
@@ -33,9 +33,9 @@ def spread_design(
 
 
 def unequal_seats(rng: np.random.Generator, n: int, n_people: int, *, load: float) -> IntArray:
-    """All people in the order in which they get a seat at each item, shape (n, n_people).
+    """The order in which people get a seat at each item, shape (n, n_people).
 
-    Among those who are left, the chance of each falls with the rank to the power of `load`.
+    Among the remaining people, each one's chance falls with the rank to the power of `load`.
     """
     waiting = -np.log1p(-rng.random((n, n_people))) * np.arange(1, n_people + 1) ** load
     return np.argsort(waiting, axis=1)
@@ -53,7 +53,7 @@ def chances(
     sd_item: float,
     sd_annotator: float,
 ) -> FloatArray:
-    """The chance of each answer to be right, from logits of items and annotators."""
+    """The chance that each answer is right, from logits of items and annotators."""
     items = rng.normal(0, sd_item, item.max() + 1)
     annotators = rng.normal(0, sd_annotator, annotator.max() + 1)
     return logistic(EASE + items[item] + annotators[annotator])
@@ -77,7 +77,7 @@ def answered(
     sd_item: float = 1.0,
     sd_annotator: float = 0.6,
 ) -> tuple[BoolArray, BoolArray]:
-    """Which answers of one study are right, and which majorities of three."""
+    """Which answers and which majorities of three are right, in one study."""
     item, annotator = design
     p = chances(rng, item, annotator, sd_item=sd_item, sd_annotator=sd_annotator)
     right = rng.random(item.size) < p
@@ -99,7 +99,7 @@ def people_and_model(
     when_wrong: float,
     k: int = 3,
 ) -> tuple[Votes, IntArray, IntArray]:
-    """Votes, model and truth where k people follow a shared guess with probability c.
+    """Votes, model and truth when k people follow a shared guess with probability c.
 
     The guess is right with probability r; the model follows it with `when_right` or `when_wrong`.
     Option 0 is always right.
@@ -122,7 +122,7 @@ def careful_errors(
     n_items: int = 300,
     n_people: int = 30,
 ) -> tuple[IntArray, list[IntArray]]:
-    """Errors of careful people, three to an item, and of three judges that err alike.
+    """Errors of careful people, three per item, and of three judges with similar errors.
 
     The first has shape (items, people): 1 wrong, 0 right, -1 not asked.
     """

@@ -1,4 +1,4 @@
-"""Compares another program's statistics with the reference cases of docs/conformance."""
+"""Compare another program's statistics with the reference cases of docs/conformance."""
 
 import json
 import math
@@ -18,7 +18,7 @@ ConformanceJson = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ConformanceOutcome:
-    """What became of one case; `detail` names the first value that differs."""
+    """The outcome of one case; `detail` names the first value that differs."""
 
     case: str
     statistic: str
@@ -39,7 +39,7 @@ def load_cases(path: Path = VECTORS) -> list[ConformanceJson]:
 def compare(
     results: ConformanceJson, cases: Sequence[ConformanceJson]
 ) -> Iterator[ConformanceOutcome]:
-    """Each case with whether the results agree with it."""
+    """The outcome of each case."""
     for case in cases:
         given = results.get(case["id"])
         if given is None:
@@ -193,5 +193,5 @@ def read_results(path: Path) -> ConformanceJson:
     except (OSError, ValueError) as error:
         raise BadResults(f"{path} cannot be read: {error}") from None
     if not isinstance(results, dict):
-        raise BadResults(f"{path} does not hold an object with a result for each id.")
+        raise BadResults(f"{path} must contain an object with a result for each id.")
     return results

@@ -1,4 +1,4 @@
-"""Checks of what statistics promise, family by family: run them, show or write what came out."""
+"""Run the checks of what statistics promise, by family, and show or write the results."""
 
 import shutil
 import zlib
@@ -47,12 +47,12 @@ _OWN = (
 
 @cache
 def families() -> dict[str, Family]:
-    """Families by name: those of the core's statistics, and those of statistics of extras."""
+    """Families by name, for statistics of the core and of extras."""
     return {family.name: family for family in FAMILIES.among(_OWN)}
 
 
-# Monte Carlo errors that a result may be beyond its bound before a promise counts as broken: of two
-# hundred promises that are just kept, chance breaks one in a hundred runs.
+# Monte Carlo errors beyond its bound at which a promise counts as broken. With two hundred promises
+# that are just kept, chance breaks one in a hundred runs.
 SLACK = 4
 
 SEED = 20240701
@@ -60,7 +60,7 @@ SEED = 20240701
 
 @dataclass(frozen=True)
 class MeasuredPromise:
-    """What came out for one promise.
+    """The result for one promise.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ class MeasuredPromise:
     n : int
         Studies, items or runs that were counted.
     undefined : int
-        Those without an interval or value.
+        Studies, items or runs without an interval or value.
     kept : bool or None
-        Whether `found` is within the bounds, up to four Monte Carlo errors; None for comparisons.
+        Whether `found` is within four Monte Carlo errors of the bounds; None for comparisons.
     """
 
     family: str
@@ -90,7 +90,7 @@ class MeasuredPromise:
 
 
 def finding_of(family: str, check: MethodCheck, name: str, counts: Counts) -> MeasuredPromise:
-    """The finding about the promise `name` of a check."""
+    """The result for the promise `name` of a check."""
     promise = check.promises[name]
     values = np.asarray(counts.values.get(name, ()), dtype=np.float64)
     found = error = kept = None
@@ -118,7 +118,7 @@ def _error(values: np.ndarray, kind: Counted) -> float:
     n = values.size
     if kind == "mean":
         return float(values.std(ddof=1) / sqrt(n)) if n > 1 else float("inf")
-    # At least that of one hit, so that a share of 0 or 1 is not taken as certain.
+    # At least that of one hit, so that a share of 0 or 1 is not treated as certain.
     share = min(max(float(values.mean()), 1 / n), 1 - 1 / n)
     return sqrt(share * (1 - share) / n)
 
@@ -131,7 +131,7 @@ def _within(found: float, error: float, promise: Promise) -> bool:
 
 
 def calls_of(check: MethodCheck, *, quick: bool) -> int:
-    """How often `once` is called; at least once."""
+    """Number of calls of `once`, at least 1."""
     return max(1, (check.quick if quick else check.full) // check.batch)
 
 
@@ -143,7 +143,7 @@ def measure(
     seed: int = SEED,
     on_call: Callable[[], object] = lambda: None,
 ) -> list[MeasuredPromise]:
-    """Simulate `calls` times the studies of a check, and compare with what it promises."""
+    """Simulate a check's studies `calls` times and compare them with its promises."""
     name = zlib.crc32(f"{family}/{check.name}".encode())
     rng = np.random.default_rng([seed, name])
     counts = Counts()
@@ -160,7 +160,7 @@ def measure_all(
     seed: int = SEED,
     on_call: Callable[[], object] = lambda: None,
 ) -> Iterator[list[MeasuredPromise]]:
-    """The findings of each check in turn."""
+    """The results of each check in turn."""
     for family, check in checks:
         calls = calls_of(check, quick=quick)
         yield measure(family, check, calls=calls, seed=seed, on_call=on_call)
@@ -172,21 +172,23 @@ Chosen = Sequence[tuple[str, MethodCheck]]
 
 
 class NoSuchChecks(AnalysisError):
-    """There is no family of checks with this name."""
+    """No family of checks has this name."""
 
 
 def chosen_checks(only: Sequence[str]) -> Chosen:
-    """The checks of the families named, or all. Raises `NoSuchChecks` for an unknown name."""
+    """The checks of the named families, or all. Raises `NoSuchChecks` for an unknown name."""
     known = families()
     for name in only:
         if name not in known:
-            raise NoSuchChecks(f"There are no checks of “{name}”. Choose from {', '.join(known)}.")
+            raise NoSuchChecks(
+                f"There is no family of checks “{name}”. Choose from {', '.join(known)}."
+            )
     chosen = [known[name] for name in known if not only or name in only]
     return [(family.name, check) for family in chosen for check in family.checks]
 
 
 def number_of_calls(checks: Chosen, *, quick: bool) -> int:
-    """How often `on_call` will be called."""
+    """The number of calls of `on_call`."""
     return sum(calls_of(check, quick=quick) for _, check in checks)
 
 
@@ -234,7 +236,7 @@ def _entry(finding: MeasuredPromise) -> Json:
 
 
 def in_words(result: Mapping[str, Any]) -> str:
-    """How many promises were kept, and which were not."""
+    """Summarise how many promises were kept, and list the broken ones."""
     total = result["kept"] + result["broken"]
     if not result["broken"]:
         return f"All {total} promises were kept." if total > 1 else "The promise was kept."
@@ -262,13 +264,13 @@ COLUMNS = (
 KEPT = {True: "yes", False: "no", None: "for comparison"}
 NOTE = (
     "Coverage: the share of intervals that contain the truth. False claims: the share of studies "
-    "with a claim that is false. Mean: of an estimate; stated is the truth. Undefined: studies "
-    "without an interval or value, which are not counted."
+    "with a false claim. Mean: the mean of an estimate; “stated” is the truth. Undefined: "
+    "studies without an interval or value, which are not counted."
 )
 
 
 def tables_of(result: Mapping[str, Any]) -> list[Table]:
-    """One table for each family."""
+    """One table per family."""
     tables = []
     for family, entries in groupby(result["findings"], lambda entry: entry["family"]):
         rows = [

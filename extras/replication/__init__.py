@@ -1,1 +1,1 @@
-"""The source paper repeated: its released files counted again, or its questions asked again."""
+"""Replication of the source paper: recount its released files, or ask its questions again."""

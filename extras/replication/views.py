@@ -1,4 +1,4 @@
-"""The page on which the wording of a released result file is found."""
+"""The page that recovers the wording of a released result file."""
 
 from typing import cast
 
@@ -19,14 +19,14 @@ from studies.importers.files.bundle import File
 from studies.models import Membership
 from studies.selectors import get_study
 
-MOST_MEGABYTES = 10  # of a result file: more than twice the largest that was released
+MOST_MEGABYTES = 10  # of a result file: over twice the largest released one
 SOURCE = WordingSource(
     "released file", "Find wording in a result file", "replication:recover-wording"
 )
 
 
 class ReleasedFileForm(forms.Form):
-    """A result file whose rows carry their prompts, and a name for the wording in it."""
+    """A result file with prompts in its rows, and a name for the wording."""
 
     file = forms.FileField(
         label="Result file",
@@ -38,8 +38,10 @@ class ReleasedFileForm(forms.Form):
         max_length=60,
         required=False,
         label="Name",
-        help_text="Without one, the wording is named after the file. A name that exists already "
-        "gets a new version, unless no run uses it yet.",
+        help_text=(
+            "By default, the name of the file. An existing name gets a new version, or is "
+            "replaced if no run uses it yet."
+        ),
     )
 
     def clean_file(self) -> UploadedFile:
@@ -55,7 +57,7 @@ class ReleasedFileForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def recover_wording(request: HttpRequest, slug: str) -> HttpResponse:
-    """Find the wording of a released result file, prove it on every row, and store it."""
+    """Recover the wording of a released result file, check it on every row, and store it."""
     study, user = get_study(request.user, slug, role=Membership.Role.EDITOR), request.user
     form = ReleasedFileForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_valid():

@@ -1,4 +1,4 @@
-"""Bias probes: each class changes what a judge is shown of the persona or of a response."""
+"""Bias probes: each class changes how the persona or a response is shown to a judge."""
 
 import hashlib
 import re
@@ -10,9 +10,9 @@ from judging.bias.texts import text, words
 from studies.texts.slots import Fact, Profile, Slots
 
 DRAWN = "drawn"
-# The response that a probe favours: drawn for each item, a stored response, or a side of the page.
+# The response that a probe favours: drawn per item, a stored response, or a side of the page.
 RULES = (DRAWN, "r1", "r2", "a", "b")
-# Where both orders show an item, these rules favour another response in each.
+# If an item is shown in both orders, these rules favour a different response in each.
 RULES_BY_SIDE = ("a", "b")
 _OTHER = {"r1": "r2", "r2": "r1"}
 
@@ -30,11 +30,10 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a probe knows of the question that it changes.
+    """The facts that a probe has about the question that it changes.
 
-    `values` are those that the study has for the feature that the probe changes, each with its
-    sentence; `examples` are the person's own answers to other items. The words around the items are
-    in `language`.
+    `values` are the study's values for the changed feature, each with its sentence; `examples` are
+    the person's own answers to other items. `language` is that of the words around the items.
     """
 
     item: str
@@ -53,12 +52,12 @@ class Asked:
         return target_of(self.rule, seed=self.seed, item=self.item, shown_first=self.shown_first)
 
     def draw(self, *names: str) -> int:
-        """A large number that is the same for the same seed and names."""
+        """A large number that depends only on the seed and names."""
         return draw(self.seed, *names)
 
 
 def target_of(rule: str, *, seed: int, item: str, shown_first: str) -> str:
-    """The response that a probe favours at an item; a drawn one is the same in both orders."""
+    """The response that a probe favours for an item; a drawn one is the same in both orders."""
     if rule == DRAWN:
         return "r1" if draw(seed, "target", item) % 2 else "r2"
     if rule in RULES_BY_SIDE:
@@ -68,7 +67,7 @@ def target_of(rule: str, *, seed: int, item: str, shown_first: str) -> str:
 
 def draw(seed: int, *names: str) -> int:
     """A number from 0 to 2**64 - 1, drawn by a hash of the seed and the names."""
-    # Not the hash that draws the order of responses, with which a target would coincide.
+    # A different hash from the one that draws orders, so that targets do not coincide with them.
     digest = hashlib.blake2b("\0".join(names).encode(), key=str(seed).encode(), person=b"bias")
     return int.from_bytes(digest.digest()[:8])
 
@@ -77,10 +76,10 @@ class BiasProbe:
     """A change of the prompt; the same judgment without the change is its baseline.
 
     `has_target`: it favours one of the two responses. Otherwise it changes what is shown of the
-    persona. `option_name`: what follows the colon of its name, if anything does; `default` is used
-    if nothing is given. `uses_values`, `uses_examples`: what it needs to know of the study.
-    `asks_own`: it changes nothing and asks about the judge's own responses instead of others.
-    `languages`: those of words that its module holds; empty if its words are in `texts/`, or none.
+    persona. `option_name`: the option after the colon of its name, if it has one, with the given
+    `default`. `uses_values`, `uses_examples`: the facts it needs about the study. `asks_own`: it
+    changes nothing and asks about the judge's own responses instead of others. `languages`: those
+    of words in its module; empty if its words are in `texts/` or it has none.
     """
 
     name: ClassVar[str]
@@ -96,11 +95,11 @@ class BiasProbe:
     def problem(self, option: str) -> str:
         """What is wrong with an option; empty if nothing is."""
         if self.option_name:
-            return "" if option else f"Write {self.name}:{self.option_name}."
+            return "" if option else f"Use {self.name}:{self.option_name}."
         return f"{self.name} has no option “{option}”." if option else ""
 
     def why_not(self, profile: Profile, asked: Asked) -> str:
-        """The reason why it does not apply to a question, which is then not asked."""
+        """Why it does not apply to a question, which is then not asked."""
         return ""
 
     def show(self, profile: Profile, asked: Asked) -> Profile:
@@ -113,7 +112,7 @@ class BiasProbe:
 
 
 class ResponseProbe(BiasProbe):
-    """A probe that writes the favoured response in another way."""
+    """A probe that rewrites the favoured response."""
 
     def rewrite(self, text: str, asked: Asked) -> str:
         raise NotImplementedError
@@ -125,13 +124,13 @@ class ResponseProbe(BiasProbe):
 
 
 SIDES = ("r1", "r2")
-# What of a response's maker can name the judge, its family or its provider.
+# Fields of a response's maker that can name the judge, its family or its provider.
 KEYS = ("name", "family", "provider")
 Maker = Mapping[str, Any] | None
 
 
 class OwnResponses(BiasProbe):
-    """Changes nothing: it asks about the items that other runs leave out."""
+    """Changes nothing, but asks about the items that other runs leave out."""
 
     name = "own-responses"
     description = "Nothing; asks the items with one response of the judge’s own, otherwise skipped"
@@ -188,13 +187,13 @@ class Flip(_PersonaProbe):
         others = self._others(fact, asked)
         if not others:
             return fact
-        # Drawn for the persona, not for the item: a persona is the same one at all of its items.
+        # Drawn per persona, not per item, so that a persona is the same for all its items.
         value, words = others[asked.draw("flip", fact.key, asked.persona) % len(others)]
         return replace(fact, value=value, text=words)
 
     @staticmethod
     def _others(fact: Fact, asked: Asked) -> list[tuple[str, str]]:
-        # Two values with the same sentence would leave a prompt in sentences as it is.
+        # Two values with the same sentence would leave a prompt in sentences unchanged.
         return [
             (value, words)
             for value, words in asked.values
@@ -247,13 +246,13 @@ class Examples(_PersonaProbe):
     def problem(self, option: str) -> str:
         if option.isascii() and option.isdigit() and 1 <= int(option) <= MOST_EXAMPLES:
             return ""
-        return f"Write a number from 1 to {MOST_EXAMPLES}, such as examples:3."
+        return f"Use a number from 1 to {MOST_EXAMPLES}, such as examples:3."
 
     def why_not(self, profile: Profile, asked: Asked) -> str:
         known, wanted = len(asked.examples), int(asked.option)
         if known >= wanted:
             return ""
-        return f"This person answered {known} other items, and {wanted} are shown as examples."
+        return f"This person answered only {known} other items; {wanted} are needed as examples."
 
     def change(self, slots: Slots, asked: Asked) -> Slots:
         chosen = sorted(
@@ -267,9 +266,9 @@ class Examples(_PersonaProbe):
 
 
 def not_the_same(example: Example, *, question: str, r1: str, r2: str) -> bool:
-    """Whether an example is about another question and other responses than an item.
+    """Whether an example has a different question and different responses from an item.
 
-    Another pair of responses to the same question says too much about the item.
+    Another pair of responses to the same question would reveal too much about the item.
     """
     own = {_plain(r1), _plain(r2)}
     if own & {_plain(example.r1), _plain(example.r2)}:
@@ -289,7 +288,7 @@ def _entry(number: int, example: Example, asked: Asked) -> str:
     ordinals = words("examples", "preferred", language=asked.language)
     preferred = ordinals[order.index(example.preferred)]
     question = f"{example.question}\n" if example.question else ""
-    # The words come last, so that a slot inside an imported text stays text.
+    # Inserted last, so that a slot inside an imported text stays text.
     parts = {"number": number, "preferred": preferred}
     entry = text("examples", "entry", language=asked.language, **parts)
     head, _, rest = entry.partition("{question}")
@@ -361,7 +360,7 @@ class Bandwagon(_Addition):
     def problem(self, option: str) -> str:
         if option.isascii() and option.isdigit() and 1 <= int(option) <= 100:
             return ""
-        return "Write a percentage from 1 to 100, such as bandwagon:90."
+        return "Use a percentage from 1 to 100, such as bandwagon:90."
 
 
 class Authority(_Addition):

@@ -1,4 +1,4 @@
-"""Bias probes and mitigations, and how a run names one. Another one takes one line here.
+"""Bias probes and mitigations, and how a run names one. A new one needs one line here.
 
 A run names its probe as NAME[:OPTION][@TARGET][+MITIGATION]…, for example `length`,
 `source:Acme@r1+warning`, `flip:age` or `none+warning`, the baseline of probes with that mitigation.
@@ -40,12 +40,12 @@ from judging.protocols.protocol import JudgingProtocol
 WARNING, REFLECTION = "warning", "reflection"
 MITIGATIONS = {
     REFLECTION: "A second request asks the judge to look at its answer again",
-    WARNING: "A system message says what must not count",
+    WARNING: "A system message says what to ignore",
 }
 
 
 def warned(messages: Messages, language: str) -> Messages:
-    """The prompt after a system message that says what must not count."""
+    """Put a system message that says what to ignore before the prompt."""
     words = text(WARNING, "system", language=language)
     if messages and messages[0].role == "system":
         first = Message("system", f"{messages[0].text}\n\n{words}")
@@ -55,7 +55,7 @@ def warned(messages: Messages, language: str) -> Messages:
 
 @dataclass(frozen=True)
 class Reflecting:
-    """A protocol with one more step: the judge looks at its answer again, and that answer counts.
+    """A protocol with one more step: the judge reviews its answer, and the second answer counts.
 
     `details` of the verdict has the side of the first answer under `before_reflection`.
     """
@@ -86,7 +86,7 @@ class Reflecting:
         return self.protocol.weigh(verdict, probabilities)
 
     def _own(self, earlier: tuple[str, ...]) -> tuple[str, ...]:
-        """The replies before the protocol's own step, which the reflection repeats."""
+        """The replies before the protocol's last step, which the reflection repeats."""
         return earlier if len(earlier) < self.protocol.steps else earlier[:-1]
 
     def read(
@@ -132,7 +132,7 @@ PROBES: list[BiasProbe] = [
     Examples(),
 ]
 NONE = "none"
-EVERY = "*"  # as the option of a probe in a plan: once for every feature
+EVERY = "*"  # as a probe's option in a plan: once per feature
 LONGEST = 60
 
 
@@ -170,7 +170,7 @@ class ProbeChoice:
 
     @property
     def asks_own(self) -> bool:
-        """Whether it asks about the judge's own responses, with unchanged prompts."""
+        """Whether it asks about the judge's own responses with unchanged prompts."""
         return self.probe is not None and self.probe.asks_own
 
     @property
@@ -217,7 +217,7 @@ def probe_choice(words: str) -> ProbeChoice:
     name, _, option = rest.partition(":")
     if name in ("", NONE):
         if rule != DRAWN or option or (name == "" and mitigations):
-            raise _wrong(f"“{words}” names no probe. Write {NONE} before the + for a baseline.")
+            raise _wrong(f"“{words}” names no probe. For a baseline, use {NONE} before the +.")
         return ProbeChoice(None, mitigations=tuple(sorted(mitigations)))
     probe = next((each for each in PROBES if each.name == name), None)
     if probe is None:
@@ -229,10 +229,10 @@ def probe_choice(words: str) -> ProbeChoice:
     if problem := probe.problem(option):
         raise _wrong(problem)
     if rule != DRAWN and not probe.has_target:
-        raise _wrong(f"{name} changes the profile, so it has no target. Leave @{rule} out.")
+        raise _wrong(f"{name} changes the profile, so it has no target. Remove @{rule}.")
     found = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
     if len(found.name) > LONGEST:
-        raise _wrong(f"The name of a probe has at most {LONGEST} letters.")
+        raise _wrong(f"The name of a probe is too long. Use at most {LONGEST} characters.")
     return found
 
 
@@ -258,7 +258,7 @@ def choices_of_probes(features: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def with_baselines(probes: list[str]) -> list[str]:
-    """The names of runs that probes need: each after the run that it is compared with."""
+    """The names of runs that probes need, each after the run to compare it with."""
     found: list[str] = []
     for words in probes:
         choice = probe_choice(words)

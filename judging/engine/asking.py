@@ -35,7 +35,7 @@ from judging.engine.rate_limits import Limiter, Permit
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One address: what asks there, and what decides when."""
+    """One address: its backend and its limiter."""
 
     backend: Backend
     limiter: Limiter
@@ -51,18 +51,18 @@ class Routes:
 
     @property
     def moved_at(self) -> float:
-        """When a request was last sent to any of them, or a grant arrived."""
+        """When a request was last sent to any of them, or a grant last arrived."""
         return max(route.limiter.moved_at for route in self._routes)
 
     def others_answer(self, route: Route) -> bool:
-        """Whether an address other than this one is not left out."""
+        """Whether another address is still in use."""
         return any(r is not route and not r.limiter.is_left_out for r in self._routes)
 
     async def acquire(self, tokens: int, *, had_outage: bool) -> tuple[Route, Permit]:
         """Wait for a slot at any address. Raises `Outage` if all of them are given up.
 
-        `had_outage`: the question was asked at an address that was given up meanwhile. Other
-        questions try addresses that are left out again if there is no other.
+        `had_outage`: the question was asked at an address that has since been given up. Other
+        questions retry such addresses if there is no other.
         """
         routes = self._routes
         if len(routes) > 1:
@@ -81,7 +81,7 @@ class Routes:
 
 
 async def _first(routes: Sequence[Route], tokens: int) -> tuple[Route, Permit]:
-    """The first slot of several addresses; the places in the other queues are given back."""
+    """The first slot at several addresses; leave the other queues."""
     waiting = {asyncio.ensure_future(route.limiter.acquire(tokens)): route for route in routes}
     last: BaseException | None = None
     try:
@@ -113,12 +113,12 @@ _COMPLETION_GUESS = 64
 
 
 def expected_tokens(question: JudgeQuestion) -> int:
-    """Tokens that a request is likely to use, for the limit of tokens per minute."""
+    """Expected tokens of a request, for the limit of tokens per minute."""
     return length(question.asking) // 4 + _COMPLETION_GUESS
 
 
 def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
-    """A separate seed for each reply: with the same seed a model would repeat a bad reply."""
+    """A separate seed for each reply, because with the same seed a model would repeat a bad one."""
     return (question.seed + (question.replies if replies is None else replies)) % 2**31
 
 
@@ -157,7 +157,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
         )
     last = " The last one was cut off at the token limit." if reply.truncated else ""
     if reply.tool:
-        last = f" The last one calls the tool “{reply.tool}” and says nothing. Use a model or a "
+        last = f" The last one calls the tool “{reply.tool}” and has no text. Use a model or a "
         last += "server without tools."
     which = (
         f"to step {len(question.earlier) + 1} can be read" if question.earlier else "names a side"
@@ -171,7 +171,7 @@ def ran_out_of_room(reply: Reply) -> bool:
 
 
 def is_last_reply(reply: Reply, replies: int) -> bool:
-    """Whether reply number `replies` is the last one that is requested, whatever it says."""
+    """Whether reply number `replies` is the last one to request, whatever it says."""
     return replies >= (MAX_CUT_THOUGHTS if ran_out_of_room(reply) else MAX_REPLIES)
 
 
@@ -191,8 +191,8 @@ class Asker:
 
     async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
         """Ask every question; return the reason why each of them stopped, or None."""
-        # If nothing is left but what failed when others were answered, the endpoint is not at
-        # fault: it would be given up again with every start, and the run would never end.
+        # If only questions are left that failed while others were answered, the endpoint is not at
+        # fault: otherwise every start would give it up again, and the run would never end.
         self._only_failed = self._has_answered and all(each.has_failed for each in questions)
         tasks = (self.ask(question) for question in questions)
         return await asyncio.gather(*tasks, return_exceptions=True)
@@ -208,7 +208,7 @@ class Asker:
             is_own = self._only_failed or faults.are_own(limiter)
             try:
                 end, reply, fault = await _send(question, replies, leave)
-                # In the same slot, so that no other question is asked with what is being tried.
+                # In the same slot, so that no other question uses the parameters being tried.
                 while isinstance(fault, AdjustedRequest):
                     await self._ledger.close(question, number, end, replies, None)
                     leave = replace(leave, parameters=leave.route.backend.parameters())
@@ -221,7 +221,7 @@ class Asker:
                     end, reply, fault = await _send(question, replies, leave)
                 if isinstance(fault, AdjustedRequest):
                     continue
-                # Before the slot is free, so that no request follows one that has just failed.
+                # Before freeing the slot, so that no request directly follows a failed one.
                 is_over, outage = self._report(question, leave, fault, is_own=is_own)
             finally:
                 limiter.release(leave.permit)
@@ -253,7 +253,7 @@ class Asker:
     def _report(
         self, question: JudgeQuestion, leave: "_Leave", fault: BackendFault | None, *, is_own: bool
     ) -> tuple[bool, Outage | None]:
-        """Whether the question has had its tries; and why the endpoint is given up, if it is."""
+        """Whether the question has used its attempts, and why the endpoint is given up, if so."""
         if fault is None:
             return False, None
         try:
@@ -280,10 +280,10 @@ class Asker:
     async def _open(
         self, question: JudgeQuestion, number: int, had_outage: bool
     ) -> "_Leave | None":
-        """None if the budget has no room next to the requests under way."""
+        """None if the budget has no room beyond the requests in progress."""
         route, permit = await self.routes.acquire(expected_tokens(question), had_outage=had_outage)
         try:
-            # Read once, because other requests may learn meanwhile that some are refused.
+            # Read once, because other requests may meanwhile learn that some are refused.
             parameters = route.backend.parameters()
             await self._ledger.open(question, number, parameters)
         except BudgetInUse:
@@ -297,7 +297,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class _Leave:
-    """A request that may be sent: where, in which slot, and with which parameters."""
+    """A request that may be sent: address, slot and parameters."""
 
     route: Route
     permit: Permit
@@ -305,7 +305,7 @@ class _Leave:
 
 
 class OwnFaults:
-    """The faults of one question at each address, with the answers to others in between.
+    """The faults of one question by address, with the answers to others in between.
 
     `failed_at`: the limiters of addresses where it failed before it is asked here.
     """
@@ -314,7 +314,7 @@ class OwnFaults:
         self._faults = {limiter: (1, limiter.successes) for limiter in failed_at}
 
     def are_own(self, limiter: Limiter) -> bool:
-        """Whether it failed at an address that has answered another question since."""
+        """Whether it failed at an address that has since answered another question."""
         return limiter in self._faults and limiter.successes > self._faults[limiter][1]
 
     def count(self, limiter: Limiter) -> int:
@@ -325,7 +325,7 @@ class OwnFaults:
 
 
 def _is_final(fault: BackendFault, failed: int, *, is_own: bool) -> bool:
-    """Whether a question that failed so often becomes an error, as long as the endpoint is kept."""
+    """Whether a question with this many failures becomes an error, if the endpoint is kept."""
     if isinstance(fault, Misconfigured):
         return is_own or failed >= MAX_OWN_REFUSALS
     return isinstance(fault, Rejected) or (is_own and failed >= MAX_OWN_FAULTS)
@@ -376,7 +376,7 @@ def _end_of(fault: BackendFault, started: float) -> AttemptEnd:
 
 
 def _read(question: JudgeQuestion, reply: Reply, replies: int) -> Outcome:
-    """Call `read_answer`; if that fails, do not request, and pay for, the reply again."""
+    """Call `read_answer`; if it fails, do not pay for the reply again."""
     try:
         return read_answer(question, reply, is_last=is_last_reply(reply, replies))
     except Exception:

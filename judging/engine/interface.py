@@ -43,7 +43,7 @@ class BudgetQueue:
 
 ShownSide = Literal["A", "B", "C"]
 SIDES: tuple[ShownSide, ...] = ("A", "B", "C")
-# The words of a reply whose probability is read, by the names that the probabilities get.
+# The words of a reply whose probabilities are read, by name of the probability.
 Options = Mapping[str, tuple[str, ...]]
 AnswerState = Literal["done", "unparseable", "refused", "error"]
 
@@ -52,9 +52,9 @@ AnswerState = Literal["done", "unparseable", "refused", "error"]
 class Verdict:
     """The chosen side, as a letter of the prompt; None if the reply gives none.
 
-    `details` is what else the reply says, such as scores, by the letters of the prompt.
-    `continues`: the reply is a step, after which the protocol asks on. `position` is where in the
-    reply the letter or word that was read begins; None if it has none.
+    `details` has other contents of the reply, such as scores, by the letters of the prompt.
+    `continues`: the reply is a step after which the protocol asks again. `position` is where the
+    letter or word that was read starts in the reply; None if there is none.
     """
 
     side: ShownSide | None
@@ -74,7 +74,7 @@ class ReplyFormat(Protocol):
         """The options of the step that follows `earlier`; empty if it has no probabilities."""
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
-        """A verdict with what the probabilities of the last step's options say."""
+        """A verdict with the information from the last step's option probabilities."""
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         """The messages of the step that follows the replies `earlier` to a prompt."""
@@ -87,7 +87,7 @@ class ReplyFormat(Protocol):
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        """The verdict in a reply; without a side if the question has to be asked again."""
+        """The verdict in a reply; without a side if the question must be asked again."""
 
     def form(self) -> Mapping[str, Any]:
         """The fields of a structured reply, as a JSON schema describes them."""
@@ -114,11 +114,11 @@ class JudgeQuestion:
 
     @property
     def asking(self) -> Messages:
-        """The messages of its present step."""
+        """The messages of the current step."""
         return self.protocol.conversation(self.messages, self.earlier)
 
     def read(self, text: str, *, is_structured: bool, is_cut: bool = False) -> Verdict:
-        """The verdict in a reply to its present step, up to the last word that is whole."""
+        """The verdict in a reply to the current step, up to the last complete word."""
         return self.protocol.read(
             without_cut_end(text) if is_cut else text,
             earlier=self.earlier,
@@ -128,7 +128,7 @@ class JudgeQuestion:
 
     @property
     def options(self) -> Options:
-        """The options of its present step."""
+        """The options of the current step."""
         return self.protocol.options(self.earlier)
 
     def sides_in(self, reply: "Reply") -> Mapping[ShownSide, float] | None:
@@ -138,7 +138,7 @@ class JudgeQuestion:
         return {side: reply.probabilities[side] for side in SIDES if side in reply.probabilities}
 
     def following(self, reply: "Reply") -> Self:
-        """The question after `reply` has answered its present step."""
+        """The question after `reply` has answered the current step."""
         return replace(
             self,
             earlier=(*self.earlier, without_cut_end(reply.text) if reply.truncated else reply.text),
@@ -151,7 +151,7 @@ class JudgeQuestion:
 class Parameters:
     """All parameters of a request, other than its prompt and the number of its seed.
 
-    Made once and shared by all requests with equal parameters; `sha256` identifies them in the
+    Created once and shared by all requests with equal parameters; `sha256` identifies them in the
     ledger.
     """
 
@@ -184,10 +184,10 @@ class Usage:
 class Reply:
     """The answer of a model, with the facts that the server reports about it.
 
-    `probabilities` are those of the step's options where the letter or word is that was read; they
-    add up to 1. None if they were not requested, did not arrive or are of no use, and
-    `no_probabilities` then is the reason, as far as there is one. `thoughts` are what the server
-    reports apart from the text. `tool` names a tool that the model calls instead of answering.
+    `probabilities` are those of the step's options at the letter or word that was read; they add up
+    to 1. They are None if they were not requested, did not arrive or cannot be used;
+    `no_probabilities` is then the reason, if known. `thoughts` are what the server reports
+    separately from the text. `tool` names a tool that the model calls instead of answering.
     """
 
     text: str
@@ -206,7 +206,7 @@ class Reply:
 
     @property
     def stored(self) -> str:
-        """The text to store: with the thoughts, which are not read, in front."""
+        """The text to store, preceded by the thoughts, which are not read."""
         thoughts = self.thoughts.replace("</think>", "")
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
@@ -282,11 +282,11 @@ class Rejected(BackendFault):
 
 
 class Misconfigured(Rejected):
-    """The server refuses all requests, as it seems: wrong model, wrong address, no access."""
+    """The server seems to refuse all requests: wrong model, wrong address, no access."""
 
 
 class NoAccess(Misconfigured):
-    """The server refuses all requests, whatever they ask: wrong key, no quota."""
+    """The server refuses all requests, whatever their content: wrong key, no quota."""
 
 
 class AdjustedRequest(Rejected):
@@ -310,7 +310,7 @@ class Halted(Stopped):
 
 
 class BudgetInUse(Exception):
-    """Requests under way may use up the budget or may cost less: try again later."""
+    """Requests in progress may use up the budget or cost less: try again later."""
 
 
 class LedgerFailed(Exception):
@@ -346,7 +346,7 @@ class JudgeAnswer:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-# What comes of a request: the final answer, the question at its next step, or nothing yet.
+# The outcome of a request: the final answer, the question at its next step, or nothing yet.
 Outcome = JudgeAnswer | JudgeQuestion | None
 
 
@@ -362,10 +362,10 @@ class Backend(Protocol):
 
 @runtime_checkable
 class StepwiseBackend(Protocol):
-    """A backend that can take as long as its hardware needs, as long as it makes steps."""
+    """A backend that may take as long as its hardware needs while it makes progress."""
 
     step_seconds: float
-    """The longest time that a single step may take."""
+    """The longest time for a single step."""
 
     @property
     def moved_at(self) -> float:
@@ -382,12 +382,12 @@ class LearningBackend(Protocol):
 
 class AttemptLedger(Protocol):
     budget_queue: BudgetQueue
-    """Where questions wait whose request found no room in the budget."""
+    """Where questions wait for room in the budget."""
 
     async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
-        """Return when attempt `number` is stored, with the `parameters` that it is sent with.
+        """Return when attempt `number` is stored with the `parameters` to send.
 
-        Raises `Stopped` when it must not be sent, and `BudgetInUse` when it may later.
+        Raises `Stopped` if it must not be sent, and `BudgetInUse` if it may be sent later.
         """
 
     async def close(
@@ -398,7 +398,7 @@ class AttemptLedger(Protocol):
         replies: int,
         outcome: Outcome,
     ) -> None:
-        """Return when the end of attempt `number` is stored, and what came of it.
+        """Return when the end and the outcome of attempt `number` are stored.
 
-        `replies` is how many replies the present step of the question now has.
+        `replies` is the number of replies to the question's current step.
         """

@@ -1,9 +1,9 @@
-"""The limits of an endpoint, and whether its answers get slower with the requests at once.
+"""The limits of an endpoint, and whether answers slow down with more concurrent requests.
 
-The mean of a round of answers is compared with the usual time, which is that of quick rounds. A
-round is as long as there are slots, so that it shows what the present number of slots does; single
-answers differ too much, because replies differ in length. Slow rounds change the usual time only
-with the fewest slots: with more, they may be slow because there are so many.
+The mean time of a round of answers is compared with the usual time, that of quick rounds. A round
+has as many answers as there are slots, to show the effect of their number; single answers vary too
+much with reply length. Slow rounds change the usual time only at the minimum of slots: with more,
+the slots themselves may be the cause.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-BURST_SECONDS = 3.0  # the share of a minute's rate that can be used at once
+BURST_SECONDS = 3.0  # share of a minute's rate that can be used in a burst
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class RateLimits:
 
 
 def tightest_of(several: Iterable[RateLimits]) -> RateLimits:
-    """The limits that satisfy all of several; the longest patience decides when to give up."""
+    """The limits that satisfy all of several, with the longest patience."""
     limits = list(several)
     return RateLimits(
         concurrency=min(each.concurrency for each in limits),
@@ -48,7 +48,7 @@ def tightest_of(several: Iterable[RateLimits]) -> RateLimits:
 
 @dataclass(frozen=True, slots=True)
 class LimitReport:
-    """What a process holds, wants, and has learned since its last report."""
+    """A process's report: what it holds, wants, and has learned since the last one."""
 
     limits: RateLimits
     held: int  # slots that it works with, or has not received back yet
@@ -62,7 +62,7 @@ class LimitReport:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a process may do until its next report; `cuts` counts those of all since the start."""
+    """What a process may do until its next report; `cuts` counts all cuts since the start."""
 
     slots: int
     requests: float
@@ -90,7 +90,7 @@ class ResponseTimes:
         self.trend = Trend.STEADY
 
     def add(self, seconds: float, slots: int, *, is_fewest: bool) -> bool:
-        """Add an answer; return whether it ended a round, so that `trend` is new."""
+        """Add an answer; return whether it ended a round and so updated `trend`."""
         if not self._count:
             self._round = max(SHORTEST_ROUND, slots)
         self._sum += seconds
@@ -110,5 +110,5 @@ class ResponseTimes:
         return True
 
     def start_round(self) -> None:
-        """Leave out what was answered so far: other slots apply from now on."""
+        """Discard the answers so far, because the number of slots has changed."""
         self._sum, self._count = 0.0, 0

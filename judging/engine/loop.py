@@ -1,13 +1,12 @@
-"""One event loop in a background thread, and how its limiters share with other processes.
+"""One event loop in a background thread, and sharing of limits with other processes.
 
-The processes share one small document for each endpoint, in Redis or in the database. Twice a
-second, more often after it began to ask, and immediately when it wants something or gives slots
-back, each of them exchanges a report for a grant; a single request exchanges nothing. `grant_for`
-is the whole rule: the store only has to apply it to the document while no other process does.
+The processes share one small document for each endpoint, in Redis or in the database. Each process
+exchanges a report for a grant twice a second, more often after it starts to ask, and immediately
+when it wants something or returns slots; a single request exchanges nothing. `grant_for` is the whole
+rule: the store only applies it to the document exclusively.
 
-The sum of all grants never exceeds the limits: a process holds slots until it gives them back or
-sends no report for a while, and requests and tokens per minute are drawn in advance from buckets
-that all processes share.
+The sum of all grants never exceeds the limits: a process holds slots until it returns them or stops
+reporting, and requests and tokens per minute are drawn in advance from shared buckets.
 
 Worker threads pass their questions to it and wait. A loop per task would open new connections
 every time and leave the slots idle at the end of every chunk.
@@ -30,7 +29,7 @@ from judging.engine.rate_limits import Limiter
 logger = logging.getLogger(__name__)
 
 EXCHANGE_SECONDS = 0.5
-# After it began to ask: a process that was alone holds every slot, and does not yet know of others.
+# After starting to ask: a process that was alone holds every slot, and does not yet know of others.
 _FIRST_EXCHANGE_SECONDS = 0.05
 SILENT_SECONDS = 10.0  # without a report; then a process counts as dead and its slots are free
 _RETRY_SECONDS = 1.0
@@ -88,7 +87,7 @@ def _slots(members: dict[str, Any], member: str, total: int) -> int:
 
 
 def fair_slots(wanted: dict[str, int], total: int) -> dict[str, int]:
-    """Split `total` fairly: nobody gets more than wanted; those who want more get equal parts."""
+    """Split `total` fairly: nobody gets more than wanted, and the others get equal parts."""
     shares: dict[str, int] = {}
     left = total
     for name in sorted(wanted, key=lambda name: (wanted[name], name)):
@@ -123,8 +122,7 @@ def _draw(
 
 
 async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Executor) -> None:
-    """Exchange reports for grants as long as requests wait or are under way; ends by
-    cancellation."""
+    """Exchange reports for grants while requests wait or are in progress; ends by cancellation."""
     loop = asyncio.get_running_loop()
     pause = _FIRST_EXCHANGE_SECONDS
     while True:
@@ -137,10 +135,10 @@ async def keep_coordinating(limiter: Limiter, exchange: Exchange, executor: Exec
         try:
             grant = await loop.run_in_executor(executor, exchange, report)
         except Exception as error:
-            # Any error: if this task ended, everybody would wait for a grant forever.
+            # Catch any error: if this task ended, everybody would wait for a grant forever.
             is_known = isinstance(error, CoordinationFailed)
             logger.warning(
-                "The limits could not be shared, trying again: %s",
+                "Sharing the limits failed, trying again: %s",
                 error,
                 exc_info=None if is_known else error,
             )
@@ -168,7 +166,7 @@ class EngineLoop:
         self._backends: dict[Hashable, Backend] = {}
         self._endpoints: dict[Hashable, _Endpoint] = {}
         self._lock = threading.Lock()
-        # Exchanges with other processes wait for a store, and the loop must not wait.
+        # Exchanges wait for a store, and the loop must not block.
         self.executor = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="sharing")
         self._thread = threading.Thread(target=self._run, name="judging-engine", daemon=True)
         self._thread.start()
@@ -213,7 +211,7 @@ class EngineLoop:
             return endpoint.limiter
 
     def stop(self) -> None:
-        """Close the clients and end the thread; cancel what is under way."""
+        """Close the clients and end the thread, cancelling requests in progress."""
 
         async def close() -> None:
             others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 MessageRole = Literal["system", "user", "assistant"]
-LETTERS_PER_TOKEN = 4  # about as many, in most languages
+LETTERS_PER_TOKEN = 4  # approximate, in most languages
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A picture or sound at a place of a message's text.
 
-    `tokens` is a rough number, because providers count differently. `load` reads its bytes, which
-    nothing but a request holds; `size` is how many they are.
+    `tokens` is approximate, because providers count differently. `load` reads its `size` bytes,
+    which only a request keeps in memory.
     """
 
     place: int
@@ -57,9 +57,9 @@ def from_user(text: str) -> Messages:
 
 
 def with_replies(messages: Messages, replies: Sequence[str]) -> Messages:
-    """A conversation up to the step after `replies`, each of which follows a message of the user.
+    """A conversation up to the step after `replies`, each of which follows a user message.
 
-    What comes before the first message of the user opens every step.
+    Messages before the first user message open every step.
     """
     asked = [place for place, message in enumerate(messages) if message.role == "user"]
     spoken = list(messages[: asked[0] + 1])
@@ -69,16 +69,16 @@ def with_replies(messages: Messages, replies: Sequence[str]) -> Messages:
 
 
 def only_step(messages: Messages, step: int) -> Messages:
-    """A conversation of one message of the user, with what comes before the first one."""
+    """A conversation with one user message, and what comes before the first one."""
     asked = [message for message in messages if message.role == "user"]
     before = messages[: messages.index(asked[0])]
     return (*before, asked[step])
 
 
 def prompt_sha256(messages: Sequence[Message]) -> str:
-    """Identifies a prompt. That of one user message is the hash of its text.
+    """A hash that identifies a prompt; for a single user message, the hash of its text.
 
-    A picture or sound counts by its checksum and its place.
+    Pictures and sounds count by checksum and place.
     """
     if any(message.media for message in messages):
         parts = [
@@ -95,9 +95,10 @@ def prompt_sha256(messages: Sequence[Message]) -> str:
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    """A prompt for readers: one user message as it is, several with their roles.
+    """A prompt for readers:
 
-    A picture or sound is its checksum.
+    a single user message unchanged, several with their roles. Pictures and sounds are shown by
+    checksum.
     """
     if len(messages) == 1 and messages[0].role == "user":
         return _readable(messages[0])
@@ -111,14 +112,14 @@ def _readable(message: Message) -> str:
 
 
 def length(messages: Sequence[Message]) -> int:
-    """The letters of a prompt; a picture or sound counts as the letters of its tokens."""
+    """The length of a prompt in characters; pictures and sounds count by their tokens."""
     return sum(
         len(message.text) + sum(each.tokens * LETTERS_PER_TOKEN for each in message.media)
         for message in messages
     )
 
 
-# The types of pictures and sounds that a chat completion can hold; of a sound, its name there.
+# Types of pictures and sounds in chat completions; for sounds, with the name used there.
 MEDIA = {
     "image/png": "",
     "image/jpeg": "",
@@ -129,7 +130,7 @@ MEDIA = {
 
 
 def chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """A prompt; a message with pictures or sounds is a list of parts, in their places."""
+    """A prompt; a message with pictures or sounds is a list of parts in order."""
     return [{"role": message.role, "content": _content(message)} for message in messages]
 
 
@@ -172,7 +173,7 @@ def without_thoughts(text: str) -> str:
 
 
 def without_cut_end(text: str) -> str:
-    """A reply that was cut off, without the word or number at its end: its rest may be missing."""
+    """A truncated reply without the last word or number, which may be incomplete."""
     end = len(text)
     if text[-1:] in (".", ",") and text[-2:-1].isdigit():
         end -= 1  # the decimals may be missing
@@ -187,5 +188,5 @@ def looks_like_refusal(text: str) -> bool:
 
 
 def is_empty(text: str) -> bool:
-    """Whether a reply holds only thoughts, or nothing at all."""
+    """Whether a reply has only thoughts, or nothing at all."""
     return not without_thoughts(text).strip()

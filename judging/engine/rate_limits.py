@@ -4,10 +4,9 @@ Three things delay a request: the slots (few at first, more while the server ans
 half as many after an error), the rates (requests and tokens per minute), and a pause that is
 common to all, because a server that rejects one request would reject the next one too.
 
-A server without a useful answer is tried more and more rarely, one request at a time, and given
-up after `patience` seconds. All code runs on one event loop; there are no locks. If several
-processes ask the same endpoint, this one has the slots and rates that
-`loop.grant_for` grants to it.
+A server without useful answers is tried less and less often, one request at a time, and given up
+after `patience` seconds. All code runs on one event loop, without locks. If several processes ask
+the same endpoint, this one has the slots and rates granted to it.
 """
 
 import asyncio
@@ -65,17 +64,17 @@ class Permit:
 
 
 class Bucket:
-    """A rate per minute, spaced evenly, with a burst of a few seconds' worth."""
+    """An evenly spaced rate per minute, with a burst of a few seconds' worth."""
 
     def __init__(self, per_minute: int) -> None:
         self._seconds_each = 60.0 / per_minute
-        self._free_at = 0.0  # when everything taken so far would be refilled
+        self._free_at = 0.0  # when everything taken so far will be refilled
 
     def wait(self, now: float) -> float:
         return max(0.0, self._free_at - BURST_SECONDS - now)
 
     def take(self, now: float, amount: float) -> None:
-        """Take an amount; to return it, pass a negative `amount` and the earlier time as `now`."""
+        """Take an amount. To return it, pass a negative `amount` and the earlier time as `now`."""
         self._free_at = max(self._free_at, now) + amount * self._seconds_each
 
 
@@ -158,19 +157,19 @@ class Limiter:
 
     @property
     def _own_slots(self) -> int:
-        """The same, as far as this process knows the server."""
+        """The same, as far as this process knows."""
         return 1 if self._failures >= CIRCUIT_FAILURES else max(1, int(self._window))
 
     @property
     def load(self) -> float:
-        """The share of the slots that is taken; at least 1 if another request has to wait."""
+        """The share of slots taken; at least 1 if another request must wait."""
         if self._waiting or not self.slots or self._delay(self._clock()) > 0:
             return math.inf
         return self._in_flight / self.slots
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it was given up shortly before and has answered nothing since."""
+        """Whether it was recently given up and has not answered since."""
         return self._clock() - self._given_up_at < LEFT_OUT_SECONDS
 
     @property
@@ -178,7 +177,7 @@ class Limiter:
         return bool(self._in_flight or self._waiting)
 
     async def acquire(self, tokens: int = 0) -> Permit:
-        """Wait for a slot, the rates and the common pause. Raises `Outage` if it is given up.
+        """Wait for a slot, the rates and the shared pause. Raises `Outage` if given up.
 
         `tokens` is the number of tokens that the request is expected to use.
         """
@@ -195,7 +194,7 @@ class Limiter:
             raise
 
     def renew(self, permit: Permit) -> None:
-        """Keep the slot for another request at once, which counts against the rates too."""
+        """Keep the slot for an immediate further request, which also counts against the rates."""
         self._draw(self._clock(), 1, permit.tokens)
         permit.since, permit.successes = self._clock(), self.successes
 
@@ -223,7 +222,7 @@ class Limiter:
         self._fastest = min(self._fastest, seconds)
         if self.limits.is_adaptive and not self._may_grow(seconds):
             return
-        # Slow answers show that more requests at once would only wait and time out.
+        # Slow answers show that more concurrent requests would only wait and time out.
         slow_after = self.limits.slow_after
         if seconds <= min(max(slow_after, 2 * self._fastest), _MOST_OF_PATIENCE * slow_after):
             growth = 1.0 if self._is_rising else _GROWTH / self._window
@@ -240,9 +239,9 @@ class Limiter:
     ) -> bool:
         """Slow down as the fault requires. Raises `Outage` when the endpoint is given up.
 
-        `is_own`: the fault is known to be that of the question, so the endpoint is kept.
-        `has_answered`: it is known to have answered others. Return whether the question alone
-        has failed for as long as the judge waits, so that it is at fault.
+        `is_own`: the fault is known to be the question's, so the endpoint is kept. `has_answered`:
+        the endpoint is known to have answered others. Return whether only this question has failed,
+        for as long as the judge waits, and so is at fault.
         """
         if permit.epoch != self._epoch:
             raise Outage(self.last_words)  # given up while this request was under way
@@ -252,14 +251,14 @@ class Limiter:
             return False
         now = self._clock()
         if isinstance(fault, TimedOut) and permit.slots > 1 and not is_own:
-            # It may have waited for the others in the server's queue, which is no fault.
+            # It may have waited in the server's queue, which is not a fault.
             self._slow_down(permit, now, is_total=self.successes == permit.successes)
             return False
         is_own &= not isinstance(fault, Unreachable)
         if not is_own:
             self._failing.add(question)
             if self._failing_since is None:
-                # Requests sent before others were answered do not show the state before that time.
+                # Requests sent before others were answered say nothing about the state since.
                 self._failing_since = max(permit.since, self._answered_at)
         since = now if self._failing_since is None else self._failing_since
         deadline = since + self._patience_with(fault)
@@ -291,7 +290,7 @@ class Limiter:
     def _count_rejection(
         self, fault: Rejected, question: Hashable, *, is_own: bool, has_answered: bool
     ) -> None:
-        """Give up an endpoint that refuses different questions alike, with no answer between."""
+        """Give up an endpoint that refuses different questions, with no answer in between."""
         if isinstance(fault, NoAccess):
             self._give_up(str(fault))
         if is_own:
@@ -323,8 +322,8 @@ class Limiter:
         return min(_LONGEST_PAUSE / 2, 0.5 * 2.0 ** min(self._steps - 1, 8))
 
     def _slow_down(self, permit: Permit, now: float, *, is_total: bool = False) -> None:
-        """Cut the slots; to one if `is_total`, because none of them brought an answer."""
-        # Requests sent before the last cut did not know of it, so one wave cuts once.
+        """Cut the slots; to one if `is_total`, because none brought an answer."""
+        # Ignore requests sent before the last cut, so that one wave cuts once.
         if permit.since >= self._last_cut:
             self._cut(now)
             self._has_cut = True
@@ -332,7 +331,7 @@ class Limiter:
                 self._window = 1.0
 
     def _may_grow(self, seconds: float) -> bool:
-        """Whether an answer after `seconds` allows more slots; fewer if answers get slower."""
+        """Adjust the slots after an answer in `seconds`: more, or fewer if answers slow down."""
         fewest = float(max(_FEW_SLOTS, self.limits.first or 1))
         is_new = self._times.add(seconds, self.slots, is_fewest=self._window <= fewest)
         if is_new and self._times.trend is Trend.SLOWER and self._window > fewest:
@@ -357,8 +356,8 @@ class Limiter:
         patience = self.limits.patience
         if fault.retry_after is not None and fault.retry_after > patience:
             return (
-                f"The server asks to wait {_seconds(fault.retry_after)}, longer than the "
-                f"{patience:.0f} that this judge waits. Continue the run later."
+                f"The server asks us to wait {_seconds(fault.retry_after)}, longer than this "
+                f"judge's limit of {patience:.0f}. Continue the run later."
             )
         failed = f"The server gave no usable answer for {_seconds(now - self._failing_since)}"
         if self._asked_until > now:
@@ -366,7 +365,10 @@ class Limiter:
                 f"{failed} and asks to wait {_seconds(self._asked_until - now)} more, together "
                 f"longer than the {patience:.0f} that this judge waits. Continue the run later."
             )
-        return f"{failed}; the last thing was: {fault}. Check that it runs, then continue the run."
+        return (
+            f"{failed}; the last error was: {fault}. Check that it is running, then continue the "
+            "run."
+        )
 
     def _give_up(self, sentence: str) -> NoReturn:
         """Fail all waiting requests; a later run starts with full patience."""
@@ -390,7 +392,7 @@ class Limiter:
         raise Outage(sentence)
 
     def _let_go(self) -> None:
-        """Let as many requests start as possible; schedule a wake-up if only time delays one."""
+        """Start as many requests as possible; schedule a wake-up if only time delays one."""
         while self._waiting and self._in_flight < self.slots:
             future, tokens = self._waiting[0]
             if future.done():  # its owner was cancelled
@@ -453,13 +455,13 @@ class Limiter:
         return max(0.0, self._resume_at - now) if self._has_paused else 0.0
 
     def restore(self, report: LimitReport) -> None:
-        """Restore the contents of a report that did not arrive."""
+        """Restore the contents of an undelivered report."""
         self._has_cut |= report.has_cut
         self._has_paused |= bool(report.pause)
         self._forgets_pauses |= report.pause is None
 
     def take(self, grant: Grant, report: LimitReport) -> None:
-        """Apply the grant, and wait as long as the longest pause of any process."""
+        """Apply the grant and the longest pause of any process."""
         now = self.moved_at = self._clock()
         if self._cuts is not None and grant.cuts > self._cuts + report.has_cut:
             self._cut(now)
@@ -475,7 +477,7 @@ class Limiter:
         self._let_go()
 
     def _give_back(self) -> None:
-        """Report that slots are free for others, as soon as no request is under way in them."""
+        """Report slots as free for others once no request is in progress in them."""
         if self._gives_back and self._in_flight <= self._granted:
             self._gives_back = False
             self.news.set()

@@ -28,25 +28,25 @@ class SentParameters(models.Model):
 
 
 def last_lease_of_workers() -> datetime:
-    """Leases that end later are no worker's: their questions wait for replies that come as files.
+    """Later leases are not a worker's:
 
-    A worker renews its own every few seconds.
+    their questions wait for replies in files. A worker renews its own every few seconds.
     """
     return clock.now() + timedelta(hours=1)
 
 
 class OrdinaryJudgments(models.Manager["Judgment"]):
-    """The judgments that count. Anchors, which show whether a model changed, are not among them."""
+    """The judgments that count, without anchors, which show whether a model changed."""
 
     def get_queryset(self) -> models.QuerySet["Judgment"]:
         return super().get_queryset().filter(anchor="")
 
 
 class Judgment(models.Model):
-    """One question to a judge: an item, in one order, asked for the n-th time.
+    """One question to a judge:
 
-    `objects` leaves anchors out, and so do `run.judgments` and `item.judgments`; `everything`,
-    which workers and the ledger use, has them too.
+    an item in one order, asked for the n-th time. `objects`, `run.judgments` and `item.judgments`
+    leave anchors out; `everything`, for workers and the ledger, includes them.
     """
 
     class State(models.TextChoices):
@@ -203,13 +203,13 @@ class Judgment(models.Model):
 
     @property
     def read_as(self) -> str:
-        """What lenient reading read, in words; empty if the reply keeps to the form."""
+        """What lenient reading accepted, in words; empty if the reply keeps to the format."""
         code = (self.details or {}).get("read", "")
         return READ_AS.get(code, code)
 
 
 class Attempt(models.Model):
-    """One HTTP request, stored before it is sent, with its cost even if no answer came."""
+    """One HTTP request, stored before it is sent, with its cost even without an answer."""
 
     class Outcome(models.TextChoices):
         SENT = "sent", "in flight"
@@ -284,7 +284,8 @@ class Attempt(models.Model):
             models.CheckConstraint(condition=Q(number__gte=1), name="attempt_number_positive"),
         ]
         indexes = [
-            # Finds requests that a killed worker left in flight without reading the whole ledger.
+            # Finds requests that a killed worker left in progress, without reading the whole
+            # ledger.
             models.Index(
                 fields=["judgment"], condition=Q(outcome="sent"), name="attempt_in_flight"
             ),

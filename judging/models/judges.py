@@ -1,4 +1,4 @@
-"""Models that judge, how to reach them, and what their workers share."""
+"""Judges, how to reach them, and state shared by workers."""
 
 from decimal import Decimal
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ from judging.errors import ConflictingValue, FailureReason, FieldError
 from studies.models import Study
 from studies.statements import clock
 
-# The fields of a judge that change what a model answers; a run's parameters keep their values.
+# Fields of a judge that affect answers; a run's parameters keep their values.
 SAMPLED = (
     "backend",
     "model",
@@ -203,7 +203,7 @@ class Judge(models.Model):
             raise ValidationError({error.field: str(error)}) from None
 
     def check_capabilities(self) -> None:
-        """Raise `ConflictingValue` if the judge is set to do something that its backend cannot."""
+        """Raise `ConflictingValue` if the judge's settings do not fit its backend."""
         capabilities = self.capabilities
         if self.structured and not capabilities.structured:
             raise ConflictingValue("structured", _NO_FORM, backend=self.backend)
@@ -228,7 +228,7 @@ class Judge(models.Model):
 
     @property
     def providers(self) -> list[str]:
-        """Hosts of others that receive what this judge is asked."""
+        """Other parties' hosts that receive this judge's questions."""
         if self.is_own_server or not self.capabilities.needs_endpoint:
             return []
         away = [address for address in self.base_urls if not is_own_network(address)]
@@ -236,14 +236,14 @@ class Judge(models.Model):
 
     @property
     def slots(self) -> int:
-        """The most requests at once at one address."""
+        """Maximum concurrent requests at one address."""
         if self.concurrency is not None:
             return self.concurrency
         return MOST_SLOTS if self.capabilities.needs_endpoint else USUAL_SLOTS
 
     @property
     def most_at_once(self) -> int:
-        """The most requests at once, over all addresses."""
+        """Maximum concurrent requests over all addresses."""
         return self.slots * len(self.base_urls)
 
     @property
@@ -256,7 +256,7 @@ class Judge(models.Model):
 
 
 class StudyJudge(models.Model):
-    """A judge that belongs to the design of a study, whether or not a run asks it."""
+    """A judge in the design of a study, whether or not a run uses it."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="design_judges")
     judge = models.ForeignKey(Judge, on_delete=models.CASCADE, related_name="design_studies")
@@ -272,7 +272,7 @@ class StudyJudge(models.Model):
 
 
 class SharedLimit(models.Model):
-    """The state that processes asking one endpoint share if there is no Redis to hold it."""
+    """State shared by processes that ask the same endpoint, if there is no Redis."""
 
     endpoint = models.CharField(max_length=64, unique=True)
     document = models.JSONField(default=dict)

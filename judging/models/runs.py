@@ -1,4 +1,4 @@
-"""Work for judges: runs, campaigns of runs, juries, and the wordings of their prompts."""
+"""Runs, campaigns, juries, and wordings of their prompts."""
 
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ from studies.statements import clock
 
 
 class PromptTemplate(models.Model):
-    """One version of a study's own wording; its text does not change once a run has used it.
+    """One version of a study's wording; its text is fixed once a run has used it.
 
     A wording can have either text or both; a judge with a profile gets `template`.
     """
@@ -67,7 +67,7 @@ class PromptTemplate(models.Model):
 
     @property
     def reference(self) -> str:
-        """How commands and campaign plans name it."""
+        """Its name in commands and campaign plans."""
         return f"{self.name}@{self.version}"
 
 
@@ -213,12 +213,12 @@ class JudgeRun(models.Model):
 
     @property
     def unpriced_tokens(self) -> int:
-        """The tokens that were used before the judge had a price; `spent` leaves them out."""
+        """Tokens used before the judge had a price, which `spent` leaves out."""
         return int(self.parameters.get("unpriced_tokens", 0))
 
     @property
     def later_base_urls(self) -> list[str]:
-        """The addresses that its judge got after the first, while it could continue."""
+        """Addresses added to its judge while the run could still continue."""
         return list(self.parameters.get("later_base_urls", []))
 
     @property
@@ -237,12 +237,12 @@ class JudgeRun(models.Model):
 
     @property
     def awaits_yes(self) -> bool:
-        """Whether it is in its probe, or waits for a user to start it after that."""
+        """Whether it is sending its test question, or waits for a user to start it afterwards."""
         return self.probe_first and self.state != self.State.CANCELLED
 
     @property
     def state_words(self) -> str:
-        """The state in words, as pages show it."""
+        """The state in words, for pages."""
         probing = {
             self.State.QUEUED: "test question queued",
             self.State.RUNNING: "sending test question",
@@ -256,7 +256,7 @@ class JudgeRun(models.Model):
 class Campaign(models.Model):
     """Runs that one plan started: judges × settings × features × orders.
 
-    One without a plan only holds a budget that runs of several studies share; no page shows it.
+    Without a plan, it only holds a budget shared by runs of several studies, and no page shows it.
     """
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)

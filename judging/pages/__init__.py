@@ -1,1 +1,1 @@
-"""The researcher's pages of judges, runs and campaigns."""
+"""Researchers' pages for judges, runs and campaigns."""

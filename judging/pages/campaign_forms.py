@@ -1,4 +1,4 @@
-"""The form of a campaign: which judges are asked what, how, and for how much."""
+"""The form of a campaign: judges, questions, settings and budget."""
 
 import hashlib
 from dataclasses import asdict, dataclass
@@ -33,12 +33,12 @@ class CostedForm(forms.Form):
 
     @property
     def digest(self) -> str:
-        """A hash of the requested work, which the button that starts it sends back."""
+        """A hash of the requested work, sent back by the start button."""
         return hashlib.sha256(repr(sorted(self.cleaned_data.items())).encode()).hexdigest()[:16]
 
     @property
     def may_start(self) -> bool:
-        """Whether that button was pressed, for exactly the work that was shown."""
+        """Whether the start button was pressed for exactly the work that was shown."""
         return "start" in self.data and self.data.get("shown") == self.digest
 
     def show(self, error: Exception) -> None:
@@ -118,7 +118,7 @@ def words_of(judge: Judge) -> str:
 _REUSE_WORDS = (
     "Reuse judgments that other runs of the same model gave to exactly the same prompt, at no cost"
 )
-# Fields that most campaigns leave as they are, in closed groups, with the values that mean so.
+# Closed groups of fields that most campaigns leave unchanged, with their default values.
 _GROUPS: dict[str, dict[str, tuple[Any, ...]]] = {
     "Persona, order and number of items": {
         "features": (["all"],),
@@ -151,7 +151,7 @@ _GROUPS: dict[str, dict[str, tuple[Any, ...]]] = {
 
 @dataclass(frozen=True)
 class FieldGroup:
-    """Fields in a closed part of a page, open if one has another value than usual, or a fault."""
+    """Fields in a closed part of a page, opened if one differs from its default or has a fault."""
 
     title: str
     fields: list[forms.BoundField]
@@ -160,7 +160,7 @@ class FieldGroup:
 
 @dataclass(frozen=True)
 class SettingFamily:
-    """Settings of one kind, open if one of them is chosen."""
+    """Settings of one kind, opened if one is chosen."""
 
     title: str
     choices: list[Any]
@@ -168,9 +168,9 @@ class SettingFamily:
 
 
 class CampaignForm(CostedForm):
-    """Judges and questions of a campaign; `plan` gives its data as a campaign plan.
+    """Judges and questions of a campaign; `plan` returns a campaign plan.
 
-    It starts from the plan of the campaign `like`, and keeps values that have no field here.
+    It starts from the plan of the campaign `like`, and keeps values without a field here.
     """
 
     name = forms.CharField(
@@ -211,14 +211,16 @@ class CampaignForm(CostedForm):
         required=False,
         initial=0,
         label="Anchors",
-        help_text="Items that each run also asks at its start and again at its end, to see whether "
-        "the model changed meanwhile. 20 is a good number; 0 means none.",
+        help_text=(
+            "Items that each run repeats at its start and its end, to see whether the model "
+            "changed meanwhile. 20 is a good number; 0 means none."
+        ),
     )
     limit = forms.IntegerField(
         min_value=1,
         required=False,
         label="Items",
-        help_text="Uses the first items only. Leave empty for all.",
+        help_text="Uses only the first items. Leave empty for all.",
     )
     budget = forms.DecimalField(
         min_value=Decimal("0.01"),
@@ -238,7 +240,7 @@ class CampaignForm(CostedForm):
         initial=[OWN_WORDS],
         required=False,
         label="Wordings",
-        help_text="Each wording is a run of its own, so that they can be compared.",
+        help_text="Each wording is a separate run, so that you can compare them.",
     )
     framings = forms.MultipleChoiceField(
         choices=framings.choices,
@@ -246,17 +248,22 @@ class CampaignForm(CostedForm):
         initial=[framings.OBSERVER],
         required=False,
         label="Framing",
-        help_text="Whose judgment the judge is asked for. Each framing is a run of its own.",
+        help_text="Whose judgment the judge is asked for. Each framing is a separate run.",
     )
     language = forms.ChoiceField(
         required=False,
         label="Language of the prompts",
-        help_text="Of the words around the items. The items’ own words are sent as they are.",
+        help_text=(
+            "The language of the words around the items. The items’ own words are sent unchanged."
+        ),
     )
     reading = forms.ChoiceField(
         choices=[
-            (JudgeRun.Reading.LENIENT, "Lenient: also replies that name a response in other words"),
-            (JudgeRun.Reading.STRICT, "Strict: only replies that keep to the form"),
+            (
+                JudgeRun.Reading.LENIENT,
+                "Lenient: also accept replies that name a response in other words",
+            ),
+            (JudgeRun.Reading.STRICT, "Strict: only accept replies in the requested form"),
         ],
         required=False,
         initial=JudgeRun.Reading.LENIENT,
@@ -269,7 +276,7 @@ class CampaignForm(CostedForm):
     extend = forms.BooleanField(
         required=False,
         label="Extend existing runs that have fewer samples or one order, instead of creating new "
-        "runs. The ids of these runs in reports change",
+        "runs. This changes the ids of these runs in reports",
     )
     reuse = forms.BooleanField(required=False, label=_REUSE_WORDS)
 
@@ -317,7 +324,7 @@ class CampaignForm(CostedForm):
 
     @property
     def digest(self) -> str:
-        """Also of the campaign that is extended, which somebody else may change meanwhile."""
+        """Includes the extended campaign, which somebody else may change meanwhile."""
         return hashlib.sha256(f"{super().digest}{self._like}".encode()).hexdigest()[:16]
 
     @property
@@ -330,7 +337,7 @@ class CampaignForm(CostedForm):
 
     @property
     def settings_by_family(self) -> list[SettingFamily]:
-        """The choices of the setting, those that most studies use first and without a title."""
+        """The choices of the setting, starting with the common ones, without a title."""
         families: dict[str, list[Any]] = {"": []}
         for choice in self["settings"].subwidgets:
             family = registry.protocol(choice.data["value"]).family
@@ -342,7 +349,7 @@ class CampaignForm(CostedForm):
 
     @property
     def groups(self) -> list[FieldGroup]:
-        """What most campaigns leave as it is."""
+        """The settings that most campaigns leave unchanged."""
         return [
             FieldGroup(
                 title,

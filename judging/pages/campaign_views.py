@@ -53,7 +53,7 @@ _AFTER_PROBE = {
 @login_required
 @require_http_methods(["GET", "POST"])
 def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
-    """Plan a campaign, see its cost, start it; nothing is asked before the cost was shown."""
+    """Plan a campaign, show its cost, then start it; nothing is sent before the cost is shown."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     like = get_campaign(study, request.GET["like"]) if "like" in request.GET else None
     name = campaigns.free_name(study)
@@ -88,7 +88,7 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _preselected(text: str) -> str:
-    """The name of the judge that a link asks for; empty if it asks for none."""
+    """The judge named in a link; empty if there is none."""
     if not text.isdecimal() or len(text) > 9:
         return ""
     return Judge.objects.filter(pk=text).values_list("name", flat=True).first() or ""
@@ -123,7 +123,7 @@ def campaign_page(
 
 
 def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
-    """The juries of a campaign, and the templates of what can be done with each."""
+    """The juries of a campaign, with templates of their actions."""
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
     return [
@@ -133,7 +133,7 @@ def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
 
 
 def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
-    """The probes of the runs that wait for confirmation, and the cost of starting them."""
+    """Test questions of runs that wait for confirmation, and the cost of starting these runs."""
     waiting = [row for row in rows if row.run.awaits_yes]
     if not waiting:
         return None
@@ -187,5 +187,7 @@ def change_all(request: HttpRequest, slug: str, campaign_id: str, action: str) -
         messages.error(request, str(error))
     else:
         if not changed:
-            messages.info(request, "Nothing changed: the state of the runs has changed meanwhile.")
+            messages.info(
+                request, "Nothing was changed, because the state of the runs has changed meanwhile."
+            )
     return redirect("judging:campaign", slug, campaign_id)

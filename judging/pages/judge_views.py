@@ -1,4 +1,4 @@
-"""Pages on which judges are added, tested and changed; all studies share them."""
+"""Pages to add, test and change judges, which all studies share."""
 
 import os
 from pkgutil import resolve_name
@@ -36,7 +36,7 @@ def _editors_study(request: HttpRequest, slug: str) -> Study:
 
 
 def _judges() -> QuerySet[Judge]:
-    """The judges that can be asked; judgments that were imported belong to none of these."""
+    """The judges that can be asked, without judges of imported judgments."""
     return Judge.objects.exclude(model=IMPORTED)
 
 
@@ -99,7 +99,7 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
-    """Change a judge that has not judged yet."""
+    """Change a judge."""
     study, user = _editors_study(request, slug), cast(User, request.user)
     judge = get_object_or_404(_judges(), pk=judge_id)
     if not _has_form(user, judge) or not may_change(user, judge):
@@ -124,7 +124,7 @@ def _form(own_form: OwnForm | None) -> type[JudgeForm]:
 
 @sensitive_variables()
 def _save(form: JudgeForm, study: Study, user: User, judge: Judge | None) -> Judge | None:
-    """The stored judge; None if the form now says what is wrong."""
+    """The stored judge; None if the form has faults to show."""
     try:
         return changes.save_judge(judge=judge, study=study, user=user, **form.chosen())
     except JudgingError as error:
@@ -152,7 +152,7 @@ def judge_page(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
 @login_required
 @require_POST
 def test_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse:
-    """Ask one question now, and show what came of it; only the log says that it was asked."""
+    """Ask one question and show the result; only the log records it."""
     study = _editors_study(request, slug)
     judge = get_object_or_404(_judges(), pk=judge_id)
     if judge.capabilities.is_local:
@@ -221,7 +221,7 @@ def _chosen_judge(user: User, text: str) -> Judge | None:
 
 
 def _key_state(judge: Judge) -> tuple[str, bool]:
-    """Where the key of a judge is, in words, and whether something is wrong with it."""
+    """Where a judge's key is, in words, and whether it has a problem."""
     if not judge.capabilities.needs_endpoint:
         return "no key needed", False
     if judge.sealed_key:

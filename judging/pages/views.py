@@ -1,4 +1,4 @@
-"""A study's judges: the progress and cost of their runs, and every reply with its reading."""
+"""A study's judges: progress and cost of runs, and every reply with its reading."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -150,9 +150,9 @@ STATES = [
     *[(s.value, s.label) for s in Judgment.State if s not in Judgment.OPEN],
 ]
 _REUSE_CHOICES = {
-    Reuse.IDENTICAL.value: "Reuse those to exactly the same request, with the same seed",
-    Reuse.SAME_PROMPT.value: "Reuse also those to the same prompt with another seed",
-    Reuse.FRESH.value: "Reuse none: send every question again",
+    Reuse.IDENTICAL.value: "Reuse judgments of exactly the same request, with the same seed",
+    Reuse.SAME_PROMPT.value: "Also reuse judgments of the same prompt with another seed",
+    Reuse.FRESH.value: "Reuse none, and send every question again",
 }
 
 
@@ -185,13 +185,13 @@ class RunFilter(forms.Form):
 
 
 class ExtendForm(CostedForm):
-    """What to add to a run: more items, samples, or the other order."""
+    """A form to extend a run by items, samples or the other order."""
 
     limit = forms.IntegerField(
         min_value=1,
         required=False,
         label="Items",
-        help_text="Uses the first items only. Leave empty for all.",
+        help_text="Uses only the first items. Leave empty for all.",
     )
     samples = forms.IntegerField(max_value=100, label="Samples")
     orders = forms.ChoiceField(widget=forms.RadioSelect, label="Order of the responses")
@@ -251,16 +251,16 @@ _ACTIONS = {
 
 @dataclass
 class ShownJudgment:
-    """A judgment with the prompt that was sent for it, built again."""
+    """A judgment with its rebuilt prompt."""
 
     judgment: Judgment
     prompt: str
     prompt_differs: bool
-    source: str = ""  # the address of the run whose answer it took over, if the user may see it
+    source: str = ""  # the address of the run it was reused from, if the user may see it
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """What else the reply says, in words; how it was read is `Judgment.read_as`."""
+        """Other contents of the reply, in words. How it was read is `Judgment.read_as`."""
         found: dict[str, Any] = {**(self.judgment.details or {})}
         found.pop("read", None)
         return [(name.replace("_", " ").capitalize(), _in_words(of)) for name, of in found.items()]
@@ -284,7 +284,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
-    """Show all runs of a study, filtered and sorted: as a page, its live part, or CSV."""
+    """Show all runs of a study, filtered and sorted, as a page, its live part, or CSV."""
     study = get_study(request.user, slug)
     form = RunFilter(study, request.GET)
     chosen = form.cleaned_data if form.is_valid() else {}
@@ -308,7 +308,7 @@ def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse
 
 
 def _has_judges() -> bool:
-    """Whether a judge can be asked; judgments that were imported belong to none of these."""
+    """Whether a study has a judge that can be asked, not only imported judgments."""
     return Judge.objects.filter(is_retired=False).exclude(model=IMPORTED).exists()
 
 
@@ -391,14 +391,14 @@ def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
 
 
 def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
-    """What a run saved by reuse; that of a large run may be some seconds old."""
+    """What a run saved by reuse; for large runs, possibly some seconds old."""
     return kept(
         "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
     )
 
 
 def _anchors_of(run: JudgeRun, judgments: int) -> AnchorComparison | None:
-    """How a run's anchors were answered; that of a large run may be some seconds old."""
+    """How a run's anchors were answered; for large runs, possibly some seconds old."""
     if not run.anchors:
         return None
     return kept(
@@ -413,14 +413,16 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if not _ACTIONS[action](run_id=run.pk, user=cast(User, request.user)):
-        messages.info(request, "Nothing changed: the state of the run has changed meanwhile.")
+        messages.info(
+            request, "Nothing was changed, because the state of the run has changed meanwhile."
+        )
     return redirect("judging:run", slug, run_id)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def extend_run(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
-    """Extend a run by more items, samples or the other order, after its cost was shown."""
+    """Extend a run by items, samples or the other order, after showing the cost."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     run = get_run(study, run_id)
     if run.is_imported:

@@ -1,4 +1,4 @@
-"""A study's own wordings: the list, one version with its prompts, and the form that writes one."""
+"""Pages for a study's wordings: the list, one version with its prompts, and the form."""
 
 from typing import Any, cast
 
@@ -43,12 +43,12 @@ class WordingForm(forms.Form):
     name = forms.CharField(
         max_length=60,
         label="Name",
-        help_text="A name that exists already gets a new version, unless no run uses it yet.",
+        help_text="An existing name gets a new version, or is replaced if no run uses it yet.",
     )
     setting = forms.ChoiceField(
         choices=lambda: [(each.name, each.description) for each in registry.protocols()],
         label="Setting",
-        help_text="Its protocol reads the replies, so the text has to ask for replies of its form.",
+        help_text="The setting reads the replies, so the text must ask for replies in its form.",
     )
     template = forms.CharField(
         max_length=MOST_LETTERS,
@@ -107,7 +107,7 @@ def wordings_page(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_GET
 def wording_page(request: HttpRequest, slug: str, wording_id: str) -> HttpResponse:
-    """One version: its texts, its prompts next to the annotators' pages, what changed."""
+    """Show one version: texts, prompts next to the annotators' pages, and changes."""
     study = get_study(request.user, slug)
     wording = get_object_or_404(study.prompt_templates, public_id=wording_id)
     versions = study.prompt_templates.filter(name=wording.name).defer("exact_texts")
@@ -135,7 +135,7 @@ def wording_page(request: HttpRequest, slug: str, wording_id: str) -> HttpRespon
 @login_required
 @require_http_methods(["GET", "POST"])
 def write_wording(request: HttpRequest, slug: str) -> HttpResponse:
-    """Write a wording, see its prompts, store it; `like` starts from a version."""
+    """Write a wording, check its prompts, and store it; `like` starts from a version."""
     study, user = get_study(request.user, slug, role=Membership.Role.EDITOR), request.user
     like = study.prompt_templates.filter(public_id=request.GET.get("like", "")).first()
     fields = ("name", "setting", *TEXTS, "note")

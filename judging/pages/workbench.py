@@ -1,4 +1,4 @@
-"""What judges add to the pages of a study, and extras to those of a jury."""
+"""Contributions of judges to a study's pages, and of extras to a jury's."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ JURY_ACTIONS: Additions[JuryAction] = Additions()
 
 _MOST_JUDGES = 6
 _STOPPED = (JudgeRun.State.STOPPED_BUDGET, JudgeRun.State.STOPPED_OUTAGE)
-# A worker touches a run that it works on every few seconds.
+# A worker updates its run every few seconds.
 _STALLED_AFTER = timedelta(minutes=5)
 
 
@@ -111,7 +111,7 @@ def _lines(study: Study) -> list[JudgeLine]:
 
 
 def judge_needs(study: Study) -> Iterator[Need]:
-    """One entry for each kind of trouble: with one run its reason, with several their number."""
+    """One entry per problem: for one run its reason, for several their number."""
     rows = _rows(study)
     late = clock.now() - _STALLED_AFTER
     kinds = {
@@ -135,12 +135,12 @@ def judge_needs(study: Study) -> Iterator[Need]:
 
 def _need(study: Study, kind: str, rows: list[RunRow]) -> Need:
     if len(rows) > 1:
-        words = f"{len(rows):,} runs of judges are {kind}."
-        return Need(words, reverse("judging:list", args=[study.slug]), "Look at runs")
+        words = f"{len(rows):,} judge runs are {kind}."
+        return Need(words, reverse("judging:list", args=[study.slug]), "Show runs")
     run = rows[0].run
     reason = run.sentence if kind == "stopped" else ""
     words = f"{run.judge.name} ({run.get_setting_display()}) is {kind}. {reason}".strip()
-    return Need(words, reverse("judging:run", args=[study.slug, run.public_id]), "Open the run")
+    return Need(words, reverse("judging:run", args=[study.slug, run.public_id]), "Show run")
 
 
 def _rows(study: Study) -> list[RunRow]:

@@ -42,7 +42,7 @@ from studies.prompts import (
 )
 from studies.texts.slots import Slots, as_steps, fill, names_in, steps_of, without_marks
 
-# Providers count differently, and none of them says it in advance: rough numbers, rather too high.
+# Providers count differently and do not say how in advance, so these are rough, on the high side.
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_SECOND = 50
 _FRAME_TOKENS = 100
@@ -80,9 +80,9 @@ def _tokens(facts: Mapping[str, Any]) -> int:
 
 
 def _read(stored: Stored) -> bytes:
-    """The bytes of a file. A backend calls it in a thread of its own, which keeps no connection.
+    """The bytes of a file. A backend calls it in a separate thread, which keeps no connection.
 
-    A worker that writes a file of requests keeps the connection that it has.
+    A worker that writes a file of requests keeps its own connection.
     """
     had_connection = connection.connection is not None
     try:
@@ -100,8 +100,8 @@ def with_exact_texts(
 ) -> Slots:
     """The slots in the spelling of the file.
 
-    The spelling of a profile is that of the whole persona; a judge that sees less of it, or
-    nothing, gets the features as usual.
+    The spelling of a profile is that of the whole persona; a judge that sees less gets the features
+    as usual.
     """
     entry = stored.get("items", {}).get(item.key)
     if entry is None or entry[CONTENT] != item.content_hash:
@@ -118,7 +118,7 @@ def with_exact_texts(
 
 
 def names_by_side(shown_first: str) -> dict[str, str]:
-    """The response, as it is stored, that stands in each slot of a response."""
+    """The stored response in each response slot."""
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     return {"response_a": str(Side(shown_first)), "response_b": str(second)}
 
@@ -128,12 +128,12 @@ _NO_TEXT = "The wording {wording} has no text for judges {which} a profile."
 
 @dataclass(frozen=True)
 class Asking:
-    """The protocol of a run, its words and its changes; it turns an item into messages.
+    """A run's protocol, words and changes, which turn an item into messages.
 
     `features` are the persona's keys to show: None shows everything, an empty list nothing.
     `template` is the study's own wording, used instead of the protocol's. `seed` draws the order of
-    responses. `probing` is the bias probe of the run, if it has one, `earlier_replies` what it
-    shows of other runs.
+    responses. `probing` is the run's bias probe, if any, `earlier_replies` what it shows of other
+    runs.
     """
 
     study: Study
@@ -148,7 +148,7 @@ class Asking:
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self:
-        """How a run asks; it need not be stored."""
+        """How a run, stored or not, asks."""
         asked = protocol(run.setting).of_study(run.study.criteria)
         return cls(
             study=run.study,
@@ -164,7 +164,7 @@ class Asking:
 
     @property
     def reply_format(self) -> JudgingProtocol | Reflecting:
-        """How replies are read, and what is asked after each."""
+        """How replies are read, and what follows each."""
         if self.probing and self.probing.choice.reflects:
             return Reflecting(self.protocol, self.language)
         return self.protocol
@@ -214,21 +214,21 @@ class Asking:
 
     @property
     def asks_all(self) -> bool:
-        """Whether it asks about every item, as far as `why_not` knows without reading them."""
+        """Whether it asks about every item, as far as known without reading them."""
         return not (self.probing or self.earlier_replies or self._needs_some)
 
     @property
     def _needs_some(self) -> bool:
-        """Whether the protocol can only ask about items that have something."""
+        """Whether the protocol needs items with certain contents."""
         return bool(self.protocol.left_out) or self.protocol.shares_requests
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:
-        """The replies with which a judgment begins, if it goes on from other runs."""
+        """The replies that a judgment continues from, if it follows other runs."""
         found = self.earlier_replies
         return (found.own_reply(item, shown_first),) if found else ()
 
     def why_not(self, items: QuerySet[Item]) -> dict[int, str]:
-        """The reason why the run does not ask about an item, by the id of each such item."""
+        """The items that the run does not ask about, by id, with the reason."""
         reasons: dict[int, str] = {}
         if left_out := self.protocol.left_out:
             without = items.model.objects.filter(pk__in=items.values("pk"), **left_out)
@@ -282,7 +282,7 @@ class Asking:
         return texts.prompt if persona else texts.prompt_without_persona
 
     def _shown_with(self, template: str) -> str:
-        """Texts that are the same for all items and that the template shows."""
+        """Texts in the template that are the same for all items."""
         names = names_in(template)
         bands = repr(bands_in(self.language)) if "bands" in names else ""
         if "options" in names:
@@ -312,10 +312,10 @@ class Asking:
 
 
 def protocol_sha256(run: JudgeRun) -> str:
-    """Identifies all that reaches the model or changes the reading, other than prompt and seed.
+    """Identifies everything that reaches the model or affects reading, except prompt and seed.
 
-    Answers of two runs are to the same question only if this and the prompts are equal. A run has
-    it in its parameters; that of an older one is made from what it stored.
+    Two runs ask the same question only if this and the prompts are equal. A run has it in its
+    parameters; for older runs it is computed from what they stored.
     """
     if stored := run.parameters.get("protocol_sha256"):
         return str(stored)
@@ -339,9 +339,9 @@ def protocol_sha256(run: JudgeRun) -> str:
 
 
 def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:
-    """Every text that reaches the model apart from those of items, as it is today.
+    """All current texts that reach the model, except item texts.
 
-    A run keeps it when it begins: its `prompt_hash` cannot be turned back into words.
+    A run stores them when it starts, because its `prompt_hash` cannot be turned back into words.
     """
     asking, language = Asking.of(run), run.prompt_language
     prompts = []
@@ -367,9 +367,9 @@ def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
 
 
 def stored_words(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str, Any]:
-    """The words that a run was asked with; empty where they are gone.
+    """The words that a run was asked with; empty if they are gone.
 
-    Those of today are the same if they have the hash with which the run began. `tasks` are those of
+    Today's words are the same if they have the hash from the start of the run. `tasks` are those of
     `tasks_of`.
     """
     if run.words or run.is_imported or not run.prompt_hash:

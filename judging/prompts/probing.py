@@ -1,4 +1,4 @@
-"""The bias probe of a run, with what it needs to know of the study."""
+"""The bias probe of a run, with the facts it needs about the study."""
 
 import hashlib
 import json
@@ -17,16 +17,16 @@ from studies.personas import profile_for
 from studies.prompts import persona_text
 from studies.texts.slots import Slots
 
-# A feature that has more values, such as a free text, is flipped to one of so many of them.
+# A feature with more values, such as free text, is flipped to one of this many.
 _MOST_VALUES = 200
 
 
 @dataclass(frozen=True)
 class Probing:
-    """The change of prompts that a run names.
+    """The change of prompts named by a run.
 
-    `values` are those of the feature that is flipped, each with its sentence. They are read when a
-    run starts and stored with it, so that later personas change no prompt.
+    `values` are the flipped feature's values, each with its sentence. They are read when a run
+    starts and stored with it, so that later personas do not change prompts.
     """
 
     study: Study
@@ -38,7 +38,7 @@ class Probing:
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self | None:
-        """The probe of a run, which need not be stored; None if it has none."""
+        """The probe of a run, stored or not; None if it has none."""
         if not run.bias_probe:
             return None
         choice, values = probe_choice(run.bias_probe), list[tuple[str, str]]()
@@ -53,7 +53,7 @@ class Probing:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a run stores of its probe."""
+        """The parts of its probe that a run stores."""
         record: dict[str, Any] = {"name": self.choice.name}
         probe = self.choice.probe
         if probe is not None and probe.has_target:
@@ -87,7 +87,7 @@ class Probing:
         return probe.change(slots, asked)
 
     def why_not(self, items: QuerySet[Item], features: Sequence[str] | None) -> dict[int, str]:
-        """The reason why the probe does not apply to an item, by the id of each such item."""
+        """The items that the probe does not apply to, by id, with the reason."""
         probe = self.choice.probe
         if probe is None or probe.has_target or probe.asks_own:
             return {}
@@ -115,7 +115,7 @@ class Probing:
         )
 
     def _examples(self, item: Item) -> list[Example]:
-        """The persona's own answers to other items; never the item itself, nor one like it."""
+        """The persona's own answers to other items, except similar ones."""
         if item.persona_id not in self._answered:
             self._read_answers(item.persona_id)
         own = {

@@ -1,9 +1,9 @@
 """Read a verdict from a reply.
 
-The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer in full
-(`[[A]] [[80]]`) or be only the letter. Lenient reading also takes a statement in another form.
-An unusable verdict counts too: a judge that ends on `[[C]]` where no tie was offered is not
-given the `[[A]]` it wrote before.
+The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer in full (`[[A]]
+[[80]]`) or be only the letter. Lenient reading also accepts statements in other forms. Unusable
+verdicts count too: a judge that ends on `[[C]]` without a tie option is not given the `[[A]]` it
+wrote before.
 """
 
 import json
@@ -40,8 +40,8 @@ def parse_reply(
 ) -> Verdict:
     """Read side and certainty; C counts if a tie was offered, certainty if it was requested.
 
-    If a structured reply was requested and has the right form, the form is read; else the text.
-    Lenient reading adds what strict reading leaves out, and says in `details` how it was read.
+    If a structured reply was requested and has the right form, the form is read, otherwise the
+    text. Lenient reading adds what strict reading leaves out, and notes in `details` how.
     """
     form = read_form(text) if is_structured else None
     if form is not None:
@@ -64,7 +64,7 @@ def parse_reply(
 
 
 def _decide(reply: Placed) -> tuple[Found | None, int | None]:
-    """The verdict in brackets; none without a certainty whose reasons choose another response."""
+    """The verdict in brackets; none without a certainty if its reasons choose another response."""
     chosen, certainty = decide(reply.text)
     if chosen and not chosen.numbers:
         behind = plain(without_next_turn(reply.text, chosen.end)[chosen.end :])
@@ -79,7 +79,7 @@ def _stated(reply: Placed, offers_tie: bool, asks_certainty: bool) -> Verdict | 
     """The verdict that a reply states in another form; None if it states none, or several."""
     text = plain(without_next_turn(reply.text))
     if re.search(r"\[\[[^\]\d]+\]\]", text):
-        return None  # what is in the brackets was not clear
+        return None  # the content of the brackets was unclear
     found = statements(text)
     if len({each.side for each in found}) != 1:
         return None
@@ -99,7 +99,7 @@ def _counted(
     offers_tie: bool,
     asks_certainty: bool,
 ) -> Verdict:
-    """A verdict with what the protocol asked for."""
+    """A verdict reduced to what the protocol asked for."""
     if side is None or (side == "C" and not offers_tie):
         return Verdict(None, None)
     has_certainty = asks_certainty and side != "C"

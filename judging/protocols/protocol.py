@@ -8,12 +8,12 @@ from judging.engine.messages import Messages, with_replies
 from judging.protocols.parsing import parse_reply, read_form
 from judging.protocols.texts import ENGLISH, Texts, languages_of, texts
 
-# What is equal for all judgments that one request answers.
+# A key that is equal for all judgments answered by one request.
 Request = Hashable
 
 
 class SharedPlaces(Protocol):
-    """Which judgments of one run share a request."""
+    """Groups judgments of a run that share a request."""
 
     def sides(self, item: int) -> list[str]:
         """The response that is shown first in each order in which an item is asked."""
@@ -23,10 +23,10 @@ class SharedPlaces(Protocol):
 
 
 class EarlierReplies(Protocol):
-    """What a run shows of other runs; protocols know neither items nor slots."""
+    """What a run shows of other runs, because protocols know neither items nor slots."""
 
     def own_reply(self, item: Any, shown_first: str) -> str:
-        """The reply of the same judge with which a judgment begins."""
+        """The same judge's reply that a judgment continues from."""
         ...
 
     def change(self, slots: Any, item: Any, shown_first: str) -> Any:
@@ -34,7 +34,7 @@ class EarlierReplies(Protocol):
         ...
 
     def why_not(self, items: Any) -> dict[int, str]:
-        """The items that are not asked about, with the reason."""
+        """The items that are not asked about, with reasons."""
         ...
 
 
@@ -42,29 +42,25 @@ class JudgingProtocol:
     """A protocol that shows two responses as A and B; the reply names the better one.
 
     `family`: the closed group in which the form shows it; empty for those of most studies.
-    `offers_tie`: the reply may be C, which is stored as a tie.
-    `asks_certainty`: the reply states a certainty from 1 to 100.
-    `reply_tokens`: how long a reply usually is, for estimates before the first one.
-    `steps`: the number of requests that one judgment takes.
-    `needs_criteria`: it can only be used in studies that have criteria.
-    `left_out`: what fields of an item hold about which it cannot ask, and `why_left_out`.
-    `needs_slots`: slots that a wording must have, each with what the protocol does with it.
-    `shares_requests`: one request asks about several items, and the choice of each follows from the
-    reply: `places` says which, and `choice_of` what.
-    `shows`: the slots without which a wording would not show what is judged.
-    `more_makers`: a field of items with the makers of more responses than two, if it shows those.
-    `needs_others`: it goes on from the replies of other runs, so it is not started by itself.
-    `needs_probabilities`: it can only be used with judges that report option probabilities.
-    `reads_words`: it reads more of a reply than the option that a model with only option
-    probabilities would have written.
-    `takes_framing`: a framing can be added to its words.
-    `has_form`: its reply can be requested in the form that `form` describes.
-    `template`: the prompt in English, with the slots of `studies/texts/slots.py`.
-    `template_without_persona` is used when a judge sees nothing of the persona.
+    `offers_tie`: the reply may be C, which is stored as a tie. `asks_certainty`: the reply states a
+    certainty from 1 to 100. `reply_tokens`: how long a reply usually is, for estimates before the
+    first one. `steps`: the number of requests that one judgment takes. `needs_criteria`: it can
+    only be used in studies that have criteria. `left_out`: contents of item fields that it cannot
+    ask about, and `why_left_out`. `needs_slots`: slots that a wording must have, each with its use
+    by the protocol. `shares_requests`: one request asks about several items, whose choices follow
+    from the reply: `places` says which, and `choice_of` what. `shows`: the slots that a wording
+    needs to show what is judged. `more_makers`: a field of items with the makers of more responses
+    than two, if it shows those. `needs_others`: it continues from the replies of other runs, so it
+    is not started alone. `needs_probabilities`: it can only be used with judges that report option
+    probabilities. `reads_words`: it reads more than the option, so models that give only option
+    probabilities do not fit. `takes_framing`: a framing can be added to its words. `has_form`: its
+    reply can be requested in the form that `form` describes. `template`: the prompt in English,
+    with the slots of `studies/texts/slots.py`. `template_without_persona` is used when a judge sees
+    nothing of the persona.
 
-    A protocol without a `template` has its words in several languages: those of its `name` in
-    `texts/`, and where these have no prompt, the file of the item's task in `studies/prompts` with
-    the name `begins_with`.
+    A protocol without a `template` has words in several languages: those of its `name` in `texts/`
+    or, without a prompt there, the file of the item's task in `studies/prompts` with the name
+    `begins_with`.
     """
 
     name: ClassVar[str]  # stored with every run; `--setting` of the commands
@@ -91,7 +87,7 @@ class JudgingProtocol:
     template_without_persona: ClassVar[str] = ""
 
     def texts(self, language: str) -> Texts:
-        """Its words in a language; empty where those of `studies/prompts` are used."""
+        """Its words in a language; empty if those of `studies/prompts` are used."""
         if self.template and language == ENGLISH:
             return Texts(self.template, self.template_without_persona)
         return texts(self.name, language)
@@ -103,7 +99,7 @@ class JudgingProtocol:
         return (ENGLISH, *(own or ())) if self.template else own
 
     def of_study(self, criteria: Sequence[Mapping[str, str]]) -> "JudgingProtocol":
-        """The protocol as it reads the replies of a study with these criteria."""
+        """The protocol for a study with these criteria."""
         return self
 
     def is_for(self, study: Any) -> bool:
@@ -115,33 +111,32 @@ class JudgingProtocol:
         return None
 
     def check(self, run: Any) -> None:
-        """Raise `ConflictingValue` if a run, which need not be stored, cannot ask so."""
+        """Raise `ConflictingValue` if a run, stored or not, cannot use this protocol."""
 
     def why_not(self, items: Any) -> Mapping[int, str]:
-        """The reason why an item of a query is not asked about, by the id of each such item."""
+        """The items of a query that are not asked about, by id, with the reason."""
         return {}
 
     def filled(self, slots: Any, item: Any, *, seed: int, shown_first: str, language: str) -> Any:
-        """The texts that a prompt is filled with, with those that only this protocol shows."""
+        """The texts for a prompt, including those that only this protocol shows."""
         return slots
 
     def about(self, item: Any, *, seed: int, shown_first: str) -> "JudgingProtocol":
-        """The protocol as it reads the reply about an item."""
+        """The protocol for reading the reply about an item."""
         return self
 
     def places(self, run: Any, items: Iterable[int]) -> "SharedPlaces":
-        """Which items of a protocol that `shares_requests` share one, of those with these ids."""
+        """The items with these ids that share a request, for a protocol that `shares_requests`."""
         raise NotImplementedError
 
     def choice_of(self, item: Any, details: Mapping[str, Any]) -> str:
-        """The choice of an item, by the details of the judgment that it shares the request with."""
+        """The choice for an item, from the details of the judgment that shares its request."""
         raise NotImplementedError
 
     def conversation(self, messages: Messages, earlier: tuple[str, ...]) -> Messages:
         """The messages of the step that follows the replies `earlier` to the prompt `messages`.
 
-        A prompt of several steps holds a message of the user for each; here each follows the reply
-        to the one before.
+        A prompt of several steps has a user message for each; here each follows the previous reply.
         """
         return messages if self.steps == 1 else with_replies(messages, earlier)
 
@@ -150,7 +145,7 @@ class JudgingProtocol:
         return {side: (side,) for side in (SIDES if self.offers_tie else SIDES[:2])}
 
     def weigh(self, verdict: Verdict, probabilities: Mapping[str, float] | None) -> Verdict:
-        """A verdict with what the probabilities of the last step's options say."""
+        """A verdict with the information from the last step's option probabilities."""
         return verdict
 
     def read(
@@ -161,7 +156,7 @@ class JudgingProtocol:
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        """The verdict in a reply; without a side if the question has to be asked again."""
+        """The verdict in a reply; without a side if the question must be asked again."""
         return parse_reply(
             text,
             offers_tie=self.offers_tie,

@@ -1,15 +1,15 @@
 """Reading a reply: the verdict in brackets first, then statements in other forms.
 
-A range, a bound (“over 80”), another scale and a certainty in words are no number from 1 to 100.
+Ranges, bounds (“over 80”), other scales and certainty in words are not numbers from 1 to 100.
 
-A reply that gives several verdicts is read where one of them has a certainty, and the others are
-mentioned later in its reasons, or where only the last one stands by itself. What is denied,
-compared with or conditional is no verdict. Any other reply with several is asked again.
+Of several verdicts, one with a certainty counts if the others are only mentioned later in its
+reasons, or the last one if only it is on its own. Denials, comparisons and conditions are not
+verdicts. Any other reply with several is asked again.
 
 A sentence states a choice if it names one response and all its other words are known: who chooses,
-a choice, and what may lead to it. A reason behind it is not read. So whatever denies, doubts,
-reports or compares is no statement, and the question is asked again. All statements of a reply
-have to agree.
+a choice, and what may lead to it. A reason behind it is not read. So denials, doubts, reports and
+comparisons are not statements, and the question is asked again. All statements of a reply must
+agree.
 """
 
 import json
@@ -21,10 +21,10 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from judging.engine.interface import ShownSide
 from judging.engine.messages import without_thoughts
 
-# Raised by one whenever a reply can be read otherwise than before: answers that were read by
-# another version are not mixed with new ones.
+# Increased whenever a reply can be read differently, so that answers read by different versions are
+# not mixed.
 READING_VERSION = 3
-# What the codes of lenient reading mean, in words for pages.
+# Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
     "tag": "a tag or a box",
@@ -37,7 +37,7 @@ READ_AS = {
 }
 
 
-# No pattern sees more of a reply, so the time that reading takes has a limit.
+# Patterns see at most this much of a reply, to limit the time for reading.
 FIRST, LAST = 2_000, 6_000
 _BLANKS = re.compile(r"\s{17,}")
 _LONG_RUN = re.compile(r"([^\w\s])\1{32,}")
@@ -45,13 +45,13 @@ _MARKS = re.compile(
     r"[*`$~]|(?<!\w)_+|_+(?!\w)|^[ \t]*(?:#{1,6}|>|[-•–+](?=\s))[ \t]*", re.MULTILINE
 )
 _WIDE = str.maketrans("：（）【】「」，；％［］｛｝", ":()[]“”,;%[]{}")
-# A reply that changes its mind, or says something else in the end.
+# A reply that changes its mind or ends with something else.
 CHANGED = re.compile(
     r"\b(?:reflection|reconsider\w*|wait|correction|actually|final(?:ly)?|no,|nein,|überlegung"
     r"|korrektur|doch)\b|\A\W*(?:no|or|sorry|nein|oder|o|ou|non|或|不)\b",
     re.IGNORECASE,
 )
-# The beginning of a next turn, or of a next task that the model makes up.
+# The start of a next turn or task that the model makes up.
 _NEXT_TURN = re.compile(
     r"^[#* \t]*+(?:"
     r"\[(?:user profile|user question|question|context|response [ab]|article|profile)\][ \t]*$"
@@ -67,13 +67,13 @@ _NEXT_TURN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A text that was made of a reply, and where in the reply each of its characters stands."""
+    """A text derived from a reply, with each character's position in the reply."""
 
     text: str
     places: Sequence[int]
 
     def sub(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Placed":
-        """The text with each match replaced by a text that is as long at most."""
+        """The text with each match replaced by a text that is at most as long."""
         pieces: list[str] = []
         places: list[int] = []
         end = 0
@@ -87,7 +87,7 @@ class Placed:
 
 
 def readable(reply: str) -> Placed:
-    """What is read of a reply: no thoughts, no long runs of one sign, no middle of a long one."""
+    """The part of a reply to read: no thoughts, runs of one character, or middle of a long text."""
     text = without_thoughts(reply)
     placed = Placed(text, range(len(text)))
     placed = placed.sub(_BLANKS, _few_blanks).sub(_LONG_RUN, lambda run: run[1] * 32)
@@ -103,7 +103,7 @@ def _few_blanks(run: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """The text with blanks for markup and with narrow signs; everything keeps its place."""
+    """The text with blanks for markup and half-width characters, keeping all positions."""
     return _MARKS.sub(lambda mark: " " * len(mark[0]), text.translate(_WIDE))
 
 
@@ -171,7 +171,7 @@ def _stated_value(text: str, found: "re.Match[str]") -> int | None:
 
 
 def whole(number: str, unit: str = "") -> int | None:
-    """A stated number as a whole one from 1 to 100; None if it is on another scale."""
+    """A stated number as a whole number from 1 to 100; None if it is on another scale."""
     try:
         value = Decimal(number.replace(",", "."))
     except InvalidOperation:
@@ -182,7 +182,7 @@ def whole(number: str, unit: str = "") -> int | None:
     elif not unit and is_decimal and 0 < value < 1:
         value *= 100
     elif not unit and is_decimal and (value <= 1 or value % 1):
-        return None  # 1.0 may be all of a share, and 8.5 is of another scale
+        return None  # 1.0 may be a whole share, and 8.5 uses another scale
     rounded = int(value.quantize(Decimal(1), ROUND_HALF_UP))
     return rounded if 1 <= rounded <= 100 else None
 
@@ -216,7 +216,7 @@ _BARE = re.compile(
     r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
 )
 _RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
-# A number in brackets; a second one, in or behind them, makes a range of it.
+# A number in brackets; a second one, in or after them, makes it a range.
 _NUMBER = re.compile(
     rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*(?:{_CLOSE}|({_RANGE}[\s%\d]+{_CLOSE}))",
     re.IGNORECASE,
@@ -397,7 +397,7 @@ _DENIED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A choice: the place of its letter, where it ends, how it was read, a certainty with it."""
+    """A choice: position of its letter, its end, how it was read, and its certainty."""
 
     side: ShownSide
     position: int
@@ -407,7 +407,7 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    """What a text without markup states, each in the form that says most."""
+    """The statements of a text without markup, each in its most informative form."""
     tags = (
         Statement(_side(found[1]), found.start(1), found.end(), "tag")
         for found in _TAG.finditer(text)
@@ -417,7 +417,7 @@ def statements(text: str) -> list[Statement]:
 
 
 def contradict(text: str, side: ShownSide) -> bool:
-    """Whether a sentence seems to choose another response: it is enough that nothing denies it."""
+    """Whether a sentence seems to choose another response, that is, nothing denies it."""
     for sentence in _SENTENCE.finditer(text):
         named = {_side(found[1] or found[2]) for found in _NAMED.finditer(sentence[0])}
         if named and side not in named:
@@ -460,7 +460,7 @@ def _in_sentences(text: str) -> Iterator[Statement]:
 
 
 def _of(sentence: str, start: int, *, is_only: bool, text: str) -> Statement | None:
-    """What a sentence states, if it does; `is_only`: the text names no other response."""
+    """The statement of a sentence, if any; `is_only`: the text names no other response."""
     if lead := _LEAD.match(sentence):
         if not _NAMED.search(lead[0]):
             sentence = " " * lead.end() + sentence[lead.end() :]

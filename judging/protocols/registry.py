@@ -1,4 +1,4 @@
-"""The judging protocols of this program. Another one takes one class and one line here."""
+"""The judging protocols of this program. A new one needs one class and one line here."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z
 
 
 class ReasonBefore(JudgingProtocol):
-    """The choice counts only at its place: at the end of the reply."""
+    """The choice counts only at the end of the reply."""
 
     name = "reason-before"
     description = "Reasons before the choice: two to four sentences, then a response"
@@ -80,7 +80,7 @@ class ReasonLine(ReasonBefore):
 
 
 class ReasonAfter(ReasonBefore):
-    """The choice counts only at its place: at the beginning of the reply."""
+    """The choice counts only at the start of the reply."""
 
     name = "reason-after"
     description = "Reasons after the choice: a response, then two to four sentences"
@@ -156,7 +156,7 @@ _CONTINUED = re.compile(r"\A\W*(\d{1,3})\s*(?:\]\]|\Z)")
 
 
 class Score(JudgingProtocol):
-    """Two steps, each of which shows one response and no trace of the other."""
+    """Two steps that each show one response without any trace of the other."""
 
     family = "Scores and other certainties"
     offers_tie = True
@@ -273,8 +273,8 @@ class PTrue(JudgingProtocol):
     """The certainty is the probability that the model gives yes, over yes and no.
 
     It is read from log-probabilities at the word: a model that writes no still gives yes a
-    probability. Without a word or without log-probabilities the certainty is missing, and the
-    choice counts.
+    probability. Without the word or log-probabilities the certainty is missing, but the choice
+    counts.
     """
 
     name = "p-true"

@@ -34,18 +34,18 @@ _NO_JUDGE = FailureReason(
 )
 _NAME_TAKEN = FailureReason(
     "name_taken",
-    "{field}: a campaign “{value}” with another plan is there already, maybe started by somebody "
-    "else just now. Give this one another name, for example “{free}”, or change the other one with "
-    "“Extend campaign” on its page, or the command with --change.",
+    "{field}: a campaign “{value}” with a different plan already exists; somebody else may have "
+    "just started it. Give this one another name, for example “{free}”, or change the other one "
+    "with “Extend campaign” on its page, or the command with --change.",
 )
 _NAME_OF_JUDGE = FailureReason(
-    "name_of_judge", "{field}: a judge has the name “{jury}” too. Give the jury another name."
+    "name_of_judge", "{field}: a judge is also named “{jury}”. Give the jury another name."
 )
 
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """The grid of a campaign: every judge in every setting, set of features, order, and so on.
+    """The grid of a campaign: every judge with every setting, set of features, order, and so on.
 
     `wordings` are the study's own, as "name" or "name@version"; "" is that of the setting. To each
     of the bias `probes` the run without it is added; `flip:*`, `hide:*`: one a feature.
@@ -111,26 +111,26 @@ def read_plan(text: str) -> CampaignPlan:
     _check_probes(raw.get("probes", []))
     for key in _NUMBERS:
         if key in raw and type(raw[key]) is not int:
-            raise BadPlan(f"{key}: write a whole number, not {raw[key]!r}.")
+            raise BadPlan(f"{key} is {raw[key]!r}. Use a whole number.")
     for key in _TEXTS:
         if not isinstance(raw.get(key, ""), str):
-            raise BadPlan(f"{key}: write a word in quotes, not {raw[key]!r}.")
+            raise BadPlan(f"{key} is {raw[key]!r}. Use a word in quotes.")
     for key in _YES_OR_NO:
         if not isinstance(raw.get(key, False), bool):
-            raise BadPlan(f"{key}: write true or false, not {raw[key]!r}.")
+            raise BadPlan(f"{key} is {raw[key]!r}. Use true or false.")
     if raw.get("extend") and len(raw.get("orders", [])) > 1:
         raise BadPlan("extend: name one order. A run cannot be extended to two.")
     for name, members in _table(raw).items():
         _check_words(f"juries.{name}", members)
         if len(members) < 2:
-            raise BadPlan(f"juries.{name}: one judge is no jury. Name two or more.")
+            raise BadPlan(f"juries.{name}: a jury needs two or more judges.")
         if absent := [member for member in members if member not in raw["judges"]]:
             raise BadPlan(f"juries.{name}: “{absent[0]}” is not among the judges. Add it there.")
     if "budget" in raw:
         raw["budget"] = str(raw["budget"])
         _check_dollars(raw["budget"])
     if raw.get("token_budget", 1) < 1:
-        raise BadPlan(f"token_budget: write 1 or more, not {raw['token_budget']}.")
+        raise BadPlan(f"token_budget is {raw['token_budget']}. Use 1 or more.")
     return CampaignPlan(**raw)
 
 
@@ -140,19 +140,19 @@ def _check_dollars(text: str) -> None:
     except InvalidOperation:
         is_amount = False
     if not is_amount:
-        raise BadPlan(f"budget: write US dollars, more than 0, not {text!r}.")
+        raise BadPlan(f"budget is {text!r}. Use US dollars, more than 0.")
 
 
 def _table(raw: dict[str, Any]) -> dict[str, Any]:
     juries = raw.get("juries", {})
     if not isinstance(juries, dict):
-        raise BadPlan('juries: write a table, for example [juries] and panel = ["a", "b"].')
+        raise BadPlan('juries: use a table, for example [juries] and panel = ["a", "b"].')
     return juries
 
 
 def _check_words(key: str, words: Any) -> None:
     if not isinstance(words, list) or not words or not all(isinstance(w, str) for w in words):
-        raise BadPlan(f'{key}: write a list of names, for example {key} = ["…"].')
+        raise BadPlan(f'{key}: use a list of names, for example {key} = ["…"].')
     if len(set(words)) < len(words):
         raise BadPlan(f"{key}: a name is listed twice. List each name once.")
     known = {
@@ -223,7 +223,7 @@ def cells_of(
                 run = run_for(study, judges[point.judge], extending, facts=facts)
                 spec = extending
             except BadRun:
-                pass  # There is no run to extend, so it is a run of its own.
+                pass  # There is no run to extend, so start a separate run.
         cells.append(CampaignCell(run, spec))
     return cells
 
@@ -239,8 +239,8 @@ def start_campaign(
 ) -> Campaign:
     """Start, or continue, every run of a plan: all of them or, when one cannot start, none.
 
-    A campaign of this name that has another plan, or another budget, is left as it is, and
-    `ConflictingValue` is raised. With `change` it gets the plan with its budget.
+    If a campaign of this name has another plan or budget, it is unchanged and `ConflictingValue` is
+    raised. With `change` it gets the new plan and budget.
 
     With `probe` each run asks one question and waits for `start_after_probe`; runs that have
     replies wait unchanged until then. The same plan again asks nothing new. Raises
@@ -277,7 +277,9 @@ def _campaign(study: Study, plan: CampaignPlan, *, change: bool, user: User | No
     campaign, is_made = Campaign.objects.get_or_create(study=study, name=plan.name, defaults=values)
     if is_made or (campaign.plan and plan_of(campaign) == plan):
         return campaign
-    if not (change and campaign.plan):  # One without a plan is the budget of several campaigns.
+    if not (
+        change and campaign.plan
+    ):  # A campaign without a plan is a shared budget of several campaigns.
         raise ConflictingValue("name", _NAME_TAKEN, value=plan.name, free=free_name(study))
     changed = [
         name for name in ("budget", "token_budget") if getattr(campaign, name) != values[name]
@@ -336,13 +338,13 @@ def plan_of(campaign: Campaign) -> CampaignPlan:
 
 
 def refuse_after_probe(*, campaign_id: int, user: User | None = None) -> int:
-    """Stop the runs of a campaign that wait after their probe from asking more."""
+    """Discard the runs of a campaign that wait after their test question."""
     waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
     return sum(cancel_run(run_id=pk, user=user) for pk in waiting.values_list("pk", flat=True))
 
 
 def probe_again(*, campaign_id: int, user: User | None = None) -> int:
-    """Ask again where a probe brought no reply; return the number of runs."""
+    """Repeat test questions without a reply; return the number of runs."""
     waiting = JudgeRun.objects.filter(campaigns=campaign_id, probe_first=True)
     silent = [pk for pk in waiting.values_list("pk", flat=True) if not has_replies(pk)]
     return sum(resume_run(run_id=pk, user=user) for pk in silent)
@@ -360,7 +362,7 @@ def change_campaign(
 
 
 class GridPoint(NamedTuple):
-    """In what a run of a plan differs from the others."""
+    """The differences of a plan's run from the others."""
 
     judge: str
     setting: str
@@ -433,7 +435,7 @@ _NOT_SHARED = FailureReason(
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """A plan and the study that it asks about; the plan itself has no budget."""
+    """A plan and its study; the plan itself has no budget."""
 
     study_id: int
     plan: CampaignPlan

@@ -1,4 +1,4 @@
-"""What runs cost: usage of a question, a probe before many, and estimates."""
+"""Costs of runs: usage per question, test questions and estimates."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -67,9 +67,9 @@ class RunUsage:
 
 
 def usage_of(run: JudgeRun) -> RunUsage | None:
-    """The usage of the first questions of a run; None before one has been answered.
+    """The usage of a run's first questions; None before one is answered.
 
-    Requests that brought no reply are included, because they are paid for like the others.
+    Requests without a reply are included, because they are paid for too.
     """
     ended = [Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED]
     first = list(
@@ -88,7 +88,7 @@ def usage_in(attempts: Iterable[Attempt], *, questions: int = 1) -> RunUsage:
     latencies = []
     for attempt in attempts:
         if attempt.outcome == Attempt.Outcome.SENT:
-            continue  # its possible maximum does not predict its usage
+            continue  # its maximum does not predict its usage
         prompt += attempt.prompt_tokens or 0
         completion += attempt.completion_tokens or 0
         if attempt.latency_ms is not None:
@@ -108,7 +108,7 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Probe:
-    """The first question of a run that brought a reply, and the expected usage of the open ones.
+    """A run's first question with a reply, and the expected usage of the open ones.
 
     `kept_form` is None if no structured reply was requested, `dollars` if the judge has no
     price, `seconds` if the rest is asked by batch.
@@ -156,7 +156,7 @@ class Probe:
 
 
 def probe_run(*, run_id: int) -> Probe:
-    """Ask the question of a run's probe in this process, if it has none yet, and return the probe.
+    """Ask a run's test question in this process, unless it was asked, and return the probe.
 
     The question belongs to the run, so its answer counts and is not paid for again. Raises
     `BadRun` if no reply came.
@@ -173,12 +173,12 @@ def probe_run(*, run_id: int) -> Probe:
 
 
 def probe_of(run: JudgeRun) -> Probe | None:
-    """The probe of a run, read from the database; None before a reply came."""
+    """The probe of a run from the database; None before a reply."""
     return probes_of([run]).get(run.pk)
 
 
 def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
-    """The probes of those of the runs that have replies, by the run's id; four queries."""
+    """The probes of runs that have replies, by run id; four queries."""
     ids = [run.pk for run in runs]
     replied = Attempt.objects.filter(
         judgment__run__in=ids, judgment__anchor="", outcome=Attempt.Outcome.REPLIED
@@ -279,7 +279,7 @@ class JudgeEstimate:
 
     @property
     def seconds(self) -> float | None:
-        """The sum over its runs, because they share its slots."""
+        """The total over its runs, because they share its slots."""
         each = [row.seconds for row in self.rows if row.seconds is not None]
         return sum(each) if len(each) == self.runs else None
 
@@ -335,7 +335,7 @@ class CampaignEstimate:
 
     @property
     def untried(self) -> int:
-        """The number of runs that ask something and have no reply yet, which a probe would test."""
+        """The number of runs with questions but no reply yet, which a probe would test."""
         rows = (row for judge in self.judges for row in judge.rows)
         return sum(bool(row.questions) and not row.is_tried for row in rows)
 
@@ -430,7 +430,7 @@ def _taken_over(run: JudgeRun, spec: RunSpec, user: User | None) -> list[Judgmen
 
 
 class _Common:
-    """What the estimates of several runs share, read once; `user` may see some other studies."""
+    """Data shared by estimates of several runs, read once; `user` may see some other studies."""
 
     def __init__(self, user: User | None = None) -> None:
         self.user = user

@@ -1,4 +1,4 @@
-"""Runs that exist already: extended to what is requested, or their answers copied."""
+"""Extend existing runs, or copy their answers."""
 
 import hashlib
 import json
@@ -32,14 +32,14 @@ from studies.models import Choice, Item, Side, Study
 from studies.selectors import studies_for
 from studies.statements import clock
 
-# Parameters that a run names only if they are not the usual ones.
+# Parameters that a run names only if they are not the defaults.
 _NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
 _NO_SUCH_RUN = FailureReason(
     "no_run_to_extend",
-    "{field} needs one run with fewer samples, or one order, and otherwise the same parameters; "
-    "there are {count}. Leave {field} out to start a run of its own.",
+    "{field} needs exactly one run with fewer samples or one order, and otherwise the same "
+    "parameters; there are {count}. Leave {field} out to start a separate run.",
 )
 _NO_FEATURE = FailureReason(
     "no_feature", "{field}: no persona has the feature “{feature}”. Use one of: {known}."
@@ -50,8 +50,8 @@ _OTHER_SETTING = FailureReason(
     "Use that for {names[setting]}.",
 )
 _OTHER_RUN = (
-    "There is a run with these parameters already, or the wording of the study has changed, or the "
-    "way in which replies are read. Start a run of its own instead."
+    "A run with these parameters already exists, or the study's wording or the reading of "
+    "replies has changed. Start a separate run instead."
 )
 
 
@@ -86,7 +86,7 @@ def run_for(
         orders=orders,
         samples=samples,
         seed=seed,
-        touched_at=clock.now(),  # the sweep ignores a run that was just created
+        touched_at=clock.now(),  # the recovery sweep ignores a run that was just created
     )
     if run.wording is not None and run.wording.setting != setting:
         raise ConflictingValue(
@@ -123,7 +123,9 @@ def run_for(
         asked["discusses"] = list(spec.discusses)
     if spec.anchors:
         asked["anchors"] = spec.anchors
-    if spec.reading != JudgeRun.Reading.LENIENT:  # an older run without a word goes on as it began
+    if (
+        spec.reading != JudgeRun.Reading.LENIENT
+    ):  # an older run without a value continues as it started
         asked["reading"] = spec.reading
     key = parameters_key(asked)
     run.parameters = {**asked, "reading_version": READING_VERSION}
@@ -136,8 +138,8 @@ def run_for(
     run.key = key
     if spec.extend:
         return _extended(study, judge, asked, key, run.parameters["protocol_sha256"])
-    # Where the model is served, and what the hash of the prompts stands for, do not define another
-    # run but belong to the record.
+    # The model's server and the texts behind the prompt hash belong to the record and do not define
+    # a different run.
     run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
     run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
@@ -146,7 +148,7 @@ def run_for(
 
 
 def _probe_named(words: str, facts: RunStudyFacts) -> str:
-    """The name of a probe as runs store it. Raises `FieldError` if the study has nothing for it."""
+    """A probe's name as stored with runs. Raises `FieldError` if the study does not support it."""
     choice = probe_choice(words)
     needs = choice.probe is not None and choice.probe.option_name == FEATURE
     if needs and choice.option not in facts.feature_keys:
@@ -156,7 +158,7 @@ def _probe_named(words: str, facts: RunStudyFacts) -> str:
 
 
 def _words_of(run: JudgeRun, asking: Asking) -> dict[str, Any]:
-    """What the prompts of a run are made of, where it is not the protocol's own."""
+    """The sources of a run's prompts that are not the protocol's own."""
     words: dict[str, Any] = {"prompt_language": run.prompt_language}
     if run.wording is not None:
         words["wording"] = {
@@ -191,7 +193,7 @@ def client_versions(judge: Judge, *, by_batch: bool) -> dict[str, str]:
 
 @cache
 def _version(package: str) -> str:
-    """Of what this process has loaded, or will: reading it takes a file, at each start of a run."""
+    """Cached, because reading a version opens a file at each start of a run."""
     return version(package)
 
 
@@ -250,7 +252,7 @@ _COPIED = (
     "sent_with",
     "answered_at",
 )
-_TURNED = ("choice", "probabilities")  # named by the responses, which can have changed places
+_TURNED = ("choice", "probabilities")  # named by responses, which can be swapped
 _PORTION = 500
 
 
@@ -278,8 +280,8 @@ def take_over(
     """
     sources = _sources_of(run, user)
     asked = protocol(run.setting)
-    # A reply about a set answers several judgments, and its options can have other numbers there.
-    # What goes on from the judge's own reply does not show it in its prompt.
+    # A reply about a set answers several judgments, and its options can be numbered differently
+    # there. A prompt that continues from the judge's own reply does not show it.
     if reuse == Reuse.FRESH or not sources or asked.shares_requests or asked.needs_others:
         return []
     found = Judgment.objects.filter(run=run.pk).exclude(reused_from=None)
@@ -299,7 +301,7 @@ def take_over(
 
 @dataclass(frozen=True, slots=True)
 class _Unanswered:
-    """A judgment that waits, with the hash of its prompt and what its seed is made of."""
+    """A waiting judgment, with its prompt hash and the parts of its seed."""
 
     judgment: Judgment
     prompt: str
@@ -314,7 +316,7 @@ class _Unanswered:
         return None
 
     def answered_by(self, source: Judgment) -> Judgment:
-        """The judgment with the answer of `source`, where the sides may show other responses."""
+        """The judgment with the answer of `source`, whose sides may be swapped."""
         judgment = self.judgment
         for field in _COPIED:
             setattr(judgment, field, getattr(source, field))
@@ -334,7 +336,7 @@ def _turned(choice: str) -> str:
 
 
 def _seed_of(run: JudgeRun, item: Item, judgment: Judgment) -> tuple[Any, ...]:
-    """What the seed of a question is made of."""
+    """The parts of a question's seed."""
     return run.seed, item.key, judgment.shown_first, judgment.sample
 
 
@@ -390,7 +392,7 @@ def _answers_to(
 
 @dataclass(frozen=True)
 class Saving:
-    """Answers of a run that were taken over, and what their requests cost where they were asked."""
+    """Reused answers of a run, and the original cost of their requests."""
 
     judgments: int
     tokens: int
@@ -398,7 +400,7 @@ class Saving:
 
 
 def saving_of(run: JudgeRun) -> Saving | None:
-    """What a run saved by taking over answers; None if it took over none."""
+    """What a run saved by reusing answers; None if it reused none."""
     taken = Judgment.objects.filter(run=run.pk, reused_from__isnull=False)
     if not taken.exists():
         return None

@@ -1,4 +1,4 @@
-"""Importing judgments that were made elsewhere: all faults of a file, or all its rows.
+"""Import judgments made elsewhere: report all faults of a file, or store all its rows.
 
 CSV or JSON Lines with item_id and choice; extras add formats of their own.
 """
@@ -112,7 +112,7 @@ def read_judgments(
     """Read a whole file. Raises `Refused` with every fault, each with its line and remedy.
 
     With `skip_faulty`, faulty rows are left out; `skipped` of the result has their faults. `scale`
-    is that of the certainties, without which a file of low ones only is refused.
+    is that of the certainties; without it, a file with only low ones is refused.
     """
     for known in MORE:
         if known.matches(file):
@@ -208,8 +208,8 @@ class _JudgmentReader:
             row.fault(
                 "bias_probe",
                 "changed prompts",
-                "the prompt was changed to measure a bias, so this is no judgment of the item.",
-                "Leave rows with a bias_probe out.",
+                "the prompt was changed to measure a bias, so this is not a judgment of the item.",
+                "Remove rows with a bias_probe.",
                 value=raw["bias_probe"],
             )
         rater = "" if raw.get("rater_id") is None else str(raw["rater_id"])
@@ -222,7 +222,7 @@ class _JudgmentReader:
                 row.fault(
                     field,
                     f"several of {field}",
-                    f"the rows before have the {field} “{next(iter(seen))}”, this one “{value}”.",
+                    f"earlier rows have the {field} “{next(iter(seen))}”, this one has “{value}”.",
                     "Import one file for each.",
                     value=value,
                 )
@@ -235,7 +235,7 @@ def _check_consistency(row: AnswerRow, judgment: ImportedJudgment, status: str) 
         row.fault(
             "choice",
             "choice without verdict",
-            f"parse_status is {status}, yet there is a choice.",
+            f"parse_status is {status}, but there is a choice.",
             "Leave choice empty, or set parse_status to ok.",
             value=judgment.choice,
         )
@@ -243,8 +243,8 @@ def _check_consistency(row: AnswerRow, judgment: ImportedJudgment, status: str) 
         row.fault(
             "choice",
             "verdict without choice",
-            f"parse_status is {status}, yet there is no choice.",
-            f"Give the choice, or use one of: {', '.join(_NO_VERDICT)}.",
+            f"parse_status is {status}, but there is no choice.",
+            f"Enter the choice, or use one of: {', '.join(_NO_VERDICT)}.",
         )
     elif not judgment.choice and judgment.certainty is not None:
         row.fault(
@@ -282,7 +282,7 @@ class Imported:
     skipped: tuple[Fault, ...] = ()
 
     def __str__(self) -> str:
-        known = f"; {self.known:,} were there already" if self.known else ""
+        known = f"; {self.known:,} already existed" if self.known else ""
         return (
             f"Imported {self.new:,} judgments of “{self.run.judge.name}” "
             f"({self.run.setting}, features {self.run.features}){known}."
@@ -345,7 +345,7 @@ class _JudgmentStorage:
         self.new = 0
 
     def store(self, rows: list[ImportedJudgment]) -> None:
-        """Store the judgments that the run lacks; one that it has otherwise is a fault."""
+        """Store the judgments that the run lacks; a differing existing one is a fault."""
         stored = self._stored(rows) if self._had_judgments else {}
         new = []
         for row in rows:
@@ -405,9 +405,9 @@ def _judged_otherwise(row: ImportedJudgment, judge: Judge, file: str) -> Fault:
     return Fault(
         row.line,
         "item_id",
-        "judged otherwise before",
-        f"item “{row.item_key}” has another judgment of “{judge.name}” already.",
-        "Import other judgments under another name of the judge.",
+        "judged differently before",
+        f"item “{row.item_key}” already has a different judgment by “{judge.name}”.",
+        "Import these judgments under another judge name.",
         row.item_key,
         file,
     )

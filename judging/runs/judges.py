@@ -1,4 +1,4 @@
-"""Adding judges, also ready-made ones, and checking that they can be asked."""
+"""Add judges, also from presets, and check that they can be asked."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -26,8 +26,7 @@ from judging.worker.endpoints import kind_of, settings_of
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePreset:
-    """`base_url` is empty if the model runs on the user's own server, `model` if any of a
-    provider's models can be named."""
+    """`base_url` is empty if the user runs the server, `model` if the user chooses the model."""
 
     model: str
     own_sources: tuple[str, ...]
@@ -36,7 +35,7 @@ class JudgePreset:
 
     @property
     def words(self) -> str:
-        """What it is, for the page on which judges are added."""
+        """A description for the page that adds judges."""
         if not self.model:
             return "Any model of this provider, through its own library"
         where = "at OpenAI" if self.base_url else "on a server of yours"
@@ -54,7 +53,7 @@ PRESETS = {
         model="command-r-plus",
         own_sources=("cohere", "command", "command-r", "command-r-plus"),
     ),
-    # Give the address of a server that runs it in 16 bit, as the paper did.
+    # Use a server that runs it in 16 bit, as in the paper.
     "llama-3-70b-instruct": JudgePreset(
         model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
     ),
@@ -107,8 +106,8 @@ _NOT_PRINTABLE = FailureReason(
 )
 _LEADING_DASH = FailureReason(
     "leading_dash",
-    "{field} “{value}” begins with a dash, so that a command would read it as an option. Begin it "
-    "with another character.",
+    "{field} “{value}” starts with a dash, so commands would read it as an option. Start it with "
+    "another character.",
 )
 _PRICE_STAYS = FailureReason(
     "price_stays",
@@ -121,8 +120,8 @@ _INCONSISTENT = FailureReason("inconsistent", "{problem}")
 def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, bool]:
     """Store a judge and return it with whether it is new.
 
-    The same call again changes nothing. Address, key, limits and prices of a known judge can be
-    changed; fields that its answers depend on cannot, once a run has used it. Raises `BadJudge`.
+    Repeated calls change nothing. Address, key, limits and prices of an existing judge can be
+    changed; fields that affect answers cannot, once a run has used it. Raises `BadJudge`.
     """
     judge = Judge.objects.filter(name=name).first() or Judge(name=name)
     is_new = judge.pk is None
@@ -144,7 +143,7 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
 
 
 def _options_that_stay(judge: Judge, fields: dict[str, Any]) -> dict[str, Any]:
-    """The options of a judge that gets new fields; another model has another revision."""
+    """The options of a judge with new fields; another model has another revision."""
     if fields.get("model", judge.model) == judge.model:
         return judge.model_options
     return {name: value for name, value in judge.model_options.items() if name != "revision"}
@@ -153,15 +152,15 @@ def _options_that_stay(judge: Judge, fields: dict[str, Any]) -> dict[str, Any]:
 def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
     """Change a judge and store it; what runs have recorded stays. Raises `BadJudge`.
 
-    A stored key stays at its address: with another address, and no other key, it is removed.
+    A stored key belongs to its address: with a new address and no new key, it is removed.
     """
     changed = [
         key for key in ("name", *IDENTITY) if key in fields and getattr(judge, key) != fields[key]
     ]
     if judge.pk is not None and changed and judge.runs.exists():
         raise BadJudge(
-            f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} cannot change "
-            "any more. Add a judge with another name."
+            f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} can no longer "
+            "change. Add a judge with another name."
         )
     if "base_url" in fields:
         fields = fields | {"base_url": fields["base_url"].strip()}
@@ -185,7 +184,7 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
 
 
 def make_exact(judge: Judge) -> None:
-    """Fill in the options that must not change once a run has used the judge; nothing is stored.
+    """Fill in the options that must not change once a run has used the judge, without storing it.
 
     Raises `BadJudge` if the exact revision of a local model is not known.
     """
@@ -211,7 +210,7 @@ def keep_exact(judge: Judge) -> None:
 
 
 def new_addresses(judge: Judge, fields: dict[str, Any]) -> list[str]:
-    """The addresses that a change of `fields` adds to a judge; its stored key is not for them."""
+    """The addresses that `fields` add to a judge, which its stored key does not cover."""
     wanted = [
         fields.get("base_url", judge.base_url),
         *fields.get("more_base_urls", judge.more_base_urls),
@@ -220,7 +219,7 @@ def new_addresses(judge: Judge, fields: dict[str, Any]) -> list[str]:
 
 
 def _note_addresses(judge: Judge, added: list[str]) -> None:
-    """Note in the record of runs that can continue where else they are asked from now on."""
+    """Note the new addresses in the records of runs that can continue."""
     if not added:
         return
     for run in judge.runs.filter(state__in=(*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)):
@@ -229,7 +228,7 @@ def _note_addresses(judge: Judge, added: list[str]) -> None:
 
 
 def _keep_recorded_costs(judge: Judge) -> None:
-    """A price applies to future requests: note what was asked without one, and keep one in use."""
+    """A price applies to future requests: note earlier unpriced usage, and keep a price in use."""
     asked = judge.runs.filter(tokens__gt=0)
     if not judge.is_priced and asked.exists():
         raise InvalidValue("price_input", _PRICE_STAYS)

@@ -44,16 +44,14 @@ def start_run(
     facts: RunStudyFacts | None = None,
     user: User | None = None,
 ) -> JudgeRun:
-    """Start a run, or continue the one that has the same parameters.
+    """Start a run, or continue the one with the same parameters.
 
     Judgments are created once per item, order and sample, in the order of the items' keys with
     those of one persona together, for all main items or the first `limit`. Answered ones stay,
-    failed ones are asked again, and a larger limit or new items add new ones. With `probe` a run
-    that is not under way asks one question and then waits, or only waits if it has replies.
-    `enqueue` passes the work to the workers. Unless the run `asks_here`, its judge need not be
-    reachable.
-    `facts` are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or
-    `StudyError`.
+    failed ones are asked again, and a larger limit or new items add new ones. With `probe` an
+    inactive run asks one question and then waits, or only waits if it has replies. `enqueue` passes
+    the work to the workers. Unless the run `asks_here`, its judge need not be reachable. `facts`
+    are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or `StudyError`.
     """
     judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
     spec.check(judge)
@@ -110,8 +108,8 @@ def start_run(
 def _check_perspective(study: Study) -> None:
     if study.asks_own_answers:
         raise BadRun(
-            f"In “{study.slug}” people answer for themselves, so there is no person to judge for. "
-            "Start judges in a study in which others predict what they answered."
+            f"In “{study.slug}” people answer for themselves, so there is no person to judge "
+            "for. Start judges in a study where others predict these answers."
         )
 
 
@@ -134,7 +132,7 @@ def _wake(
 ) -> None:
     """Queue a run that ended with open questions; store the given budgets.
 
-    Uses conditional UPDATEs of single columns, because the writer changes others meanwhile.
+    Uses conditional UPDATEs of single columns, because the writer changes others concurrently.
     """
     same = JudgeRun.objects.filter(pk=run.pk)
     given: dict[str, Any] = {"by_batch": by_batch}
@@ -148,7 +146,7 @@ def _wake(
     if _has_open(run):
         idle = same.exclude(state=JudgeRun.State.RUNNING)
         if run.state != JudgeRun.State.CANCELLED:
-            # Somebody may have cancelled it since it was read: then it stays cancelled.
+            # If somebody has cancelled it since it was read, it stays cancelled.
             idle = idle.exclude(state=JudgeRun.State.CANCELLED)
         if probe and has_replies(run.pk):
             idle.update(state=JudgeRun.State.PAUSED, sentence=chunks.AFTER_PROBE)
@@ -178,7 +176,7 @@ def _enqueue(run: JudgeRun) -> None:
 
 @transaction.atomic
 def pause_run(*, run_id: int, user: User | None = None) -> bool:
-    """Pause a run: replies under way are still stored. False if there was nothing to pause."""
+    """Pause a run, still storing replies in progress. False if there was nothing to pause."""
     return _end(run_id, JudgeRun.State.PAUSED, "Paused by hand. Resume it to continue.", user)
 
 
@@ -187,13 +185,13 @@ def cancel_run(*, run_id: int, user: User | None = None) -> bool:
     """End a run permanently, keeping its judgments; False if it has already ended."""
     is_probe = JudgeRun.objects.filter(pk=run_id, probe_first=True).exists()
     cause = "Not started after its probe" if is_probe else "Cancelled by hand"
-    sentence = f"{cause}; what it has is kept."
+    sentence = f"{cause}; its judgments are kept."
     among = (*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)
     return _end(run_id, JudgeRun.State.CANCELLED, sentence, user, among=among)
 
 
 def leave_out_run(*, run_id: int, user: User | None = None) -> bool:
-    """Mark a run as not for the report; False if it is already."""
+    """Mark a run as not for the report; False if it already is."""
     return _mark(run_id, user, in_report=False)
 
 
@@ -230,7 +228,7 @@ def _end(
 def resume_run(*, run_id: int, user: User | None = None) -> bool:
     """Continue a paused or stopped run; False if it is in another state.
 
-    A run that waits after its probe is started. A run whose probe brought no reply asks the same
+    A run that waits after its probe is started. A run whose probe got no reply asks the same
     question again.
     """
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
@@ -241,7 +239,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
     if not resumed:
         return False
     if run.probe_first:
-        # The same question, and not the next one, because a failure is not an answer.
+        # The same question, not the next, because a failure is not an answer.
         Judgment.objects.filter(run=run, state=Judgment.State.ERROR).update(
             state=Judgment.State.PENDING, error=""
         )
@@ -254,7 +252,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
 @transaction.atomic
 def retry_failed(*, run_id: int, user: User | None = None) -> bool:
     """Ask the failed questions again; False if there are none, or once the run is cancelled."""
-    # Locked, because a cancel of the same moment would otherwise be undone.
+    # Locked, so that a simultaneous cancel is not undone.
     run = (
         JudgeRun.objects.select_for_update(no_key=True, of=("self",))
         .select_related("study")
@@ -274,8 +272,8 @@ def retry_failed(*, run_id: int, user: User | None = None) -> bool:
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
     """Judge a whole run in this process, without a broker or workers.
 
-    Waits for judgments that another worker has leased, and leases them when that lease expires.
-    Calls `on_wait` twice a second.
+    Waits for judgments leased by another worker, and leases them when that lease expires. Calls
+    `on_wait` twice a second.
     """
     run = JudgeRun.objects.select_related("judge").get(pk=run_id)
     delivery = deliveries.by_batch()
@@ -299,7 +297,7 @@ def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None
 
 def _threads(run: JudgeRun) -> int:
     """One for each chunk of open questions: each has a connection to the database."""
-    # Two chunks more than the slots hold, so that the slots stay full while a chunk ends.
+    # Two chunks more than the slots need, so that the slots stay full while a chunk ends.
     most = math.ceil(run.judge.most_at_once / chunks.CHUNK) + 2
     waiting = Judgment.everything.filter(run=run, state__in=Judgment.OPEN)
     return max(1, math.ceil(waiting[: most * chunks.CHUNK].count() / chunks.CHUNK))

@@ -17,7 +17,7 @@ _MOST = 4  # named in a sentence
 
 @dataclass(frozen=True)
 class Sent:
-    """Answers requested with the same parameters, and how these differ from the judge's."""
+    """Answers requested with the same parameters, and their differences from the judge's."""
 
     judgments: int
     parameters: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Reported:
-    """Answers of one model, by the name that the server reported, and when they arrived."""
+    """Answers of one model, by reported name, and when they arrived."""
 
     judgments: int
     model: str
@@ -36,7 +36,7 @@ class Reported:
 
 
 def sentences(sent: Sequence[Sent], reported: Sequence[Reported]) -> list[str]:
-    """Sentences for readers; none if everything was sent as set and one model answered."""
+    """Sentences for readers; empty if everything was sent as set and one model answered."""
     return [*_about_requests(sent), *_about_models(reported)]
 
 
@@ -94,7 +94,7 @@ class Conditions:
 
 
 def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
-    """The conditions of runs by id; two queries. Runs without answers have none of their own."""
+    """The conditions of runs by id, in two queries; empty for runs without answers."""
     rows = (
         Judgment.objects.filter(run__in=runs)
         .exclude(model_snapshot="", sent_with=None)
@@ -141,7 +141,7 @@ def _sent(
 
 
 def _ranked(counts: "Counter[Any]") -> list[tuple[Any, int]]:
-    """The most frequent first, in the same order for the same counts on every database."""
+    """Most frequent first, in a fixed order for equal counts on every database."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

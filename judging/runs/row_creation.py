@@ -74,7 +74,7 @@ def shown_first(
             chosen[item.pk] = [str(item.fixed_first)]
             continue
         lead = balance[_has_truth(item)]
-        # If level, the hash decides, and the next item of the stratum restores the balance.
+        # On a tie the hash decides, and the next item of the stratum restores the balance.
         reference_first = lead < 0 or (lead == 0 and _hash(seed, item.key)[-1] % 2 == 0)
         balance[_has_truth(item)] += 1 if reference_first else -1
         side = _reference(item) if reference_first else _OTHER[_reference(item)]
@@ -98,7 +98,7 @@ _PORTION = 500
 
 
 def share_requests(run: JudgeRun) -> None:
-    """Let new judgments wait for the one with the same request; call it at creation."""
+    """Let new judgments wait for the one with the same request, at creation."""
     rows = Judgment.objects.filter(run=run.pk, asked_with=None)
     rows = rows.exclude(state=Judgment.State.SKIPPED).order_by("pk")
     found = list(rows.values_list("pk", "item_id", "shown_first", "sample"))
@@ -130,7 +130,7 @@ _ROWS_AT_ONCE = 1000
 
 
 class QuestionItem(NamedTuple):
-    """The part of an item that decides in which order it is asked; a study can have 100,000."""
+    """The part of an item that decides its order, because a study can have 100,000 items."""
 
     pk: int
     key: str
@@ -170,7 +170,7 @@ def create_judgments(
 
 
 def missing_judgments(run: JudgeRun, limit: int | None) -> list[Judgment]:
-    """The judgments that `create_judgments` would create, not stored; nor need the run be."""
+    """The unstored judgments that `create_judgments` would create, also for an unstored run."""
     return [Judgment(**row._asdict()) for row in _missing(run, limit)]
 
 
@@ -216,7 +216,7 @@ def _missing(
     *,
     is_new: bool = False,
 ) -> Iterator[_JudgmentRow]:
-    """The rows that a run, stored or not, lacks; items of one persona follow one another."""
+    """The rows that a run, stored or not, lacks, grouped by persona."""
     own = {source.casefold() for source in run.judge.own_sources}
     asking = Asking.of(run)
     if questions is None or own or not asking.asks_all:
@@ -253,7 +253,7 @@ def _missing(
 def _by_persona(questions: Sequence[QuestionItem]) -> list[QuestionItem]:
     """Items in the order of their keys, those of one persona together.
 
-    Prompts begin with the persona, so a server that keeps beginnings of prompts reads it once.
+    Prompts start with the persona, so a server with a prefix cache reads it once.
     """
     first: dict[int, int] = {}
     for question in questions:
@@ -301,7 +301,7 @@ def _own_response(makers: Sequence[Any], own: Collection[str]) -> str:
 
 
 def _not_one_own(makers: Sequence[Maker], own: Collection[str]) -> str:
-    """The reason why an item does not compare a response of the judge's own with another."""
+    """Why an item does not compare one of the judge's own responses with another."""
     sides = own_sides(makers, own)
     if len(sides) == 1:
         return ""
@@ -323,7 +323,7 @@ def _asked(run: JudgeRun) -> _Asked:
 
 
 def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[QuestionItem, str]]:
-    """The orders that were drawn earlier, also of items beyond the limit."""
+    """Orders drawn earlier, including items beyond the limit."""
     asked = Judgment.objects.filter(run=run.pk)
     items = Item.objects.filter(study=run.study_id, pk__in=asked.values("item"))
     for question in _questions(items, ()):
@@ -363,7 +363,7 @@ _NO_WORDING = FailureReason(
 class RunStudyFacts:
     """Facts of a study, each read when it is first needed.
 
-    They stay as they were read: use them for one estimate, or while the study is locked.
+    They are not refreshed, so use them for one estimate, or while the study is locked.
     """
 
     def __init__(self, study: Study) -> None:

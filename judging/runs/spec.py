@@ -1,4 +1,4 @@
-"""The description of a run, and which ways of asking go together."""
+"""The description of a run, and which of its values are compatible."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,36 +19,34 @@ from studies.texts.slots import steps_of
 MOST_SAMPLES = 100
 MOST_ANCHORS = 1000
 
-_NOT_POSITIVE = FailureReason(
-    "not_positive", "{field} must be more than 0 US dollars, not {value}."
-)
+_NOT_POSITIVE = FailureReason("not_positive", "{field} is {value}. Use more than 0 US dollars.")
 NO_PRICE = FailureReason(
     "no_price",
-    "Judge “{judge}” has no price, so {field} cannot be kept: unknown is not free. Set its "
+    "Judge “{judge}” has no price, so {field} cannot be checked. Set its "
     "{names[price_input]} and {names[price_output]} (US dollars per million tokens; 0 for your own "
     "server), or use {names[token_budget]}.",
 )
 _NO_START = FailureReason(
     "no_start",
-    "{field} are asked at the start and at the end, and a batch has neither. Leave {field} or "
-    "{names[by_batch]} out.",
+    "{field} are asked at the start and the end of a run, which a batch does not have. Leave "
+    "{field} or {names[by_batch]} out.",
 )
 _NO_BATCHES = FailureReason(
     "no_batches", "Judge “{judge}” cannot be asked by batch. Leave {field} out."
 )
 _ONLY_DISCUSSED = FailureReason(
     "only_discussed",
-    "{field}: “{setting}” goes on from the replies of a jury. When all its judges have answered, "
+    "{field}: “{setting}” continues from the replies of a jury. When all its judges have answered, "
     "start it at the jury on the page of its campaign.",
 )
 _NO_STEPS_IN_BATCHES = FailureReason(
     "steps_in_batch",
-    "Setting “{setting}” asks several requests for one judgment, so a batch cannot hold it. Leave "
+    "Setting “{setting}” needs several requests per judgment, so it cannot use a batch. Leave "
     "{field} out.",
 )
 _REFLECTS_IN_BATCH = FailureReason(
     "steps_in_batch",
-    "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
+    "A probe with +reflection needs two requests per judgment, so it cannot use a batch. Leave "
     "{field} out.",
 )
 _NO_READING = FailureReason("no_reading", "{field} must be strict or lenient, not “{value}”.")
@@ -58,10 +56,10 @@ _NO_PROFILE = FailureReason(
 
 
 class Reuse(StrEnum):
-    """Which answers of other runs are used: none, those to the same request, those to its prompt.
+    """Which answers of other runs to reuse:
 
-    A request is the same if everything is that is sent. The number of its seed does not matter at
-    a temperature of 0.
+    none, for the same request, or for the same prompt. Requests are the same if everything sent is;
+    at temperature 0 the seed does not matter.
     """
 
     FRESH = "fresh"
@@ -73,17 +71,15 @@ class Reuse(StrEnum):
 class RunSpec:
     """The judge, the questions, and the limits of a run.
 
-    `limit`: the number of items, in the order of their keys.
-    `budget`, `token_budget`: US dollars and tokens of the whole run.
-    `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
-    `reuse`: which answers that other runs have paid for are copied instead of asking again.
-    `by_batch`: ask by files at a lower price, from this start.
-    `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
-    `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
-    `prompt_language`: that of the words around the items; empty for that of the study.
-    `reading`: how replies are read, in a new run.
-    `discusses`: the ids of the runs whose replies are shown.
-    `anchors`: the number of items that are asked again at the start and the end.
+    `limit`: the number of items, in the order of their keys. `budget`, `token_budget`: US dollars
+    and tokens of the whole run. `extend`: continue the run with fewer samples or only one order,
+    and ask what is new. `reuse`: which answers of other runs to copy instead of asking again.
+    `by_batch`: ask by files at a lower price, from this start. `wording_id`: the study's own
+    wording, by the id of its `PromptTemplate`. `bias_probe`: a probe, as `judging.bias.registry`
+    reads it; empty for an ordinary run. `prompt_language`: that of the words around the items;
+    empty for that of the study. `reading`: how replies are read, in a new run. `discusses`: the ids
+    of the runs whose replies are shown. `anchors`: the number of items that are asked again at the
+    start and the end.
     """
 
     study_id: int
@@ -174,8 +170,7 @@ class RunSpec:
 
 _NOT_TRANSLATED = FailureReason(
     "not_translated",
-    "{field}: this study is in {name}, and there are no prompts in this language. Choose one of: "
-    "{languages}.",
+    "{field}: this study is in {name}, which has no prompts. Choose one of: {languages}.",
 )
 _NO_LANGUAGE = FailureReason(
     "no_language", "{field}: there are no prompts in “{value}”. Use one of: {languages}."
@@ -185,7 +180,7 @@ _NOT_IN_LANGUAGE = FailureReason(
 )
 _NO_CRITERIA = FailureReason(
     "no_criteria",
-    "{field}: “{setting}” needs criteria, and this study has none. Add them under Settings.",
+    "{field}: “{setting}” needs criteria, and this study has none. Add criteria under Settings.",
 )
 _NO_PROBABILITIES = FailureReason(
     "no_probabilities",
@@ -199,12 +194,12 @@ _ONLY_PROBABILITIES = FailureReason(
 )
 _NOTHING_TO_ASK = FailureReason(
     "nothing_to_ask",
-    "{field}: “{setting}” cannot ask about any item of this study. Of each it says: {why}",
+    "{field}: “{setting}” cannot ask about any item of this study: {why}",
 )
 _MEDIA_NOT_TAKEN = FailureReason(
     "media_not_taken",
-    "{field}: items of this study have {noun}, and judge “{judge}” does not say that its model "
-    "takes {noun}. If it does, say so in the judge's settings. Otherwise choose another judge.",
+    "{field}: items of this study have {noun}, but judge “{judge}” is not set to accept {noun}. "
+    "If its model does, change the judge's settings. Otherwise choose another judge.",
 )
 _MEDIA_NOT_SENT = FailureReason(
     "media_not_sent",
@@ -217,14 +212,14 @@ _MEDIA_PROBE = FailureReason(
 _MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
 _NO_FORM = FailureReason(
     "no_form",
-    "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
+    "{field}: judge “{judge}” requests structured replies, which “{setting}” does not have.",
 )
 _SHOWS_NO_PROFILE = FailureReason(
     "shows_no_profile",
     "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",
 )
 _NO_FRAMING = FailureReason(
-    "no_framing", "{field}: “{setting}” has its own way to address a model. Use observer."
+    "no_framing", "{field}: “{setting}” addresses the model in its own way. Use observer."
 )
 _OTHER_STEPS = FailureReason(
     "other_steps",
@@ -233,8 +228,8 @@ _OTHER_STEPS = FailureReason(
 )
 _NO_OWN_SOURCES = FailureReason(
     "no_own_sources",
-    "{field}: judge “{judge}” does not say which responses are its own. Add its models, family or "
-    "provider to the judge first.",
+    "{field}: judge “{judge}” has no own responses set. First add its models, family or provider "
+    "to the judge.",
 )
 _KEEPS_SPELLING = FailureReason(
     "keeps_spelling",
@@ -259,7 +254,7 @@ def language_for(study: Study, asked: str) -> str:
 
 
 def check_combination(run: JudgeRun) -> None:
-    """Raise `ConflictingValue` if a run, which need not be stored, cannot be asked as it says."""
+    """Raise `ConflictingValue` if a run, stored or not, has incompatible values."""
     protocol, framing = registry.protocol(run.setting), framings.framing(run.framing)
     if protocol.needs_criteria and not run.study.criteria:
         raise ConflictingValue("setting", _NO_CRITERIA, setting=protocol.name)

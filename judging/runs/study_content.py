@@ -22,21 +22,26 @@ _MOST_ITEMS = 5_000  # are read while the page waits; the import has read all
 
 
 def judges_of(study: Study) -> list[LaunchCheck]:
-    """One launch check for every judge with a run in the study: whether its server answers."""
+    """One launch check for all judges with a run in the study: whether their servers answer."""
     judges = Judge.objects.filter(runs__study=study).distinct().order_by("name")
     if not judges:
-        return [LaunchCheck("No judge is set. They can judge at any time, also afterwards.", False)]
+        return [
+            LaunchCheck(
+                "No judges yet. You can add them at any time, also after people have answered.",
+                False,
+            )
+        ]
     away = [name for judge in judges for name in _away(judge)]
     if not away:
-        return [
-            LaunchCheck(f"The judges can be reached: {', '.join(j.name for j in judges)}.", False)
-        ]
-    words = f"These judges do not answer: {', '.join(away)}. Start them, or let them judge later."
+        return [LaunchCheck(f"All judges respond: {', '.join(j.name for j in judges)}.", False)]
+    words = (
+        f"These judges do not respond: {', '.join(away)}. Start their servers, or run them later."
+    )
     return [LaunchCheck(words, True, fix=reverse("judging:list", args=[study.slug]))]
 
 
 def texts_to_judges(study: Study) -> list[LaunchCheck]:
-    """Advice where items hold a text that speaks to a judge; nothing in a study without judges."""
+    """Advice if item texts address a judge; nothing in a study without judges."""
     if not study.judge_runs.exists():
         return []
     rows = Item.objects.filter(study=study).order_by("key")[:_MOST_ITEMS]
@@ -47,11 +52,11 @@ def texts_to_judges(study: Study) -> list[LaunchCheck]:
         if (passage := next(filter(None, map(passage_to_judge, filter(None, texts))), ""))
     }
     if not found:
-        return [LaunchCheck("No item has a text that speaks to a judge.", False)]
+        return [LaunchCheck("No item has a text that addresses a judge.", False)]
     key, passage = next(iter(found.items()))
     items = "1 item has" if len(found) == 1 else f"{len(found):,} items have"
     words = (
-        f"{items} a text that may speak to a judge, first “{passage}” in {key}. A model may follow "
+        f"{items} a text that may address a judge, first “{passage}” in {key}. A model may follow "
         "it. Check these items, or measure its effect with the bias probe “injection”."
     )
     return [LaunchCheck(words, True, fix=reverse("studies:item", args=[study.slug, key]))]
@@ -86,9 +91,9 @@ def _answers(address: str) -> bool:
 
 
 def ledger_use(run_id: int) -> tuple[int, int, int]:
-    """What the ended requests of a run cost, in nano-dollars and tokens, and how many failed.
+    """Cost of a run's ended requests in nano-dollars and tokens, and the number of failures.
 
-    With those of judgments that were removed.
+    Includes requests of removed judgments.
     """
     ended = Attempt.objects.filter(judgment__run=run_id).exclude(outcome=Attempt.Outcome.SENT)
     found = ended.aggregate(
@@ -106,15 +111,15 @@ def ledger_use(run_id: int) -> tuple[int, int, int]:
 def remove_judgments(study: Study, items: Collection[int]) -> None:
     """Delete every judgment about items.
 
-    A judgment elsewhere that took an answer over, of an item with the same texts about another
-    person, keeps it, and gets the requests that brought it. A request that is in flight meanwhile
-    is counted when it ends (`judging/worker/ledger.py`).
+    A judgment elsewhere that reused an answer, about an item with the same texts and another
+    person, keeps it and gets its requests. A request that is in flight meanwhile is counted when it
+    ends (`judging/worker/ledger.py`).
     """
     judgments = Judgment.everything.filter(item__in=items)
     taking = Judgment.everything.filter(reused_from__item__in=items).exclude(item__in=items)
     of_runs = {run for rows in (judgments, taking) for run in rows.values_list("run", flat=True)}
-    # Workers that store requests of these judgments wait, and are then refused. They lock a run
-    # before its judgments, and so does this.
+    # Workers that store requests of these judgments wait, and are then refused. Like them, this
+    # locks a run before its judgments.
     runs = list(
         JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=of_runs).order_by("pk")
     )
@@ -158,7 +163,9 @@ def content_of(study: Study) -> StudyContent:
     if runs.filter(state__in=JudgeRun.ACTIVE).exists():
         obstacles.append("A judge run is not finished. Stop it first.")
     elif _is_being_asked(study):
-        obstacles.append("The last requests of a judge run are under way. Wait a few minutes.")
+        obstacles.append(
+            "The last requests of a judge run are still in progress. Wait a few minutes."
+        )
     wordings = PromptTemplate.objects.filter(study=study).count()
     counts = [("judge runs", runs.count()), ("judgments", judgments), ("wordings", wordings)]
     return StudyContent(counts, obstacles)

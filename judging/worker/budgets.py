@@ -1,8 +1,8 @@
-"""Budgets: amounts spent and under way, and whether another request has room.
+"""Budgets: amounts spent and reserved, and whether another request has room.
 
 The highest possible cost of a request is stored in the ledger before it is sent. Its actual cost
-replaces it in one transaction. Opening a request locks the rows of its run, and of the campaigns
-with a budget that the run belongs to, so that two workers never use the same room.
+replaces it in one transaction. Opening a request locks the rows of its run and of the run's
+campaigns with a budget, so that two workers never use the same room.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ def add_removed(run: JudgeRun, amounts: Mapping[str, int]) -> None:
     run.save(update_fields=["parameters"])
 
 
-# One statement: between two, a request could end and be missing in both sums.
+# One statement, because between two a request could end and be missing from both sums.
 _USE = """
 SELECT r.id, r.spent_nano, r.tokens, COALESCE(h.nano, 0), COALESCE(h.tokens, 0),
        COALESCE(h.live, 0), COALESCE(h.with_provider, 0)
@@ -51,9 +51,9 @@ WHERE r.id IN ({marks})
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The rest of the budgets of a run; None if there is no such budget.
+    """What is left of a run's budgets; None without a budget.
 
-    `may_grow`: requests are under way that may cost less than is reserved for them.
+    `may_grow`: requests in progress may cost less than reserved.
     """
 
     nano: int | None
@@ -63,7 +63,7 @@ class Room:
 
 @dataclass(slots=True)
 class _Budget:
-    """One budget and its use; `name` is empty for a run's own."""
+    """One budget and its use; `name` is empty for the run's own."""
 
     name: str
     runs: set[int]
@@ -104,14 +104,14 @@ class _Budget:
         self.live += 1
 
     def refusal(self, nano: int | None, most: Usage) -> Exception:
-        """The reason why another request, which can use up to `most`, has no room."""
+        """Why there is no room for another request, which can use up to `most`."""
         if self.nano is not None and nano is None:
             return OverBudget(
-                "The judge has no price, so the budget cannot be kept: unknown is not free. Set "
+                "The judge has no price, so the budget cannot be checked. Set "
                 "its input and output price."
             )
         if self.live:
-            return BudgetInUse("The requests under way may use up the rest of the budget.")
+            return BudgetInUse("The requests in progress may use up the rest of the budget.")
         of = f"campaign “{self.name}”, " if self.name else ""
         if self.nano is not None and self.spent_nano + self.held_nano + (nano or 0) > self.nano:
             budget, kind = f"${_dollars(self.nano)}", "budget"
@@ -123,7 +123,7 @@ class _Budget:
             one = f"use up to {most.total:,}"
         held = f"{held} reserved for open batches, " if self.with_provider else ""
         return OverBudget(
-            f"The budget of {of}{budget} has no room for another request: {spent} spent, {held}"
+            f"The budget of {of}{budget} is too small for another request: {spent} spent, {held}"
             f"and one more can {one}. Start {'it' if self.name else 'the run'} again with a higher "
             f"{kind}."
         )
@@ -134,7 +134,7 @@ def _dollars(nano: int) -> str:
 
 
 class LockedBudgets:
-    """The budgets of some runs, locked while requests of these runs are opened."""
+    """The budgets of some runs, locked while their requests are opened."""
 
     def __init__(self, states: dict[int, str], budgets: list[_Budget]) -> None:
         self.states = states  # of each run
@@ -161,7 +161,7 @@ class LockedBudgets:
         return bool(self._budgets)
 
     def count(self) -> None:
-        """Read the amounts that are spent and under way now."""
+        """Read the amounts currently spent and reserved."""
         everybody = sorted(set().union(*(budget.runs for budget in self._budgets)))
         if not everybody:
             return
@@ -174,9 +174,9 @@ class LockedBudgets:
             budget.use(*map(sum, zip(*(uses[pk] for pk in budget.runs), strict=True)))
 
     def take(self, run_id: int, nano: int | None, most: Usage) -> Exception | None:
-        """Reserve the maximum usage of a request of a run; return the refusal if there is none."""
+        """Reserve the maximum usage of a run's request; return a refusal if there is no room."""
         budgets = [budget for budget in self._budgets if run_id in budget.runs]
-        # Name the budget in which waiting cannot free room.
+        # Report the budget in which waiting cannot free room.
         refusals = [b.refusal(nano, most) for b in budgets if not b.has_room(nano, most)]
         if refusals:
             return next((r for r in refusals if isinstance(r, OverBudget)), refusals[0])
@@ -207,7 +207,7 @@ def _shared() -> QuerySet[Any]:
 
 
 def _locked(run_id: int) -> QuerySet[JudgeRun, tuple[int, str, Decimal | None, int | None, bool]]:
-    """A run that is locked, with its budgets, and whether a campaign shares one with it."""
+    """A locked run with its budgets, and whether a campaign shares one."""
     shares = Exists(_shared().filter(judgerun=OuterRef("pk")))
     return (
         JudgeRun.objects.select_for_update(no_key=True, of=("self",))
@@ -229,7 +229,7 @@ def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
 
 
 def room_of(run_id: int) -> Room:
-    """The rest of the budgets of a run, locked until the transaction ends."""
+    """What is left of a run's budgets, locked until the transaction ends."""
     budgets = LockedBudgets.lock([run_id])
     budgets.count()
     return budgets.room(run_id)

@@ -1,8 +1,8 @@
 """Chunks of a run: lease some judgments, ask, store, and release unanswered ones.
 
-A worker takes the next judgments itself instead of receiving their ids. The queue then holds a few
-tokens per run instead of all its judgments, runs take turns, and a token that is lost with its
-worker only costs the time until the next sweep.
+A worker takes the next judgments itself instead of receiving their ids. So the queue has only a few
+tokens per run, runs take turns, and a token lost with its worker only costs the time until the next
+sweep.
 """
 
 import concurrent.futures
@@ -35,35 +35,35 @@ from studies.statements import clock
 logger = logging.getLogger(__name__)
 
 CHUNK = 50
-# Chunks of one run that are under way at once, for every two that its slots hold: enough to keep
-# the slots full, few enough that a slow judge leaves the workers' threads to others.
+# Concurrent chunks of a run, for every two that its slots need: enough to keep the slots full, few
+# enough that a slow judge leaves threads to others.
 CHUNKS_IN_HAND = 4
-# Workers with a GPU take one chunk at a time, however many they are.
+# A worker with a GPU takes one chunk at a time.
 MOST_GPU_CHUNKS = 64
-# A run keeps a worker's thread this long before other runs have their turn. Queueing every chunk
-# separately would leave the slots empty for as long as the broker takes: a second with a folder.
+# A run keeps a worker's thread this long before other runs get a turn. Queueing every chunk
+# separately would leave the slots empty while the broker responds: a second with a folder.
 TURN_SECONDS = 10.0
-# A run of a local model, which takes minutes to load if another one was in memory.
+# For a local model, which can take minutes to load.
 LOCAL_TURN_SECONDS = 300.0
 LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
-AFTER_PROBE = "Paused after its probe. Nothing more is asked until you start it."
+AFTER_PROBE = "Paused after its test question. Nothing more is sent until you start the run."
 OTHER_WORDS = (
-    "Paused: an update of this program changed the wording of the prompts since this run began. "
-    "The answers are kept. Start a new run to ask with the new wording."
+    "Paused because an update of this program changed the wording of the prompts since this run "
+    "started. The answers are kept. Start a new run to use the new wording."
 )
 _RENEW_SECONDS = 10.0
 _RENEW_AGAIN_SECONDS = 1.0  # while the database is away
 _RESERVE_SECONDS = 60.0
 
-# One thread at a time: many at once would keep the event loop from running.
+# One thread at a time, because many would block the event loop.
 _preparing = threading.Lock()
 _in_hand = Counter[int]()  # turns under way in this process, by run
 _counting = threading.Lock()
 
 
 def route_of(run_id: int) -> dict[str, Any]:
-    """The queue for the tokens of a run: local models have a queue and workers of their own."""
+    """The queue for the tokens of a run; local models have a separate queue and workers."""
     judge = Judge.objects.get(runs=run_id)
     return {"queue": GPU_QUEUE if judge.capabilities.is_local else JUDGING_QUEUE}
 
@@ -71,7 +71,7 @@ def route_of(run_id: int) -> dict[str, Any]:
 def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
     """Judge chunk after chunk; call `then` with the run's id if the turn ends before the run.
 
-    A surplus token ends immediately, so that a run whose server hangs leaves threads to others.
+    A surplus token ends immediately, so that a run with a hanging server leaves threads to others.
     """
     if pause_after_new_wording(run_id):
         return
@@ -96,7 +96,7 @@ def take_turn(*, run_id: int, then: Callable[[int], Any]) -> None:
 def pause_after_new_wording(run_id: int) -> bool:
     """Pause a run if the wording of its prompts has changed since it began; True if paused.
 
-    Otherwise one run would hold answers to two prompts, and its record would name one of them.
+    Otherwise one run would have answers to two prompts, of which its record names one.
     """
     run = JudgeRun.objects.select_related("study", "wording").get(pk=run_id)
     if not run.prompt_hash or not run.is_active:
@@ -107,7 +107,7 @@ def pause_after_new_wording(run_id: int) -> bool:
 
 
 def chunks_in_hand(judge: Judge) -> int:
-    """The number of chunks of one run that are under way at once."""
+    """The number of concurrent chunks of a run."""
     if judge.capabilities.is_local:
         return MOST_GPU_CHUNKS
     return CHUNKS_IN_HAND * math.ceil(judge.most_at_once / (2 * CHUNK))
@@ -116,20 +116,20 @@ def chunks_in_hand(judge: Judge) -> int:
 def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     """Judge some waiting judgments of a run; return how many were leased, 0 at its end.
 
-    A probe asks one question, also in a run that is asked by batch. Safe to run any number of times
-    at once: no call takes what another has leased.
+    A probe asks one question, also in a batch run. Safe to run concurrently: no call takes what
+    another has leased.
     """
     run = JudgeRun.objects.select_related("judge", "study", "wording").get(pk=run_id)
     is_probe |= run.probe_first
     if not run.is_active or runtime.is_stopping() or (run.by_batch and not is_probe):
         return 0
-    # Loading a provider's library can take longer than a lease. A judge that cannot be asked is
-    # reported once there is a question for it.
+    # Load first, because loading a provider's library can take longer than a lease. A judge that
+    # cannot be asked is reported once there is a question for it.
     with suppress(BadJudge):
         runtime.connect(run.judge)
     lease = secrets.token_hex(16)
     try:
-        # Under one lock: otherwise the first chunk's questions would wait for all other claims.
+        # Under one lock, or the first chunk's questions would wait for all other claims.
         with _preparing:
             until = clock.now() + LEASE
             if run.probe_first:
@@ -140,7 +140,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
         if questions:
             _ask(run, judgments, questions, lease)
     finally:
-        # No judgment stays leased, whatever happens.
+        # Release all leases, whatever happens.
         give_back(run_id, Judgment.everything.filter(run=run_id, lease=lease))
     if not end_if_done(run_id=run_id) and run.probe_first:
         _end_probe(run_id, judgments)
@@ -149,8 +149,8 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
 
 @transaction.atomic
 def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]:
-    """Lease the question of a probe, unless it was answered or another worker is asking it."""
-    # Locked, so that of two workers one sees what the other has leased.
+    """Lease a probe's question, unless it was answered or another worker is asking it."""
+    # Locked, so that the second of two workers sees what the first has leased.
     locked = JudgeRun.objects.select_for_update(no_key=True).get(pk=run.pk)
     is_asked = Judgment.everything.filter(run=run, state=Judgment.State.LEASED).exists()
     if is_asked or has_replies(run.pk) or not (locked.probe_first and locked.is_active):
@@ -159,7 +159,7 @@ def claim_probe(run: JudgeRun, lease: str, *, until: datetime) -> list[Judgment]
 
 
 def _end_probe(run_id: int, asked: list[Judgment]) -> None:
-    """Pause a run for confirmation once its first question has ended, with or without a reply."""
+    """Pause a run for confirmation after its first question, with or without a reply."""
     held = Q(state=Judgment.State.LEASED)
     held |= Q(state=Judgment.State.PENDING, pk__in=[judgment.pk for judgment in asked])
     if Judgment.objects.filter(held, run=run_id).exists():
@@ -173,13 +173,13 @@ def _end_probe(run_id: int, asked: list[Judgment]) -> None:
 def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judgment]:
     """Lease the next waiting judgments, in order, and mark the run as running.
 
-    Anchors of the start come first, those of the end when nothing else is open. A single question,
-    which tries whether a judge answers, is neither.
+    Start anchors come first, end anchors when nothing else is open. A single test question is
+    neither.
     """
     ids = _lease(run, lease, most=most, until=until)
     if not ids:
         return []
-    # After the leases are committed: whoever locks a run and its judgments locks the run first.
+    # After committing the leases, because a run is always locked before its judgments.
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())
     claimed = Judgment.everything.select_related("item__persona").in_bulk(ids)
     return [claimed[pk] for pk in ids if pk in claimed]  # some may have been removed since
@@ -194,7 +194,7 @@ def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int
         )
     ids: list[int] = []
     for waiting in _stages(run, has_anchors=bool(run.anchors) and most > 1):
-        # Skipping locked rows means that another worker takes them: this is a work queue.
+        # Skip locked rows: in this work queue, another worker takes them.
         free = waiting.select_for_update(skip_locked=True, no_key=True, of=("self",))
         ids += free.values_list("pk", flat=True)[: most - len(ids)]
         if len(ids) == most:
@@ -212,7 +212,7 @@ def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]
     of_anchors = Judgment.everything.filter(run=run.pk, state=pending).order_by("pk")
     if has_anchors:
         yield of_anchors.filter(anchor=Judgment.Anchor.START)
-    # Those that wait for the request of another one are not asked.
+    # Judgments that wait for another one's request are not asked.
     yield in_order(run.pk, pending).filter(anchor="", asked_with=None)
     others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN)
     yield of_anchors.filter(anchor=Judgment.Anchor.AGAIN)
@@ -234,7 +234,7 @@ def _ask(
     )
     try:
         check_sharing(run.study, run.judge)
-        # Only a question that failed before needs to know whether others were answered.
+        # Needed only for a question that failed before.
         has_answered = any(each.has_failed for each in questions) and has_replies(run.pk)
         asker = runtime.asker(run.judge, ledger, has_answered=has_answered)
     except BadJudge as error:
@@ -254,9 +254,9 @@ def _wait(
 ) -> list[BaseException | None]:
     """Wait for the answers and renew the lease, because a worker that waits is not dead.
 
-    After the longest time of a request and an outage, plus a reserve, no request is under way and
-    no limiter starts one; then the chunk is given up. A model in this process can take as long as
-    its hardware needs, as long as it makes steps.
+    After the longest request and outage, plus a reserve, no request is in progress and no limiter
+    starts one, so the chunk is given up. A model in this process may take as long as its hardware
+    needs while it makes progress.
     """
     patience = judge.timeout_seconds + judge.outage_seconds + _RESERVE_SECONDS
     backend = runtime.backend_of(judge)
@@ -271,17 +271,17 @@ def _wait(
             if isinstance(backend, StepwiseBackend):
                 since = max(since, backend.moved_at)
             if time.monotonic() - since > patience:
-                logger.error("A chunk did not move for %d seconds and is given up.", patience)
+                logger.error("A chunk made no progress for %d seconds and is given up.", patience)
                 work.cancel()
-                # As if its worker had been killed: the sweep releases the questions and counts
-                # requests in flight as lost.
+                # As after a kill, the sweep releases the questions and counts requests in progress
+                # as lost.
                 mine.filter(state=Judgment.State.LEASED).update(lease="", leased_until=clock.now())
                 return []
             pause = _RENEW_SECONDS if _renew(mine) else _RENEW_AGAIN_SECONDS
 
 
 def _renew(mine: QuerySet[Judgment]) -> bool:
-    """Renew a lease; a database restart ends no chunk, as answers under way are paid for."""
+    """Renew a lease. A database restart does not end a chunk, because its requests are paid for."""
     try:
         mine.filter(state=Judgment.State.LEASED).update(leased_until=clock.now() + LEASE)
     except (OperationalError, InterfaceError) as error:
@@ -308,16 +308,16 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
 
 @transaction.atomic
 def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
-    """Release leased judgments that no worker asks any more; return how many.
+    """Release leased judgments that no worker is asking; return how many.
 
-    If a worker died or could not write, its requests in flight may have been answered and billed:
-    they become `lost`, and the most that they can have cost counts as spent.
+    If a worker died or could not write, its requests in progress may have been answered and billed:
+    they become `lost`, and their highest possible cost counts as spent.
     """
     held = judgments.filter(state=Judgment.State.LEASED)
     in_flight = Attempt.objects.filter(judgment__in=held, outcome=Attempt.Outcome.SENT)
     if in_flight.exists():
-        # Locked, so that none of them is answered between this query and the next line; the run
-        # first, in the order in which answers are stored.
+        # Locked, so that none is answered between this query and the next line; the run first, in
+        # the same order as when answers are stored.
         JudgeRun.objects.select_for_update(no_key=True).get(pk=run_id)
         lost = list(
             in_flight.select_for_update(no_key=True).values_list(
@@ -325,7 +325,7 @@ def give_back(run_id: int, judgments: QuerySet[Judgment]) -> int:
             )
         )
         in_flight.update(
-            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer came."
+            outcome=Attempt.Outcome.LOST, error="The worker ended before the answer arrived."
         )
         JudgeRun.objects.filter(pk=run_id).update(
             spent_nano=F("spent_nano") + sum(nano or 0 for nano, *_ in lost),
@@ -372,7 +372,7 @@ def end_if_done(*, run_id: int) -> bool:
 def _rest(run_id: int) -> bool:
     """Pause a run whose open questions are all asked elsewhere; True for the one call that did."""
     pending = in_order(run_id, Judgment.State.PENDING).filter(asked_with=None)
-    # The first in order, because `exists` would drop the order, and with it the index.
+    # Use the first in order, because `exists` would drop the order and with it the index.
     if pending.only("pk").first():
         return False
     reasons = (delivery.why_waiting(run_id) for delivery in deliveries.MORE)
@@ -383,8 +383,8 @@ def _rest(run_id: int) -> bool:
 def in_order(run_id: int, state: str) -> QuerySet[Judgment]:
     """The judgments of a run in a state, in order, with its anchors.
 
-    PostgreSQL would read them in the order of their ids, past every judgment in another state. It
-    can sort by the state, which is the same for all, only with the index that begins with it.
+    Without the state in the order, PostgreSQL would read all judgments by id. Sorting by the state,
+    equal for all rows, makes it use the index that starts with it.
     """
     found = Judgment.everything.filter(run=run_id, state__range=(state, state))
     return found.order_by("state", "pk")
@@ -409,17 +409,17 @@ def closing_words(run_id: int) -> str:
         if counts.get(state):
             words.append(f"{counts[state]} {state}")
     if failed := counts.get(Judgment.State.ERROR, 0):
-        words.append(f"{failed} failed and are asked again with the next start")
+        words.append(f"{failed} failed and will be asked again at the next start")
         errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
         words[-1] += f" (the first: {errors.values_list('error', flat=True).first()})"
     return ", ".join(words) + "."
 
 
 def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
-    """Put tokens for a run into the queue; each judges chunks until nothing is left."""
+    """Queue tokens for a run; each judges chunks until nothing is left."""
     most = chunks_in_hand(run.judge)
     pending = Judgment.everything.filter(run=run, state=Judgment.State.PENDING)
-    # Not all of them are counted: there may be a million.
+    # Do not count them all, because there may be a million.
     waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())
     for _ in range(min(math.ceil(waiting / CHUNK), most)):

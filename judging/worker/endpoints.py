@@ -1,7 +1,7 @@
 """A judge as its backend sees it: settings, limits, keys, and the shared endpoint.
 
-The cipher is that of `studies.sealing`. A new SECRET_KEY makes stored keys unreadable: they are
-entered again.
+The cipher is that of `studies.sealing`. A new SECRET_KEY makes stored keys unreadable, so they must
+be entered again.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ _PURPOSE = b"thirdperson: keys of judges, version 1"
 
 @dataclass(frozen=True)
 class SealedKey:
-    """The encrypted key of a judge. Two are equal if they are the same stored key."""
+    """The encrypted key of a judge, equal for the same stored key."""
 
     judge: str = field(compare=False)
     token: str = field(repr=False)
 
     @sensitive_variables()
     def open(self) -> str:
-        """The key. Raises `BadJudge` if it cannot be read, or must not be."""
+        """The key. Raises `BadJudge` if it cannot, or must not, be read."""
         from cryptography.fernet import InvalidToken
 
         if not settings.JUDGE_STORED_KEYS:
@@ -110,7 +110,7 @@ def backend_key(judge: Judge, address: str = "") -> Hashable:
 
 
 def endpoint_of(judge: Judge, address: str = "") -> str:
-    """The name of the endpoint for slots and rates, which a provider counts by model and key."""
+    """The name of the endpoint for slots and rates, which providers count by model and key."""
     key = judge.sealed_key or judge.api_key_env
     where = (address or judge.base_url).rstrip("/")
     parts = [judge.backend, where, judge.model, key]

@@ -34,7 +34,7 @@ from studies.services.studies import freeze
 from studies.statements import clock
 from studies.statements.bulk import Statements
 
-# Tokens that a chat template, or the form of a structured reply, can add to a prompt.
+# Tokens that a chat template or a structured reply form can add to a prompt.
 _FRAME_TOKENS = 200
 
 
@@ -112,7 +112,7 @@ def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
 
 
 class LedgerRows:
-    """Makes the rows for the questions of one lease, with the judge's prices and the budget's room.
+    """Creates rows for the questions of one lease, with the judge's prices and the budget's room.
 
     `price_share` is the part of the price that these requests cost.
     """
@@ -188,7 +188,7 @@ class LedgerRows:
         return most_of(question, reply_tokens=self._room)
 
     def _guess(self, question: JudgeQuestion, text: str) -> Usage:
-        """The maximum that a reply without reported usage can have used."""
+        """The highest possible usage of a reply without reported usage."""
         most = self.most(question)
         if self._thinks:  # thinking does not show in the reply's text
             return most
@@ -223,7 +223,7 @@ class RunLedger:
 
     async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
         if self._is_stopping():
-            raise Halted("The worker is ending.")
+            raise Halted("The worker is shutting down.")
         self._under_way[question.id] = time.monotonic()
         try:
             await self._writer.write(self._rows.opening(question, number, parameters))
@@ -266,10 +266,10 @@ def _by_response(details: Any, contents: Mapping[str, str]) -> Any:
 
 
 def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
-    """Write the rows in one transaction; an attempt that must not be sent is refused.
+    """Write the rows in one transaction, refusing attempts that must not be sent.
 
-    The workers of a run wait for its row, so everything that can be done before is done before,
-    and what is left goes to the database in as few round trips as possible.
+    The workers of a run wait for its row, so as much as possible is done beforehand, and the rest
+    in as few round trips as possible.
     """
     closings = [row for row in rows if isinstance(row, Closing)]
     openings = [row for row in rows if isinstance(row, Opening)]
@@ -300,10 +300,10 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
 
 
 def _apply_at_once(openings: Sequence[Opening], closings: Sequence[Closing]) -> bool:
-    """Write rows in one round trip, in which nothing has to be decided; False if it has to be.
+    """Write rows in one round trip if no decisions are needed; otherwise return False.
 
-    PostgreSQL alone can do it: statements that are sent together are one transaction. The row of
-    the run is locked as long as the server takes, and not while this process waits for its turn.
+    Only for PostgreSQL, where statements sent together are one transaction. The run's row is locked
+    only while the server works, not while this process waits.
     """
     if connection.vendor != "postgresql" or connection.in_atomic_block:
         return False
@@ -339,9 +339,9 @@ def _apply_at_once(openings: Sequence[Opening], closings: Sequence[Closing]) -> 
     return True
 
 
-# Ends the transaction with an error unless the first runs are active and have no budget, the
-# parameters are stored, the attempts that end are known and do not count as lost, and those that
-# begin are of judgments that are still ours.
+# Fail the transaction unless the runs are active and have no budget, the parameters are stored, the
+# ending attempts are known and not lost, and the starting ones belong to judgments that are still
+# ours.
 _FAIL_UNLESS_USUAL = """
 WITH given AS (
     SELECT %s::bigint[] AS runs, %s::text[] AS parameters,
@@ -377,7 +377,7 @@ SELECT CASE
 END
 FROM given, found
 """
-# Known from the last commit, so that the statement above does not fail for each of their commits.
+# Known from the last commit, so that the statement above does not fail again each time.
 _runs_with_budgets: set[int] = set()
 
 
@@ -394,7 +394,7 @@ def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         outcome, sent_at = stored.get((row.judgment_id, row.number), (None, None))
         if isinstance(row, Opening):
             return sent_at != row.sent_at
-        # One that counts as lost has not ended yet: only its worker was silent meanwhile.
+        # A lost one may still end: its worker was only silent.
         return outcome in (Attempt.Outcome.SENT, Attempt.Outcome.LOST)
 
     left = [row for row in rows if is_left(row)]
@@ -493,7 +493,7 @@ _NOT_ASKED_AGAIN = (
 def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
     """Store replies to open judgments that nobody has asked again since.
 
-    Nor need the lease be ours still: a reply that comes after it ran out is paid for.
+    The lease may have expired: a late reply is paid for too.
     """
     unanswered = [r for r in rows if r.answer is None and r.end.outcome == "replied"]
     statements.add(
@@ -535,10 +535,10 @@ def _store_replies(statements: Statements, rows: Sequence[Closing]) -> None:
 def _attempts_of(
     cursor: CursorWrapper, rows: Sequence[Closing]
 ) -> dict[tuple[int, int], tuple[int, int] | None]:
-    """The attempts of the rows' judgments by judgment and number, with what lost ones counted for.
+    """The attempts of the rows' judgments by judgment and number, with the amounts of lost ones.
 
-    A worker that was silent for longer than its lease, but not dead, brings the ends of attempts
-    that count as lost after all. The others have None.
+    A worker that was silent beyond its lease, but not dead, can still end attempts that count as
+    lost. The others have None.
     """
     cursor.execute(
         "SELECT judgment_id, number, outcome, cost_nano, prompt_tokens,"  # noqa: S608
@@ -553,9 +553,9 @@ def _attempts_of(
 
 
 def _keep_costs_of_removed(rows: Sequence[Closing]) -> None:
-    """Count requests whose judgments were removed while they were in flight.
+    """Count requests whose judgments were removed while in progress.
 
-    The runs, whose rows are locked, have spent their money; no attempt says so any more.
+    Their cost goes to the runs, whose rows are locked, because no attempt records it.
     """
     spent = _spent(rows, {})
     for run in JudgeRun.objects.filter(pk__in=spent) if spent else ():
@@ -567,7 +567,7 @@ def _add_to_runs(
     rows: Sequence[Closing],
     known: Mapping[tuple[int, int], tuple[int, int] | None],
 ) -> None:
-    """Add usage and retries to the runs; an end replaces what its attempt counted for as lost."""
+    """Add usage and retries to the runs; an end replaces the amount of a lost attempt."""
     now = _moment(clock.now())
     statements.add(
         "UPDATE judging_judgerun SET spent_nano = spent_nano + %s,"
@@ -579,7 +579,7 @@ def _add_to_runs(
 def _spent(
     rows: Sequence[Closing], known: Mapping[tuple[int, int], tuple[int, int] | None]
 ) -> dict[int, list[int]]:
-    """The cost in nano-dollars, the tokens and the failures that the rows add to each run."""
+    """Cost in nano-dollars, tokens and failures that the rows add to each run."""
     spent: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         sums = spent[row.run_id]

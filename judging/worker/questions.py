@@ -1,4 +1,4 @@
-"""Judgments as the questions that the engine asks: which may be sent, and which share a reply."""
+"""Turn judgments into engine questions: which may be sent, and which share a reply."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ def refusal(study: Study, judge: Judge) -> str:
     """Why the judge is not asked, and what an owner can do."""
     licence = study.source.get("licence") or "no licence named"
     return (
-        f"The items of “{study.slug}” must not leave for a provider ({licence}), and judge "
+        f"The items of “{study.slug}” must not be sent to a provider ({licence}), and judge "
         f"“{judge.name}” is at {', '.join(judge.providers)}. Use a model on a server of your "
         f"own, or let an owner of the study confirm it with a reason under Settings, “{PAGE}”."
     )
@@ -77,7 +77,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
 
 
 def _freeze_wording(run: JudgeRun) -> None:
-    """From its first question on, a wording of the study's own stays as it is."""
+    """Freeze a study's wording at its first question."""
     if run.wording is not None and run.wording.frozen_at is None:
         own = PromptTemplate.objects.filter(pk=run.wording.pk, frozen_at=None)
         own.update(frozen_at=clock.now())
@@ -89,7 +89,7 @@ def _note_prompts(judgments: list[Judgment]) -> None:
         statements = Statements(cursor)
         statements.add(
             "UPDATE judging_judgment SET prompt_sha256 = %s WHERE id = %s",
-            # By their ids, as everybody locks judgments.
+            # In order of id, as judgments are always locked.
             [(each.prompt_sha256, each.pk) for each in sorted(judgments, key=lambda each: each.pk)],
         )
         statements.execute()
@@ -107,7 +107,7 @@ def _sides(judgment: Judgment) -> dict[ShownSide, float] | None:
 def _seed_of(run: JudgeRun, judgment: Judgment) -> int:
     """The seed of a question, equal for the same question of a run; two samples never share one.
 
-    Anchors have the seed of the question that they repeat: each is the same request again.
+    Anchors have the seed of the question they repeat, so that the request is the same.
     """
     sample = judgment.sample
     if judgment.anchor == Judgment.Anchor.AGAIN:
@@ -128,14 +128,14 @@ _ENDED = (
 
 
 def sharing() -> list[str]:
-    """Protocols of which one reply answers about several items."""
+    """Protocols with one reply about several items."""
     return [each.name for each in protocols() if each.shares_requests]
 
 
 def share_replies(run_id: int) -> None:
-    """End the judgments that wait for one that has ended. Safe at any time and any number of times.
+    """End the judgments that wait for an ended one.
 
-    A worker that is killed before this leaves them waiting, and the next one finds them.
+    Safe to repeat. If a worker is killed before this, the next one finds them.
     """
     run = JudgeRun.objects.filter(pk=run_id, setting__in=sharing()).only("setting").first()
     if run is None:

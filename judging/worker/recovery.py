@@ -1,7 +1,7 @@
 """Recovery of runs after workers were killed, by a thread in every worker.
 
-Otherwise a worker only for judging would recover nothing: the schedule runs elsewhere, and its
-tasks may wait in a queue that no worker serves.
+A thread, because the schedule runs elsewhere and its tasks may wait in a queue that no worker
+serves.
 """
 
 import logging
@@ -24,9 +24,9 @@ SILENCE = timedelta(seconds=25)  # without a heartbeat of a worker, before new t
 def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     """Release expired leases and queue tokens; return the number of runs.
 
-    A run with waiting judgments but without a heartbeat for a while has lost its tokens with a
-    worker, or waits behind others in the queue: it gets new ones. A surplus token finds nothing to
-    do and ends. `at_start` of a worker all runs get some, as those of its predecessor are lost.
+    A run with waiting judgments but no recent heartbeat has lost its tokens with a worker, or waits
+    behind others: it gets new ones. A surplus token finds nothing to do and ends. `at_start` of a
+    worker all runs get some, because its predecessor's tokens are lost.
     """
     released = release_expired()
     called = 0
@@ -42,13 +42,13 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
 
 
 def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
-    """Judgments whose worker did not renew its lease: it was killed, or the database was away."""
+    """Judgments with an expired lease: the worker was killed, or the database was down."""
     # Every run by its id: the index of judgments by state begins with the run.
     runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
     expired = Judgment.everything.filter(
         clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
     )
-    # Their requests are elsewhere, even if a worker died here.
+    # Their requests are held elsewhere, even if a worker died here.
     for delivery in deliveries.MORE:
         expired = expired.exclude(lease__in=delivery.leases())
     return expired
@@ -58,7 +58,7 @@ def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
 def release_expired(*, run_id: int | None = None) -> dict[int, int]:
     """Release judgments that killed workers held; return how many of each run."""
     expired = expired_leases(run_id=run_id)
-    # Whoever locks a run and its judgments locks the run first.
+    # A run is always locked before its judgments.
     owners = set(expired.values_list("run_id", flat=True))
     if not owners:
         return {}
@@ -79,7 +79,7 @@ def release_expired(*, run_id: int | None = None) -> dict[int, int]:
 logger = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
-# After a time without a database no lease is renewed. Workers that live renew theirs in this time.
+# After a database outage, live workers renew their leases within this time.
 GRACE_SECONDS = 3.0
 _SWEEPS_PER_STEP = 2  # of deliveries
 
@@ -107,14 +107,14 @@ def _watch(call: Callable[[int], Any]) -> None:
         try:
             if expired_leases().exists() and _stop.wait(GRACE_SECONDS):
                 return
-            # A worker that starts may replace one that died with the runs' tokens.
+            # A new worker may replace one that died with the runs' tokens.
             recover_runs(call=call, at_start=sweeps == 0)
             if sweeps % _SWEEPS_PER_STEP == 0:
                 for delivery in deliveries.MORE:
                     delivery.follow()
             sweeps += 1
         except (DatabaseError, InterfaceError) as error:
-            logger.warning("Runs could not be looked after, trying again: %s", error)
+            logger.warning("Recovery of runs failed, trying again: %s", error)
         finally:
             connection.close()
         if _stop.wait(SWEEP_SECONDS):

@@ -1,4 +1,4 @@
-"""What exists once in a process that judges: the engine's loop, shared limits, the writer."""
+"""Singletons of a judging process: the engine's loop, shared limits, the writer."""
 
 import json
 import logging
@@ -78,7 +78,7 @@ def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
     from redis.exceptions import RedisError, WatchError
 
     key = f"thirdperson:limits:{endpoint}"
-    # A client that nobody holds closes its connections: another thread may have made the kept one.
+    # An unused client closes its connections: another thread may have stored its own first.
     client = _redis(os.getpid())
     try:
         with client.pipeline() as pipe:
@@ -97,7 +97,7 @@ def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
                 return grant
     except RedisError as error:
         raise CoordinationFailed(f"Redis says: {error}") from error
-    raise CoordinationFailed(f"the limits were written by others {_TRIES} times in between")
+    raise CoordinationFailed(f"others changed the limits {_TRIES} times in between")
 
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ _budget_queues: dict[int, BudgetQueue] = {}  # of the runs, by their ids
 
 
 def get() -> _Runtime:
-    """Start loop and writer at the first use, in the process that uses them."""
+    """Start loop and writer at first use, in the process that uses them."""
     global _runtime
     with _lock:
         if _runtime is None:
@@ -142,7 +142,7 @@ def is_stopping() -> bool:
 
 
 def sleep(seconds: float) -> None:
-    """Sleep, or return immediately once the process has begun to end."""
+    """Sleep, or return immediately once the process is ending."""
     _stopping.wait(seconds)
 
 
@@ -158,7 +158,7 @@ def shut_down() -> None:
         runtime.loop.executor.submit(lambda: connection.close())
         runtime.loop.executor.shutdown()
         runtime.writer.stop()
-    # What failed in one run must not stop the next one in this process.
+    # A failure in one run must not stop the next one in this process.
     _stopping.clear()
 
 
@@ -189,7 +189,7 @@ def _route(judge: Judge, address: str) -> Route:
 
 
 def connect(judge: Judge) -> None:
-    """Load what is needed to ask a judge. Raises `BadJudge` if it cannot be asked."""
+    """Load everything needed to ask a judge. Raises `BadJudge` if it cannot be asked."""
     for address in judge.base_urls:
         backend_of(judge, address)
 
@@ -202,9 +202,10 @@ def backend_of(judge: Judge, address: str = "") -> Backend:
 
 @contextmanager
 def client_of(judge: Judge) -> Iterator[None]:
-    """Make a judge's client. Raises `BadJudge` whatever the reason why it cannot be made.
+    """Make a judge's client.
 
-    A worker that raised anything else would leave the run queued for ever.
+    Raises `BadJudge` for any failure. Any other exception in a worker would leave the run queued
+    for ever.
     """
     try:
         yield
@@ -213,9 +214,10 @@ def client_of(judge: Judge) -> Iterator[None]:
     except Exception as error:
         logger.exception("The client of judge %s could not be made.", judge.pk)
         raise BadJudge(
-            f"Judge “{judge.name}” cannot be asked from here: its client could not be made. The "
-            "log of this process says why. Check the judge's address, and in the environment the "
-            "settings of proxies (such as HTTPS_PROXY) and of certificates (SSL_CERT_FILE)."
+            f"Judge “{judge.name}” cannot be asked from here, because its client could not be "
+            "made. The log of this process has the reason. Check the judge's address, and the "
+            "environment's settings of proxies (such as HTTPS_PROXY) and of certificates "
+            "(SSL_CERT_FILE)."
         ) from error
 
 
@@ -224,7 +226,7 @@ _PAUSE = 1.0
 
 
 def outlive_restart(step: Callable[[], T]) -> T:
-    """The result of `step`, which is repeated while the database does not answer.
+    """The result of `step`, repeated while the database does not answer.
 
     Raises `DatabaseAway` after a minute, and immediately if the process is ending.
     """
@@ -237,6 +239,6 @@ def outlive_restart(step: Callable[[], T]) -> T:
             if is_stopping() or time.monotonic() > deadline:
                 raise DatabaseAway(
                     f"The database does not answer: {str(error).strip()}. All answers so far are "
-                    "stored. Run the same command again to continue."
+                    "stored. To continue, repeat the command."
                 ) from error
             sleep(_PAUSE)

@@ -1,8 +1,8 @@
 """One thread that writes for the whole process, and parameters that are stored once.
 
-The engine's loop must not use the ORM, and a transaction per row would be most of the work.
-Rows are committed together: all that arrived during the last commit, and shortly after it if they
-are few. `write` returns when its row is committed, and not before.
+The engine's loop must not use the ORM, and a transaction per row would be most of the work. So rows
+that arrive during a commit, and if few shortly after it, are committed together. `write` returns
+only when its row is committed.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ def add_new(
 ) -> None:
     """Store the parameters that are not `stored`.
 
-    Safe while others store the same ones; always in the same order, to prevent deadlocks.
+    Safe while others store the same ones; in a fixed order, to prevent deadlocks.
     """
     wanted = {parameters.sha256: parameters for parameters in sent}
     for sha256 in sorted(wanted.keys() - stored):
@@ -58,7 +58,7 @@ MOST = 500  # in one transaction
 # The longest wait for a database that restarts.
 RETRY_SECONDS = 60.0
 
-# Applies rows in one transaction; returns for each the reason of its refusal, or None.
+# Applies rows in one transaction; returns the reason of refusal for each, or None.
 Apply = Callable[[Sequence[Any]], list[Exception | None]]
 
 
@@ -107,7 +107,7 @@ class Writer:
             self._refuse_the_rest()
 
     def _refuse_the_rest(self) -> None:
-        """Refuse waiting rows, so that nobody waits for a writer that has ended."""
+        """Refuse waiting rows, so that nobody waits for an ended writer."""
         with self._ending:
             self._ended = True
         while True:
@@ -119,7 +119,7 @@ class Writer:
                 _answer([entry], [LedgerFailed("The ledger's writer has ended.")])
 
     def _gather(self) -> tuple[list[_WriterEntry], bool]:
-        """Collect all waiting rows, after a delay if there are few; and whether more may come."""
+        """Collect all waiting rows, after a delay if few; also return whether more may come."""
         batch: list[_WriterEntry] = []
         deadline = math.inf
         while len(batch) < MOST:
@@ -156,8 +156,8 @@ class Writer:
                 time.sleep(pause)
                 pause = min(5.0, pause * 2)
             except Exception as error:
-                # Any error: report it to those that wait, and continue for the others.
-                # One row that the tables or the driver refuse must not affect the others.
+                # Report any error to those waiting, and continue. A row that the tables or the
+                # driver refuse must not affect others.
                 logger.exception("The ledger refused rows.")
                 if len(batch) == 1:
                     self._refuse(batch, error)
@@ -171,7 +171,7 @@ class Writer:
 
 
 def _answer(batch: list[_WriterEntry], refusals: Sequence[Exception | None]) -> None:
-    """Wake all waiting calls, with one call into each loop, because each call is a system call."""
+    """Wake all waiting calls with one call per loop, because each is a system call."""
     pairs = list(zip(batch, refusals, strict=True))
     for loop in {entry.loop for entry in batch}:
         mine = [(entry.future, refusal) for entry, refusal in pairs if entry.loop is loop]

@@ -125,7 +125,7 @@ def ablations(counted):
 
 
 def matrix(counted):
-    """Agreement of every two sides: people, runs in the order of their keys, truth."""
+    """Agreement of each pair of sides: people, runs in the order of their keys, truth."""
     truth = {i.key: (i.first_person, None) if i.first_person else None for i in counted.items}
     sides = {"people": counted.majority, **counted.verdicts, "truth": truth}
 

@@ -244,7 +244,7 @@ def test_items_of_one_key_with_different_questions_are_not_pooled():
     pilot, main = waves()
     Item.objects.filter(study=main, key="i03").update(question="Another question")
 
-    with pytest.raises(BadParameters, match="Item i03 is not the same in every study"):
+    with pytest.raises(BadParameters, match="Item i03 differs between the studies"):
         pool([load_dataset(study.slug) for study in (pilot, main)])
 
 

@@ -59,7 +59,7 @@ def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(mo
     assert (check["certainty"]["value"], check["certainty"]["agrees"]) == (None, None)
     assert check["certainty"]["value_reason"] == "too_large"
     assert check_words(report).endswith(
-        "Alpha of certainty was not computed again with the package krippendorff, because there "
+        "Alpha of certainty was not checked with the package krippendorff, because there "
         "are more than 10 answers."
     )
     why = {row[-1] for row in all_tables(report)["agreement"].rows if row[0].startswith("… by")}
@@ -76,7 +76,7 @@ def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monke
         "value": 0.25,
         "agrees": False,
     }
-    sentence = f"computes another alpha of choices: 0.250000 instead of {ours:.6f}".replace(
+    sentence = f"computes a different alpha of choices: 0.250000 instead of {ours:.6f}".replace(
         "-", "−"
     )
     top, _, rest = page_of(report).partition('id="glance"')

@@ -70,7 +70,7 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
     assert "beyond the errors of people there" in said
     assert len(all_tables(report)["errors_by_group"].rows) == 12
     page = render_html(report, date=dt.date(2026, 5, 1))
-    assert "On which personas each side errs" in page
+    assert "Personas on which each side errs" in page
     assert "with Age &lt;old&gt; than" in page
     assert not faults({"group_errors": found})
 

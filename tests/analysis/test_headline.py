@@ -62,7 +62,7 @@ MORE, SOME = right(120, 40), right(116, 44, first_wrong=10)
         (MORE, MORE, {"equivalence_margin": 0.01}, "cannot_tell", "We cannot tell"),
         (MORE, SOME, {}, "cannot_tell", "goes beyond the margin of ±5 points"),
         (SOME, MORE, {}, "cannot_tell", "goes beyond the margin of ±5 points"),
-        (right(30, 10), right(10, 30), {"people": 3}, "cannot_tell", "no interval for it (people"),
+        (right(30, 10), right(10, 30), {"people": 3}, "cannot_tell", "without an interval ("),
         (right(29, 0), right(0, 29), {}, "too_few", "29 items in common: too few"),
     ],
 )

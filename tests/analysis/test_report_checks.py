@@ -120,7 +120,7 @@ def test_one_judge_is_compared_with_no_other():
 
     found = report["several_judges"]
     assert (found["q"], found["q_reason"], found["pairs"]) == (None, "one_judge", [])
-    assert "Judges against one another" not in page_of(report)
+    assert "Judges compared with one another" not in page_of(report)
 
 
 def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():

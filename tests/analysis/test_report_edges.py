@@ -47,7 +47,7 @@ def test_a_study_without_anything():
     assert report["human"]["majority"]["accuracy_reason"] == "empty_group"
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
     assert report["judges"] == report["comparison"] == report["selective"] == []
-    assert "There are no answers yet" in page
+    assert "There are no answers from annotators or judges yet" in page
     assert "Items, one by one" not in page
 
 
@@ -78,7 +78,7 @@ def test_judges_without_people():
     assert report["judges"][0]["accuracy"] == 1.0
     difference = report["comparison"][0]["difference"]
     assert (difference["value"], difference["value_reason"]) == (None, "empty_group")
-    assert "nothing to compare with" in page
+    assert "cannot be compared with annotators" in page
 
 
 def test_people_who_always_tie():

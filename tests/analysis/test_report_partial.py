@@ -144,11 +144,11 @@ def test_groups_of_errors_that_only_the_judge_answered(answered):
     else:
         assert (beyond["value"], beyond["p"]) == (None, None)
         assert beyond["value_reason"] == beyond["p_holm_reason"] == "empty_group"
-    assert "On which personas each side errs" in page
+    assert "Personas on which each side errs" in page
 
 
 def _fail(*args, **kwargs):
-    raise ZeroDivisionError("a fault of the program")
+    raise ZeroDivisionError("a program error")
 
 
 @pytest.mark.sampled(keep=3)

@@ -43,9 +43,9 @@ FAILED = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
 @pytest.mark.parametrize(
     ("answers", "judged", "sentence"),
     [
-        ({"first_person": ""}, [], "No item has a known answer of the person it is about."),
-        ({"people": 1}, [], "One person gave every answer. Agreement among people is unknown"),
-        ({}, [], "All answers of people are the same."),
+        ({"first_person": ""}, [], "No item has a known own answer of its persona."),
+        ({"people": 1}, [], "One person gave all answers. Agreement among people is unknown"),
+        ({}, [], "All of people's answers are the same."),
         (
             {"certainty": 79},
             [{"choice": "r1", "certainty": 60}] * 12,
@@ -209,7 +209,7 @@ def test_certainties_go_together_only_where_an_interval_says_so(sign, people, be
     first = report_of(study)["certainty_headline"]["sentences"][0]
 
     assert first.startswith(begins)
-    assert ("(95 % CI" if people > 1 else "(no interval: people too few") in first
+    assert ("(95 % CI" if people > 1 else "(no interval: too few people") in first
 
 
 def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():

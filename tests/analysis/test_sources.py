@@ -126,7 +126,7 @@ def test_the_file_holds_what_stands_in_report_json(report, tmp_path):
         rows = list(csv.DictReader(file))
 
     for row in rows:
-        path = row["Place in report.json"]
+        path = row["Path in report.json"]
         if not path.startswith("constant."):
             value = at(report, path)
             assert row["Value"] in (str(value), str(value).replace(", ", ","), ""), path

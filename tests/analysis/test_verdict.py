@@ -49,12 +49,12 @@ def difference_of(report):
     ("state", "word", "words"),
     [
         ("better", "Yes", "was right more often than the majority of people, by"),
-        ("equivalent", "Yes", "was right as often as the majority of people, give or take 5"),
+        ("equivalent", "Yes", "was right as often as the majority of people, within 5"),
         ("worse", "No", "was right less often than the majority of people, by"),
         ("cannot_tell", "Not yet known", "was right on"),
-        ("too_few", "Not yet known", "too few to compare them"),
+        ("too_few", "Not yet known", "too few for a comparison"),
         ("no_truth", "Not yet known", "No item has a known right answer"),
-        ("no_answers", "Not yet known", "no answers yet"),
+        ("no_answers", "Not yet known", "There are no answers from people or judges"),
         ("people_only", "Not yet known", "no judge has an answer"),
         ("judges_only", "Not yet known", "no comparison"),
     ],
@@ -102,7 +102,10 @@ def test_a_difference_without_an_interval_is_a_dot(report):
 
 
 def test_three_caveats_are_chosen_and_the_most_important_come_first(report):
-    assert verdict_of(report).caveats[0] == "No analysis plan was frozen: all is exploratory."
+    assert (
+        verdict_of(report).caveats[0]
+        == "No analysis plan was frozen, so everything is exploratory."
+    )
     assert len(verdict_of(report).caveats) == 3
 
     difference_of(report)["few"] = ["personas"]
@@ -248,7 +251,7 @@ def test_the_sentence_is_about_the_scale_where_the_judge_is_worse_and_names_epsi
     worse = answer_of(without_truth(advantage=-0.039, balanced=0.06, se=0.01, p=0.001)).sentence
     better = answer_of(without_truth(advantage=-0.125, se=0.01, p=0.001)).sentence
 
-    assert "all labels counted alike, is 6.0 points lower than a person’s (95\u00a0% CI" in worse
+    assert "all labels weighted equally, is 6.0 points lower than a person’s (95\u00a0% CI" in worse
     assert "could replace an annotator" in worse
     assert "ε allows 10 lower" in worse
     # A judge that is better says so with the sign in words.
@@ -270,7 +273,7 @@ def test_both_scales_must_hold_and_one_is_enough_to_rule_a_judge_out():
         ({"same_label": 0.997}, "gives the same label to 299 of 300 items", "more than one label"),
         (
             {"rarest": 19},
-            "too few of the rarer label (19 answers; 20 are the least)",
+            "the rarer label is too rare (19 answers; at least 20 are needed)",
             "rarer label",
         ),
         (

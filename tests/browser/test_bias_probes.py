@@ -34,7 +34,7 @@ def test_probes_are_chosen_in_the_form_on_a_phone(signed_in, live_server):
     page.get_by_label("one: mock").check()
     page.get_by_text("Bias probes and mitigations").click()
     page.get_by_label("length: Longer without more content").check()
-    page.get_by_label("A system message says what must not count").check()
+    page.get_by_label("A system message says what to ignore").check()
     look(page, "bias-form-phone")
     page.get_by_role("button", name="Estimate cost").click()
 
@@ -64,7 +64,7 @@ def test_the_chapter_of_a_report_reads_well(open_page, tmp_path):
     page.goto(file.as_uri())
     page.locator("#bias summary").first.click()
 
-    page.get_by_role("region", name="What moves a judge towards a response").wait_for()
+    page.get_by_role("region", name="Probes that favour a response").wait_for()
     page.locator("#bias").scroll_into_view_if_needed()
     fits_and_reads_well(page, within="#bias")
     if folder := os.environ.get("PICTURES"):

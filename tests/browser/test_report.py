@@ -483,7 +483,7 @@ def test_without_javascript_the_numbers_are_there(browser, report_file):
     page = context.new_page()
     page.goto(report_file.as_uri())
 
-    assert "Figures are drawn by JavaScript" in page.locator("body").inner_text()
+    assert "Figures need JavaScript" in page.locator("body").inner_text()
     assert page.locator("#figure-histograms table tbody tr").count() > 10
     context.close()
 

@@ -63,7 +63,7 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
     fits_and_reads_well(page)
     page.get_by_role("link", name="Analyses: Choose at least one analysis.").press("Enter")
     page.get_by_label("Accuracy of people and judges").press("Space")
-    page.get_by_label("I understand that the plan cannot change").press("Space")
+    page.get_by_label("I understand that I cannot change the plan").press("Space")
     page.get_by_role("button", name="Freeze plan").press("Enter")
 
     page.get_by_role("heading", name="Seal").wait_for()

@@ -37,6 +37,6 @@ def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_pat
         ((nano, sentence),) = site.sql("SELECT spent_nano, sentence FROM judging_judgerun")
         asked = len(log.read_text().splitlines())
         assert asked * EACH <= Decimal(nano) / 10**9 <= BUDGET
-        assert "has no room for another request" in sentence
+        assert "is too small for another request" in sentence
         # How much of the rest the killed worker had reserved depends on the machine.
         assert asked > 20

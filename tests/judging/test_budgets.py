@@ -85,7 +85,7 @@ def test_a_budget_is_never_exceeded_however_many_requests_are_under_way(llm, eng
     assert run.spent == bill_of(llm) <= budget
     assert budget - run.spent < most  # used as far as another one at its most had room
     assert run.sentence.startswith(
-        f"The budget of ${budget.normalize():f} has no room for another request: "
+        f"The budget of ${budget.normalize():f} is too small for another request: "
         f"${run.spent:.4f} spent, and one more can cost up to $0."
     )
     assert run.sentence.endswith("Start the run again with a higher budget.")
@@ -124,7 +124,7 @@ def test_a_budget_in_tokens_needs_no_price(judge, llm):
 
     assert run.state == "stopped_budget"
     assert budget - most < run.tokens == 110 * len(llm.requests) <= budget
-    assert f"{budget:,} tokens has no room for another request: " in run.sentence
+    assert f"{budget:,} tokens is too small for another request: " in run.sentence
 
 
 def test_requests_that_fail_after_they_left_are_part_of_the_budget(llm, engine):
@@ -168,7 +168,7 @@ def test_a_reply_whose_usage_nobody_told_counts_at_most_and_says_so(llm, engine)
 def test_unknown_prices_are_not_free(judge, llm):
     study = study_of(1)
 
-    with pytest.raises(BadRun, match="no price, so budget cannot be kept: unknown is not free"):
+    with pytest.raises(BadRun, match="no price, so budget cannot be kept: cannot be checked"):
         start(study, judge, budget=Decimal(1))
 
 

@@ -148,22 +148,22 @@ def test_when_one_run_cannot_start_none_does(study, judges, tmp_path):
     [
         ("name = ", "not TOML"),
         ('judges = ["a"]', "name: "),
-        ('name = "x"', "judges: write a list"),
-        ('name = "x"\njudges = []', "judges: write a list"),
+        ('name = "x"', "judges: use a list"),
+        ('name = "x"\njudges = []', "judges: use a list"),
         ('name = "x"\njudges = ["a", "a"]', "judges: a name is listed twice"),
         ('name = "x"\njudges = ["a"]\nsettings = ["loud"]', "“loud” is none of standard"),
         ('name = "x"\njudges = ["a"]\norders = ["up"]', "“up” is none of random"),
-        ('name = "x"\njudges = ["a"]\nsamples = "3"', "samples: write a whole number"),
-        ('name = "x"\njudges = ["a"]\nsamples = true', "samples: write a whole number"),
-        ('name = "x"\njudges = ["a"]\nbudget = "much"', "budget: write US dollars"),
-        ('name = "x"\njudges = ["a"]\nbudget = -1', "budget: write US dollars, more than 0"),
-        ('name = "x"\njudges = ["a"]\ntoken_budget = 0', "token_budget: write 1 or more"),
+        ('name = "x"\njudges = ["a"]\nsamples = "3"', "samples is .*Use a whole number"),
+        ('name = "x"\njudges = ["a"]\nsamples = true', "samples is .*Use a whole number"),
+        ('name = "x"\njudges = ["a"]\nbudget = "much"', "budget is .*Use US dollars"),
+        ('name = "x"\njudges = ["a"]\nbudget = -1', "budget is .*Use US dollars, more than 0"),
+        ('name = "x"\njudges = ["a"]\ntoken_budget = 0', "token_budget is .*Use 1 or more"),
         ('name = "x"\njudges = ["a"]\nbatch = "yes"', "batch: write true or false"),
         ('name = "x"\njudges = ["a"]\nmodel = "m"', "no field “model”"),
-        ('name = "x"\njudges = ["a"]\njuries = 3', "juries: write a table"),
+        ('name = "x"\njudges = ["a"]\njuries = 3', "juries: use a table"),
         ('name = "x"\njudges = ["a"]\nprobes = ["lenght"]', "There is no probe “lenght”"),
         ('name = "x"\njudges = ["a"]\nprobes = ["length:*"]', "only after one of flip, hide"),
-        ('name = "x"\njudges = ["a"]\n[juries]\np = ["a"]', "one judge is no jury"),
+        ('name = "x"\njudges = ["a"]\n[juries]\np = ["a"]', "a jury needs two or more judges"),
         ('name = "x"\njudges = ["a"]\n[juries]\np = ["a", "b"]', "“b” is not among the judges"),
     ],
 )
@@ -223,13 +223,13 @@ def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
     priced_judges(llm)  # a request uses 100 tokens in and 10 out: a tenth of a cent
     make_item(study=study, persona=study.personas.get())
 
-    with pytest.raises(CommandError, match=r"budget of campaign “Ablation”, \$0.01 has no room"):
+    with pytest.raises(CommandError, match=r"budget of campaign “Ablation”, \$0.01 is too small"):
         campaign_command(tmp_path, f"budget = 0.01\n{PLAN}", "--inline")
 
     # Another one could cost more than half a cent.
     asked = len(llm.requests)
     assert 3 <= asked <= 6
-    with pytest.raises(CommandError, match=r"with another plan is there already.*with --change"):
+    with pytest.raises(CommandError, match=r"with a different plan already exists.*with --change"):
         campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline")
     assert (Campaign.objects.get().budget, len(llm.requests)) == (Decimal("0.01"), asked)
     campaign_command(tmp_path, f"budget = 1\n{PLAN}", "--inline", "--change")
@@ -238,7 +238,7 @@ def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
 
 
 def test_a_token_budget_holds_for_all_runs_together(study, judges, llm, tmp_path):
-    with pytest.raises(CommandError, match=r"2,000 tokens has no room for another request"):
+    with pytest.raises(CommandError, match=r"2,000 tokens is too small for another request"):
         campaign_command(tmp_path, f"token_budget = 2000\n{PLAN}", "--inline")
 
     assert 0 < sum(JudgeRun.objects.values_list("tokens", flat=True)) <= 2000
@@ -330,7 +330,7 @@ def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
 
     assert nobody.status_code == unpriced.status_code == 422
     assert 'href="#id_judges"' in nobody.content.decode()
-    assert "unknown is not free" in unpriced.content.decode()
+    assert "cannot be checked" in unpriced.content.decode()
     assert not Campaign.objects.exists()
 
 
@@ -381,7 +381,7 @@ def test_a_second_campaign_of_the_same_name_leaves_the_first_one_as_it_is(
 
     campaign = Campaign.objects.get()
     assert theirs.status_code == 422
-    assert "“Campaign 1” with another plan is there already" in theirs.content.decode()
+    assert "“Campaign 1” with a different plan already exists" in theirs.content.decode()
     assert "“Campaign 2”" in theirs.content.decode()
     assert again.url == reverse("judging:campaign", args=["s", campaign.public_id])
     assert campaign.budget == Decimal("0.10")

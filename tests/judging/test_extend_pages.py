@@ -147,7 +147,7 @@ def test_a_budget_without_a_price_is_refused_by_the_name_of_the_field(run, edito
 
     (message,) = page.context["form"].errors["budget"]
     assert page.status_code == 422
-    assert "so “Budget, US dollars” cannot be kept" in message
+    assert "so “Budget, US dollars” cannot be checked" in message
     assert "or use “Budget, tokens”" in message
     assert "--" not in message
 
@@ -159,7 +159,7 @@ def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
     page = editor.post(url_of(run), {**SAME, "samples": "2", "estimate": "yes"})
 
     assert page.status_code == 422
-    assert "the wording of the study has changed" in page.content.decode()
+    assert "wording or the reading of replies has changed" in page.content.decode()
 
 
 def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm):

@@ -90,7 +90,7 @@ def test_a_fault_that_is_longer_ends_it_after_the_patience_and_not_before(fault,
 
     assert patience - SLOWEST <= seconds <= patience + 2 * SLOWEST
     assert words.startswith(f"The server gave no usable answer for {patience // 10}")
-    assert "; the last thing was: " in words
+    assert "; the last error was: " in words
     assert "asks to wait" not in words
 
 

@@ -159,7 +159,7 @@ async def test_a_server_that_never_answered_is_given_up_sooner():
     limiter.failed(permit, Unreachable("refused"))
     clock.now += 31
 
-    with pytest.raises(Outage, match="Check that it runs"):
+    with pytest.raises(Outage, match="Check that it is running"):
         limiter.failed(permit, Unreachable("refused"))
 
 
@@ -300,7 +300,7 @@ def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience,
         limiter.succeeded(*await take(limiter, 1))
         began = clock.now
 
-        with pytest.raises(Outage, match=f"no usable answer for {told}; the last thing was: HTTP"):
+        with pytest.raises(Outage, match=f"no usable answer for {told}; the last error was: HTTP"):
             await fail_again_and_again(limiter, clock)
 
         assert clock.now - began == patience

@@ -74,7 +74,7 @@ def test_what_was_in_flight_is_lost_and_counts_at_its_most(run):
     attempt = Attempt.objects.get()
     assert (attempt.outcome, attempt.error) == (
         "lost",
-        "The worker ended before the answer came.",
+        "The worker ended before the answer arrived.",
     )
     run.refresh_from_db()
     assert run.spent_nano == 7000
@@ -111,7 +111,7 @@ def test_a_study_is_not_deleted_while_the_requests_of_a_stopped_run_are_under_wa
     (judgment,) = lease(run, 1, seconds=20)
     JudgeRun.objects.filter(pk=run.pk).update(state="paused", sentence="Because.")
     assert content_of(run.study).obstacles == [
-        "The last requests of a judge run are under way. Wait a few minutes."
+        "The last requests of a judge run are still in progress. Wait a few minutes."
     ]
 
     Judgment.objects.filter(pk=judgment).update(leased_until=timezone.now())

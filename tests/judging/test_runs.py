@@ -208,7 +208,7 @@ def test_a_run_can_be_asked_about_the_items_with_one_response_of_its_own(llm, en
     assert plain.judgments.get(item__key="one").state == "skipped"
     assert plain.judgments.get(item__key="none").state == "done"
     no_sources = make_judge(name="other", base_url=llm.url)
-    with pytest.raises(ConflictingValue, match="does not say which responses are its own"):
+    with pytest.raises(ConflictingValue, match="has no own responses set"):
         start(study, no_sources, bias_probe="own-responses")
 
 

@@ -270,7 +270,7 @@ def test_a_panel_says_nothing_of_other_people_unless_only_they_matter(panel, tmp
     # 12 people are the fewest for 3 labels of an item, four times as many as these.
     assert "Labels still needed: about 1,800\nIf only these people matter" in of_general
     assert "NOT TRUSTED: judge was right less often than the majority of people" in of_these
-    assert "It is settled for these people and for items like these." in of_these
+    assert "It is settled for these people and items like these." in of_these
     assert "Only 3 people: others may differ." in of_these
     page = (tmp_path / "r.html").read_text("utf-8")
     assert "like those of this study and its only people, persona and question" in page
@@ -307,10 +307,10 @@ WIDE, LONG = "item,human_1,judge\n", "item,annotator,label,judge\n"
     ("content", "options", "message"),
     [
         ("", "", "labels.csv has no rows."),
-        ("item,text\nq1,hello\n", "", "no column with labels of people was found. It has: item,"),
-        ("item,human_1\nq1,yes\n", "", "no column with labels of a judge was found"),
+        ("item,text\nq1,hello\n", "", "no column with labels by people was found. It has: item,"),
+        ("item,human_1\nq1,yes\n", "", "no column with labels by a judge was found"),
         (f"{WIDE}q1,yes,no\n", "--judge x", "labels.csv has no column “x”. It has: item"),
-        ("annotator,label,judge\nann,yes,no\n", "", "no column says of which item"),
+        ("annotator,label,judge\nann,yes,no\n", "", "no column names its item"),
         (f"{WIDE}q1,yes,no\nq1,no,no\n", "", "line 3, item “q1”: a second label of “human_1”"),
         (f"{WIDE},yes,no\n", "", "labels.csv, line 2: item is empty"),
         (f"{WIDE}q1,yes\n", "", "Line 2: there are 2 cells, the header has 3"),
@@ -328,7 +328,7 @@ WIDE, LONG = "item,human_1,judge\n", "item,annotator,label,judge\n"
         (f"{WIDE}q1,a,b\n", "--positive a,b", "--positive names every label"),
         ("item,human_1,judge,judge_certainty\nq1,a,b,140\n", "", "certainty of “judge” is 140"),
         ("item,human_1,judge,judge_certainty\nq1,a,b,high\n", "", "judge_certainty is “high”"),
-        (f"{WIDE}q1,a,b\n", "--certainty judge", "write LABEL_COLUMN=CERTAINTY_COLUMN"),
+        (f"{WIDE}q1,a,b\n", "--certainty judge", "use LABEL_COLUMN=CERTAINTY_COLUMN"),
         (f"{WIDE}q1,a,b\n", "--format xml", "--format xml: use one of auto, table, promptfoo"),
         (f"{WIDE}q1,a,b\n", "--metric x", "--metric is for exports"),
         (f"{WIDE}q1,a,b\n", "--format argilla", "is not an export of argilla"),

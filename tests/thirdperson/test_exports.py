@@ -284,7 +284,7 @@ def test_several_labelled_things_need_a_name(tmp_path):
         ),
         (
             {"samples": [{"id": 1, "scores": {"s": {"value": "C"}}}]},
-            "no column with labels of people was found",
+            "no column with labels by people was found",
         ),
     ],
 )

@@ -219,7 +219,7 @@ class TestCertainties:
         assert self.of(read(table, "--scale", "1-100"))["judge"] == [2, 2, 3]
         with pytest.raises(BadTable, match=r"--scale gpt: nobody of that name"):
             certainties_of(read(table, "--scale", "gpt=1-4"))
-        with pytest.raises(BadTable, match=r"write NAME=LOW-HIGH"):
+        with pytest.raises(BadTable, match=r"use NAME=LOW-HIGH"):
             read(table, "--scale", "judge=five")
 
 
@@ -337,7 +337,7 @@ class TestPublicDataSets:
             }
             for n in range(4)
         }
-        with pytest.raises(BadTable, match=r"This is the shape of LeWiDi.*none of a judge"):
+        with pytest.raises(BadTable, match=r"This is the shape of LeWiDi.*none by a judge"):
             read(items)
 
         labels = read({key: {**item, "judge": "1"} for key, item in items.items()})

@@ -1,1 +1,1 @@
-"""`thirdperson check`: a table with labels of people and judges, to a report and a verdict."""
+"""`thirdperson check`: from a table of labels by people and judges to a report and a verdict."""

@@ -1,4 +1,4 @@
-"""Which column holds what: guessed from names and values, or as the options say."""
+"""Find what each column contains, from options or by guessing from names and values."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,45 +47,45 @@ _NO_LABEL_WORDS = set(
     "raw".split()
 )
 _CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
-# Families of models, by which a column of labels is a judge's.
+# Families of models, whose names mark a column as a judge's.
 _MODEL = re.compile(
     r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
     r"grok|palm|prometheus|pandalm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
 )
-# Files of public data sets that lack labels of people or of a judge: what their columns are.
+# Public data sets that lack labels by people or by a judge, with their columns.
 _SHAPES = (
     (
         {"input", "output_1", "output_2", "label"},
         "LLMBar",
-        "one right label of each item, and no labels of single people. Add columns human_1, "
+        "one right label per item, but no labels by single people. Add columns human_1, "
         "human_2 and judge, and name the right label: --gold label",
     ),
     (
         {"response1", "response2", "annotator1", "annotator2"},
         "PandaLM",
-        "labels of people, and none of a judge. Add the judge's label to each entry as “judge”; if "
-        "0 is a tie, add --tie 0",
+        "labels by people, but none by a judge. Add the judge's label to each entry as “judge”; "
+        "if 0 is a tie, add --tie 0",
     ),
     (
         {"hard_label", "annotator", "label"},
         "LeWiDi",
-        "labels of people, and none of a judge. Add the judge's label to each item as “judge”",
+        "labels by people, but none by a judge. Add the judge's label to each item as “judge”",
     ),
 )
-MOST_LABELS = 10  # a guessed column of labels has at most this many different values
+MOST_LABELS = 10  # most distinct values in a guessed column of labels
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The part of each column. People are either one column each, or one row a label.
+    """The role of each column. People have either one column each, or one row per label.
 
-    `people`: columns of labels, one for each annotator. `annotator` and `label`: who and what, in a
-    table with one row for each label. `judges`: columns of judges' labels. `kind`: a column that
-    says whether the row is of a person or of a judge; `judge_raters`: annotators that are judges.
-    `certainty`: the column of certainties by the column of labels; `unowned`: one that is of no
-    column for certain. `missing`: the words for no label, None to guess them; `named_labels`:
-    labels that an option names, which are never missing. `scales`: lowest and highest certainty of
-    people or of a judge. `skip_faulty`: faulty rows are left out.
+    `people`: columns of labels, one per annotator. `annotator` and `label`: who and what, in a
+    table with one row per label. `judges`: columns of judges' labels. `kind`: a column that says
+    whether the row is by a person or a judge; `judge_raters`: annotators that are judges.
+    `certainty`: the column of certainties by column of labels; `unowned`: one whose column of
+    labels is unclear. `missing`: the words for no label, None to guess them; `named_labels`: labels
+    in an option, which are never missing. `scales`: lowest and highest certainty of people or of a
+    judge. `skip_faulty`: faulty rows are left out.
     """
 
     item: str = ""
@@ -110,13 +110,13 @@ class Columns:
         return bool(self.annotator)
 
     def named(self) -> Iterable[str]:
-        """Every column that has a part."""
+        """Every column that has a role."""
         single = (self.item, self.annotator, self.label, self.kind, self.gold, self.persona)
         named = (*single, self.question, *self.people, *self.judges, *self.certainty.values())
         return filter(None, named)
 
     def words(self) -> list[str]:
-        """How each part was read, for the terminal."""
+        """How each role was read, for the terminal."""
         if self.is_long:
             people = f"{self.label} by {self.annotator}"
         else:
@@ -150,21 +150,21 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
         raise BadTable(
-            f"{name}: no column with labels of people was found. It has: {listed(names, 40)}."
+            f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
             f"{_shape(names)} Name "
             "them: --people COLUMN,COLUMN if each annotator has a column, or --annotator COLUMN "
             "--label COLUMN if each label has a row."
         )
     if not (found.judges or found.judge_raters or found.kind):
         raise BadTable(
-            f"{name}: no column with labels of a judge was found. It has: {listed(names, 40)}."
+            f"{name}: no column with labels by a judge was found. It has: {listed(names, 40)}."
             f"{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels are "
             "rows of the annotator NAME."
         )
     labelled = {*found.people, found.label, *found.judges}
     if stray := [label for label in given.certainty if label not in labelled]:
         raise BadTable(
-            f"--certainty {stray[0]}: this is no column of labels here. They are: "
+            f"--certainty {stray[0]}: this is not a column of labels. These are:  "
             f"{listed(sorted(labelled - {''}))}."
         )
     if found.judge_raters and not found.is_long:
@@ -180,29 +180,29 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
         )
     if found.is_long and not found.item:
         raise BadTable(
-            f"{name}: each row is one label, and no column says of which item. It has: "
+            f"{name}: each row is one label, but no column names its item. It has: "
             f"{listed(names, 40)}. Name it: --item COLUMN."
         )
     return found
 
 
 def _unknown_raters(columns: Columns, rows: CheckedRows) -> list[str]:
-    """Names of judges among annotators that gave no label."""
+    """Judges named among annotators that gave no label."""
     raters = {same_id(row.get(columns.annotator, "").strip()) for _, row in rows}
     return [name for name in columns.judge_raters if name not in raters]
 
 
 def _shape(names: Sequence[str]) -> str:
-    """What a file of a known data set has and lacks; empty for any other."""
+    """What a known data set has and lacks; empty for other files."""
     for columns, title, what in _SHAPES:
         if columns <= set(names):
-            return f" This is the shape of {title}: {what}."
+            return f" This looks like {title}: {what}."
     return ""
 
 
 def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns:
     table = _Guesses(names, rows, given)
-    # Next to two outputs, a label says which of them is right.
+    # With two outputs in the table, a label says which one is right.
     golds = [*_GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
     found = replace(
         given,
@@ -264,7 +264,7 @@ class _Guesses:
         return self._take(found)
 
     def models(self, people: Sequence[str]) -> tuple[str, ...]:
-        """Columns that are named like a model and have only labels that people give too."""
+        """Columns named like a model that have only labels that people use too."""
         given = set().union(*map(self._labels, people))
         found = tuple(
             column
@@ -288,7 +288,7 @@ class _Guesses:
         return self._take(found)
 
     def kind(self) -> str:
-        """The column whose values say of every row whether a person or a judge gave the label."""
+        """The column that says for every row whether a person or a judge gave the label."""
         for column, plain in self._free.items():
             if plain in _KIND:
                 values = {plain_name(row.get(column, "")) for _, row in self._rows}
@@ -297,7 +297,7 @@ class _Guesses:
         return ""
 
     def certainties(self, columns: Columns) -> tuple[dict[str, str], str]:
-        """The columns of certainties by that of labels, and one that belongs to none of them."""
+        """The columns of certainties by column of labels, and one that belongs to none."""
         found: dict[str, str] = {}
         unowned = ""
         for column, plain in self._free.items():
@@ -311,7 +311,7 @@ class _Guesses:
         return found, unowned
 
     def _owner(self, of: str, columns: Columns) -> str:
-        """The column of labels that the name of a certainty names; empty if it names none."""
+        """The column of labels in the name of a certainty; empty if there is none."""
         labelled = [*columns.people, *filter(None, [columns.label]), *columns.judges]
         own = {label: plain_name(label) for label in labelled}
         for is_named in (
@@ -325,10 +325,10 @@ class _Guesses:
         return columns.label if _PERSON.fullmatch(f"{of}_") or of in _ONE_PERSON else ""
 
     def _next_to(self, column: str, columns: Columns) -> str:
-        """The column of labels that a certainty without a name of its own belongs to.
+        """The column of labels that an unnamed certainty belongs to.
 
-        In a row of one label that is the label, unless all rows of an item repeat it, as a judge's
-        is repeated. In a row of several labels it is of the only judge, or of nobody for certain.
+        In a row with one label it is that label, unless all rows of an item repeat it as for a
+        judge. In a row with several labels it belongs to the only judge, or remains unclear.
         """
         before = self._names[max(0, self._names.index(column) - 1)]
         if before in (columns.label, *columns.judges):
@@ -370,7 +370,7 @@ def kind_is_judge(value: str, where: str, column: str) -> bool:
     plain = plain_name(value)
     if plain not in _PEOPLE_KINDS | _JUDGE_KINDS:
         raise BadTable(
-            f"{where}: {column} is “{value}”. Write human or judge, or name the annotators that "
+            f"{where}: {column} is “{value}”. Use human or judge, or name the annotators that "
             "are judges: --judge-raters NAME,NAME."
         )
     return plain in _JUDGE_KINDS

@@ -1,4 +1,4 @@
-"""`thirdperson check FILE`: a verdict on a judge in the terminal, the whole report as one page."""
+"""`thirdperson check FILE`: a verdict on a judge in the terminal, and the report as one page."""
 
 import json
 import sys
@@ -12,12 +12,12 @@ from thirdperson.check.labels import BadTable, LabelTable
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 DESCRIPTION = """\
-Audit a judge: labels of people and of one judge or more, in one table or in an export of promptfoo,
-Inspect, MLflow, Label Studio or Argilla. Columns are guessed, and the guesses are printed. Needs no
-database and sends nothing anywhere."""
+Audit judges with labels by people and judges, in a table or in an export of promptfoo, Inspect,
+MLflow, Label Studio or Argilla. Columns are guessed, and the guesses are printed. Needs no database
+and sends nothing anywhere."""
 EPILOG = """\
-exit codes: 0 TRUSTED, 1 NOT TRUSTED, 3 INCONCLUSIVE (with about how many labels of people are still
-needed), 2 bad usage or a file that cannot be read. The formats are described in docs/check.md."""
+exit codes: 0 TRUSTED, 1 NOT TRUSTED, 3 INCONCLUSIVE (with the approximate number of labels
+by people still needed), 2 bad usage or an unreadable file. docs/check.md describes the formats."""
 
 
 def names(value: str) -> tuple[str, ...]:
@@ -47,24 +47,29 @@ def parser() -> ArgumentParser:
         "--format",
         default="auto",
         metavar="NAME",
-        help="what wrote the file: table, promptfoo, inspect, … (default: seen from its content)",
+        help="format of the file: table, promptfoo, inspect, … (default: detected)",
     )
     found.add_argument(
-        "--metric", default="", help="in an export: which of several things was labelled"
+        "--metric", default="", help="in an export with several labelled things: which one to check"
     )
     found.add_argument("--json", action="store_true", help="print the result as JSON")
-    columns = found.add_argument_group("columns, where the guess is wrong")
+    columns = found.add_argument_group("columns, if a guess is wrong")
     columns.add_argument("--item", default="", help="column that names the item")
     columns.add_argument(
-        "--people", type=names, default=(), help="columns of labels, one for each annotator"
+        "--people", type=names, default=(), help="columns of labels, one per annotator"
     )
-    columns.add_argument("--annotator", default="", help="column of annotators, one row a label")
-    columns.add_argument("--label", default="", help="column of labels, one row a label")
-    columns.add_argument("--judge", type=names, default=(), help="columns of labels of judges")
     columns.add_argument(
-        "--judge-raters", type=names, default=(), help="annotators that are judges, one row a label"
+        "--annotator", default="", help="column of annotators, with one row per label"
     )
-    columns.add_argument("--kind", default="", help="column that says human or judge, row by row")
+    columns.add_argument("--label", default="", help="column of labels, with one row per label")
+    columns.add_argument("--judge", type=names, default=(), help="columns of labels by judges")
+    columns.add_argument(
+        "--judge-raters",
+        type=names,
+        default=(),
+        help="annotators that are judges, with one row per label",
+    )
+    columns.add_argument("--kind", default="", help="column that says human or judge in each row")
     columns.add_argument(
         "--certainty",
         type=names,
@@ -73,20 +78,23 @@ def parser() -> ArgumentParser:
     )
     columns.add_argument("--gold", default="", help="column of the right labels, if they are known")
     columns.add_argument("--persona", default="", help="column that names the persona of an item")
-    columns.add_argument("--question", default="", help="column of the question of an item")
+    columns.add_argument("--question", default="", help="column with the question of an item")
     labels = found.add_argument_group("labels")
     labels.add_argument("--labels", type=names, default=(), help="the two labels, FIRST,SECOND")
     labels.add_argument(
         "--tie", type=names, default=(), help="labels that mean a tie, separated by commas"
     )
     labels.add_argument(
-        "--positive", type=names, default=(), help="labels that count as one, against all others"
+        "--positive",
+        type=names,
+        default=(),
+        help="labels that count as one, compared with all others",
     )
     labels.add_argument(
         "--missing",
         type=names,
         metavar="WORD,WORD",
-        help="words that mean no label, besides empty cells; '' for none (default: guessed)",
+        help="words that mean no label, in addition to empty cells; '' for none (default: guessed)",
     )
     labels.add_argument(
         "--scale",
@@ -104,7 +112,7 @@ def parser() -> ArgumentParser:
         "--margin",
         type=from_to(0.001, 0.5, float),
         default=0.05,
-        help="difference in accuracy that counts as none (default: 0.05)",
+        help="largest difference in accuracy that counts as equal (default: 0.05)",
     )
     options.add_argument(
         "--epsilon",
@@ -126,11 +134,9 @@ def parser() -> ArgumentParser:
     options.add_argument(
         "--these-people",
         action="store_true",
-        help="the verdict is about these people only, such as a panel of experts",
+        help="limit the verdict to these people, for example a panel of experts",
     )
-    options.add_argument(
-        "--simulated", action="store_true", help="mark the report: the labels are simulated"
-    )
+    options.add_argument("--simulated", action="store_true", help="mark the report as simulated")
     return found
 
 
@@ -195,7 +201,7 @@ def _check(options: Namespace) -> int:
 
 
 def _skipped(labels: LabelTable) -> list[str]:
-    """The faulty rows that were left out on request."""
+    """Faulty rows that were left out on request."""
     if not labels.skipped:
         return []
     shown = [f"  {fault}" for fault in labels.skipped[:_SKIPPED_SHOWN]]
@@ -215,8 +221,8 @@ def _check_paths(file: Path, out: Path) -> None:
         raise BadTable(f"--out {out}: write to a file in a folder that exists.")
     if out.exists() and not _is_report(out):
         raise BadTable(
-            f"{out} exists and is not a report of this program, so it stays as it is. Name another "
-            "file with --out."
+            f"{out} exists and is not a report of this program, so it was not replaced. Name "
+            "another file with --out."
         )
 
 

@@ -1,4 +1,4 @@
-"""The labels that are compared, as the arrays that a report is computed from."""
+"""Turn the labels into the arrays that a report is computed from."""
 
 import hashlib
 import re
@@ -32,7 +32,7 @@ TIES = frozenset(
         *("tie bothbad", "tie both bad", "tie bothgood", "tie both good", "both bad", "both good"),
     }
 )
-# Words that mean a tie only next to two other labels: “same” and “different” are two labels.
+# Words that mean a tie only if there are two other labels: “same” and “different” are two labels.
 MAYBE_TIES = frozenset({"equal", "same", "both"})
 
 
@@ -61,15 +61,15 @@ def choices_of(
     tie: Sequence[str] = (),
     positive: Sequence[str] = (),
 ) -> ChoiceColumns:
-    """The choices that the labels of a file are. Raises `BadTable` if they are not two and a tie.
+    """The choices behind a file's labels. Raises `BadTable` unless there are two, or two and a tie.
 
-    `pair` names the two labels, `tie` the labels of a tie; `positive` names the labels that count
-    as the second one, against all others.
+    `pair` are the two labels, `tie` the labels of a tie; `positive` are the labels that count as
+    the second one, compared with all others.
     """
     spellings = _spellings([*(each.value for each in labels.labels), *labels.gold.values()])
     if unknown := [name for name in tie if same_label(name) not in spellings]:
         raise BadTable(
-            f"--tie {unknown[0]}: no label is that. The labels are: {_shown(spellings)}."
+            f"--tie {unknown[0]}: there is no such label. The labels are: {_shown(spellings)}."
         )
     tied = _tied(spellings, tie, {same_label(name) for name in (*pair, *positive)})
     plain = [name for name in spellings if name not in tied]
@@ -91,10 +91,10 @@ def choices_of(
         )
     if len(plain) != 2:
         raise BadTable(
-            f"There are {len(plain)} different labels: {_shown(spellings)}. A check compares two, "
-            f"and a tie.{_remedy(plain, spellings)} Name those that count as one with --positive "
-            "LABEL,LABEL (all others are the other one), or --people and --judge if these columns "
-            "are not the labels."
+            f"There are {len(plain)} different labels: {_shown(spellings)}. A check compares two "
+            f"labels and a tie.{_remedy(plain, spellings)} Name the labels that count as one "
+            "with --positive LABEL,LABEL (all others count as the other), or --people and "
+            "--judge if these columns are not the labels."
         )
     names = plain if pair else sorted(plain)
     codes = {names[0]: 0, names[1]: 1, **dict.fromkeys(tied, TIE)}
@@ -104,7 +104,7 @@ def choices_of(
 
 
 def _tied(spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[str]) -> list[str]:
-    """The labels of a tie: those that an option names, or else known words."""
+    """The labels of a tie, from an option or known words."""
     if tie:
         return [name for name in spellings if name in map(same_label, tie)]
     free = {
@@ -116,9 +116,9 @@ def _tied(spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[s
 
 
 def _remedy(plain: Sequence[str], spellings: Mapping[str, str]) -> str:
-    """What may help with too many labels, where their words show it."""
+    """A hint if there are too many labels, if their words suggest one."""
     if words := [spellings[name] for name in plain if name in NO_LABEL]:
-        return f" If “{words[0]}” means that there is no label, add --missing {','.join(words)}."
+        return f" If “{words[0]}” means no label, add --missing {','.join(words)}."
     if sorted(plain) == ["0", "1", "2"]:
         return " If 0 means a tie, add --tie 0."
     return ""
@@ -130,7 +130,7 @@ def _against_others(
     wanted = {same_label(name) for name in positive}
     if missing := [name for name in positive if same_label(name) not in plain]:
         raise BadTable(
-            f"--positive {missing[0]}: no label is that. The labels are: {_shown(spellings)}."
+            f"--positive {missing[0]}: there is no such label. The labels are: {_shown(spellings)}."
         )
     others = [name for name in plain if name not in wanted]
     if not others:
@@ -152,7 +152,7 @@ def _tie_word(spellings: dict[str, str], tied: list[str]) -> str:
 
 
 def _spellings(values: Iterable[str]) -> dict[str, str]:
-    """Each label in the form that is compared, with its first spelling."""
+    """Each label in its normalised form, with its first spelling."""
     found: dict[str, str] = {}
     for value in values:
         found.setdefault(same_label(value), value)
@@ -166,7 +166,7 @@ def _shown(spellings: dict[str, str]) -> str:
 PEOPLE = "people"  # the name of their certainties, next to the names of judges
 _USUAL_STEPS = (5, 7, 10)  # the largest certainty of scales that their values show
 _FEWEST_STEPS = 3
-# A table says nothing about participation, so nothing was left out of it.
+# A table has no data about participation, so nothing was left out.
 _NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
 
 
@@ -243,7 +243,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
             groups.setdefault(each.rater if each.is_judge else PEOPLE, {})[each] = each.certainty
     if unknown := labels.scales.keys() - groups.keys() - {""}:
         raise BadTable(
-            f"--scale {min(unknown)}: nobody of that name states a certainty. Use one of: "
+            f"--scale {min(unknown)}: no rater of that name states a certainty. Use one of: "
             f"{listed(sorted(groups)) or 'none, because there are no certainties'}."
         )
     scales = {name: _scale(set(stated.values())) for name, stated in groups.items()}
@@ -253,15 +253,15 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
     for name, stated in groups.items():
         scale = labels.scales.get(name) or labels.scales.get("") or scales[name]
         if scale is None and len(known) == 1:
-            # Others use one scale, and these values fit it.
+            # The others use one scale, which fits these values.
             [(low, high)] = known
             fits = all(low <= value <= high and value % 1 == 0 for value in stated.values())
             scale = (low, high) if fits and high > 1 else None
         if scale is None:
             values = listed([f"{value:g}" for value in sorted(set(stated.values()))])
             raise BadTable(
-                f"The certainties of “{name}” are {values}, which does not show their scale. Name "
-                f"it, such as --scale {name}=1-5 or --scale {name}=1-100."
+                f"The certainties of “{name}” are {values}, so their scale is unclear. Name it, "
+                f"for example --scale {name}=1-5 or --scale {name}=1-100."
             )
         if scale != PERCENT:
             words.setdefault(_scale_words(scale), []).append(name)
@@ -280,7 +280,7 @@ def certainties_of(labels: LabelTable) -> dict[Label, float]:
 
 
 def _scale(values: Collection[float]) -> ScaleRange | None:
-    """The lowest and highest certainty of a scale, as far as its values show it."""
+    """The lowest and highest certainty of a scale, if its values show it."""
     low, high = min(values), max(values)
     if high <= 1 and any(value % 1 for value in values):
         return (0, 1)
@@ -314,7 +314,7 @@ def _scale_words(scale: ScaleRange) -> str:
 
 
 def _has_tie(labels: list[Label], choices: ChoiceColumns) -> bool:
-    """Whether ties were offered: somebody gave one. A right label that is a tie does not say so."""
+    """Whether ties were offered: somebody gave one. A tie as the right label is not enough."""
     return any(choices.code(label.value) == TIE for label in labels)
 
 

@@ -1,22 +1,22 @@
-"""Labels as they are read from any file: who gave which label to which item."""
+"""Labels read from any file: who gave which label to which item."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
 class BadTable(Exception):
-    """The file, or what the options say about it, cannot be checked."""
+    """The file, or the options for it, cannot be used."""
 
 
-# What stands for “no label” in tables of other programs. Those that only programs write are never a
-# label; the others are one where people or judges use them as labels.
+# Words for “no label” in tables of other programs. Words that only programs write are never a
+# label; the others are labels if people or judges use them as such.
 WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})
 NO_LABEL = WRITTEN_BY_PROGRAMS | {"-", "na", "n/a", "none", "null"}
 
 
 @dataclass(frozen=True)
 class Label:
-    """One label; `where` is its place in the file, `certainty` is on the scale of the file."""
+    """One label; `where` is its place in the file, `certainty` uses the file's scale."""
 
     where: str
     item: str
@@ -28,11 +28,11 @@ class Label:
 
 @dataclass
 class LabelTable:
-    """All labels of a file, with what it says about each item, and how it was read.
+    """All labels of a file, with facts about each item, and how it was read.
 
-    `reading` has one line for each part that was found, for people who check the guesses. `scales`
-    has the lowest and highest certainty of people or of a judge, where an option names them;
-    `skipped` has the faults of rows that were left out on request, None if nothing may be left out.
+    `reading` has one line per role found, so that people can check the guesses. `scales` has the
+    lowest and highest certainty of people or a judge from options; `skipped` has the faults of rows
+    left out on request, None if none may be left out.
     """
 
     labels: list[Label] = field(default_factory=list)
@@ -56,13 +56,13 @@ def is_label(value: str) -> bool:
 
 
 def same_label(value: str) -> str:
-    """The form in which two spellings of a label are equal: 1 and 1.0, Yes and yes."""
+    """A normalised label: 1 and 1.0 are equal, and so are Yes and yes."""
     value = value.strip().casefold()
     whole = value.removesuffix(".0")
     return whole if whole.lstrip("-").isdecimal() else value
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names for a sentence; of many only the first."""
+    """Names for a sentence, shortened if there are many."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown

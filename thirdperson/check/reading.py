@@ -1,4 +1,4 @@
-"""One file to labels: a table with columns of any names, or an export that is recognised."""
+"""Read labels from a file: a table with any column names, or a recognised export."""
 
 import json
 import zipfile
@@ -34,7 +34,7 @@ MOST_FAULTS = 10
 
 
 def read_table(path: Path, given: Columns) -> LabelTable:
-    """The labels of a table. Raises `BadTable` with every fault of a line, up to `MOST_FAULTS`."""
+    """The labels of a table. Raises `BadTable` with all faults, up to `MOST_FAULTS`."""
     rows: list[tuple[str, Mapping[str, str]]] = []
     faults: list[str] = []
     skipped: list[str] = []
@@ -56,9 +56,9 @@ def read_table(path: Path, given: Columns) -> LabelTable:
 
 
 def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
-    """The rows of a LeWiDi file, whose annotators and labels are lists, as one row for each label.
+    """Split the rows of a LeWiDi file, with lists of annotators and labels, into one row per label.
 
-    Other rows stay as they are.
+    Other rows are unchanged.
     """
     found = []
     for where, row in rows:
@@ -83,7 +83,7 @@ def labels_of(
 ) -> LabelTable:
     """The labels of rows with columns of any names; `skipped` are faults of left-out rows."""
     if not rows:
-        raise BadTable(f"{name} has no rows. Write one row for each item, or one for each label.")
+        raise BadTable(f"{name} has no rows. Use one row per item, or one per label.")
     names = list(dict.fromkeys(column for _, row in rows for column in row))
     columns = columns_of(names, rows, given, name=name)
     skips = [*skipped] if given.skip_faulty else None
@@ -141,10 +141,10 @@ def _missing_words(
     read: Sequence[tuple[str, str, Mapping[str, str], object]],
     columns: Columns,
 ) -> Collection[str]:
-    """The words that stand for no label here, in lower case.
+    """The words that mean no label here, in lower case.
 
-    A word such as “none” is a label if an option names it, if both people and judges use it, if it
-    is a right label too, or if it is written as no program writes it.
+    A word such as “none” is a label if an option names it, if people and judges both use it, if it
+    is also a right label, or if its spelling is not a program's.
     """
     if columns.missing is not None:
         return {"", *(word.casefold() for word in columns.missing)}
@@ -166,7 +166,9 @@ def _missing_line(dropped: Mapping[tuple[str, str], int]) -> str:
     shown = listed([f"{n:,} {f'“{word}”' if word else 'empty'} {of}" for (word, of), n in counted])
     words = sorted({word for word, _ in dropped if word})
     remedy = (
-        f" (if “{words[0]}” is a label, choose the words: --missing WORD,WORD)" if words else ""
+        f" (if “{words[0]}” is a label, name the words for no label: --missing WORD,WORD)"
+        if words
+        else ""
     )
     return f"missing: {shown}{remedy}"
 
@@ -178,10 +180,10 @@ def _wide(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> It
 
 
 def _long(columns: Columns, where: str, item: str, row: Mapping[str, str]) -> Iterator[Label]:
-    """The label of a row, and those of judges with a column of their own."""
+    """The label of a row, and labels by judges with their own column."""
     rater = same_id(row.get(columns.annotator, "").strip())
     if not rater and is_label(row.get(columns.label, "")):
-        raise BadTable(f"{where}: {columns.annotator} is empty. Say who gave the label.")
+        raise BadTable(f"{where}: {columns.annotator} is empty. Enter who gave the label.")
     is_judge = rater in columns.judge_raters
     if columns.kind:
         is_judge = kind_is_judge(row.get(columns.kind, ""), where, columns.kind)
@@ -206,7 +208,7 @@ def _label(
             certainty = float(stated.removesuffix("%"))
         except ValueError:
             raise BadTable(
-                f"{where}: {columns.certainty[column]} is “{stated}”. Write a number from 1 to "
+                f"{where}: {columns.certainty[column]} is “{stated}”. Use a number from 1 to "
                 "100, or leave it empty."
             ) from None
     return Label(where, item, rater, is_judge, row.get(column, "").strip(), certainty)
@@ -222,13 +224,13 @@ def _add(
         found.labels.append(label)
     elif is_once:
         raise BadTable(
-            f"{label.where}: a second label of “{label.rater}” for this item. Keep one of them, or "
-            "name the column that tells items apart: --item COLUMN."
+            f"{label.where}: a second label of “{label.rater}” for this item. Keep one of them, "
+            "or name the column that identifies items: --item COLUMN."
         )
     elif seen[key] != same_label(label.value):
         raise BadTable(
-            f"{label.where}: {label.rater} is “{label.value}” here and another label in an earlier "
-            "row of this item. A judge has one label for each item."
+            f"{label.where}: {label.rater} is “{label.value}” here but differs in an earlier row "
+            "of this item. A judge has one label per item."
         )
 
 
@@ -240,7 +242,7 @@ def _note(
     column: str,
     missing: Collection[str],
 ) -> None:
-    """Keep what a row says about its item; all rows of an item must say the same."""
+    """Store a row's facts about its item; all rows of an item must agree."""
     value = row.get(column, "").strip()
     if column and value.casefold() not in missing and store.setdefault(item, value) != value:
         raise BadTable(
@@ -250,7 +252,7 @@ def _note(
 
 
 def read_labels(path: Path, options: Namespace) -> LabelTable:
-    """The labels of a file; one that is not small is read in a child process. Raises `BadTable`."""
+    """The labels of a file; larger files are read in a child process. Raises `BadTable`."""
     if not is_needed(size := size_of(path)):
         return _labels(path, options)
     try:
@@ -283,7 +285,7 @@ def _labels(path: Path, options: Namespace) -> LabelTable:
     if options.format not in ("auto", "table"):
         raise BadTable(
             f"{path.name} is not an export of {options.format} that this program can read. "
-            "docs/check.md names what to export; leave --format out to see what it is."
+            "docs/check.md says what to export; leave --format out to detect the format."
         )
     if options.metric:
         raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
@@ -296,7 +298,7 @@ def _begins(path: Path, mark: bytes) -> bool:
 
 
 def _document(path: Path, format: str) -> Any:
-    """The JSON value of a file, or the list of its lines; None if it is neither."""
+    """The JSON value of a file, or the list of its lines; None if neither."""
     if format == "table":
         return None
     try:
@@ -308,13 +310,13 @@ def _document(path: Path, format: str) -> Any:
             return json.loads(content)
         except ValueError:
             return [json.loads(line) for line in content.splitlines() if line.strip()]
-    # The table's reader says what is wrong, and in which line, and it needs less memory.
+    # The table reader reports the fault and its line, and needs less memory.
     except (ValueError, RecursionError, Refused, MemoryError):
         return None
 
 
 def _samples(path: Path) -> Any:
-    """The samples of an .eval file of Inspect, in the shape of its JSON log; None of a table."""
+    """The samples of an Inspect .eval file, in the shape of its JSON log; None for other files."""
     try:
         with zipfile.ZipFile(path) as archive:
             if is_single(archive):
@@ -338,7 +340,7 @@ def _given(options: Namespace) -> Columns:
     named = [*options.labels, *options.tie, *options.positive]
     certainty = dict(pair.partition("=")[::2] for pair in options.certainty)
     if faulty := [name for name, column in certainty.items() if not column]:
-        raise BadTable(f"--certainty {faulty[0]}: write LABEL_COLUMN=CERTAINTY_COLUMN.")
+        raise BadTable(f"--certainty {faulty[0]}: use LABEL_COLUMN=CERTAINTY_COLUMN.")
     return Columns(
         item=options.item,
         people=options.people,
@@ -359,8 +361,8 @@ def _given(options: Namespace) -> Columns:
 
 
 def _scale(given: str) -> tuple[str, ScaleRange]:
-    """“judge=0-1” as a name with two numbers; without a name it is for everybody."""
+    """“judge=0-1” as a name with two numbers; without a name it applies to everybody."""
     name, _, span = given.rpartition("=")
     if (scale := scale_of(span)) is None:
-        raise BadTable(f"--scale {given}: write NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
+        raise BadTable(f"--scale {given}: use NAME=LOW-HIGH, such as people=1-5 or judge=0-100.")
     return name.strip(), scale

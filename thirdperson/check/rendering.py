@@ -1,4 +1,4 @@
-"""Django for one page: templates and app names, and neither a database nor a file of settings."""
+"""Django for one page: templates and app names, without a database or a settings file."""
 
 import django
 from django.apps import apps
@@ -8,9 +8,9 @@ from thirdperson.program import APPS
 
 
 def set_up() -> None:
-    """Configure Django for this process, unless it is set up already.
+    """Configure Django for this process, unless it is already set up.
 
-    A second set-up would close what handlers of logs write to.
+    A second set-up would close the streams of log handlers.
     """
     if apps.ready:
         return

@@ -1,4 +1,4 @@
-"""The verdict of a report as a word, an exit code and the lines for a terminal."""
+"""The verdict of a report as a word, an exit code and terminal lines."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -18,11 +18,11 @@ _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """What a report says about its judges.
+    """A report's verdict on its judges.
 
-    `references` are judges that anybody can build, as in report.json, if agreement decides.
-    `labels_needed` is about how many more labels of people a verdict needs; 0 if it has one, None
-    if no number of labels would bring it.
+    `references` are trivial judges, as in report.json, if agreement decides. `labels_needed` is the
+    approximate number of further labels by people that a verdict needs; 0 if there is one, None if
+    no number is enough.
     """
 
     trust: Trust
@@ -61,13 +61,13 @@ class CheckFinding:
         }
 
     def lines(self, name: str, reading: Sequence[str], out: Path) -> list[str]:
-        """The text for a terminal: what was read, the verdict, what to keep in mind."""
+        """The text for a terminal: what was read, the verdict and caveats."""
         judges = ", ".join(self.judges)
         people = counted_people(
             {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
         )
         found = [
-            f"{name}: {self.items:,} items, {self.labels:,} labels of {people}, judge {judges}"
+            f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
         ]
         found += [f"  {line}" for line in reading]
         found += ["", *_wrapped(f"{self.trust.value}: {self.sentence}", "")]
@@ -83,14 +83,16 @@ class CheckFinding:
         if self.trust is Trust.INCONCLUSIVE:
             found.append(self._needed())
             if self.lacks_people:
-                found.append("If only these people matter, as a panel of experts: --these-people")
+                found.append(
+                    "If only these people matter, for example a panel of experts: --these-people"
+                )
         found += _wrapped(f"What would settle it: {self.settling}", "")
         found += [line for caveat in self.caveats for line in _wrapped(caveat, "- ")]
         return [*found, "", f"Report: {out}"]
 
     def _needed(self) -> str:
         if self.labels_needed is None:
-            return "Labels still needed: no number of labels alone would settle it."
+            return "Labels still needed: more labels alone would not settle it."
         return f"Labels still needed: about {self.labels_needed:,}"
 
 
@@ -114,7 +116,7 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
 
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:
-    """Whether there is no verdict because the people are too few to say anything of others."""
+    """Whether there is no verdict because there are too few people to generalise to others."""
     if found := replacement_of(report):
         return found.why == "clusters" and "people" in found.found["too_few"]
     if report["headline"]["state"] != "cannot_tell":

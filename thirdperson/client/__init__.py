@@ -6,8 +6,8 @@
     study = client.study("everyday")
     study.answers()
 
-Tables are DataFrames where pandas is installed, else lists of dicts. Nothing of the server is
-imported: `requests` is all that it needs.
+Tables are DataFrames if pandas is installed, otherwise lists of dicts. It needs only `requests` and
+imports nothing of the server.
 """
 
 from thirdperson.client.connection import ApiError, JobFailed

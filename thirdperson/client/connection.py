@@ -1,4 +1,4 @@
-"""Requests to the API: token, retries, pages, problems; waiting for work; tables of rows."""
+"""Requests to the API: token, retries, pages, problems; waiting for jobs; tables of rows."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# A server that is busy or restarting; a request that reached it twice is carried out once.
+# Statuses of a busy or restarting server. A request that arrives twice is carried out once.
 _RETRIED = {429, 502, 503, 504}
 _PAGE = 500
 ServedRow = dict[str, Any]
@@ -37,10 +37,10 @@ class ApiError(Exception):
 
 
 class Connection:
-    """Sends requests with a token, and repeats those that a network or a busy server lost.
+    """Sends requests with a token, and repeats those lost by the network or a busy server.
 
-    Each POST has an idempotency key of its own, which its repetitions share, so a repetition never
-    doubles what it asks for.
+    Each POST has an idempotency key that its repetitions share, so repetitions have no further
+    effect.
     """
 
     def __init__(self, address: str, token: str, *, timeout: float, retries: int) -> None:
@@ -73,7 +73,7 @@ class Connection:
             cursor = page["next"]
 
     def send(self, method: str, path: str, **options: Any) -> requests.Response:
-        """The response to a request. Raises `ApiError`, or the last error of the network."""
+        """The response to a request. Raises `ApiError`, or the last network error."""
         headers = {"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}
         for attempt in range(self._retries + 1):
             is_last = attempt == self._retries
@@ -104,7 +104,7 @@ def _checked(response: requests.Response) -> requests.Response:
         return response
     if response.is_redirect:
         to = response.headers.get("Location", "")
-        detail = f"The server redirects to {to}. Use its address as it is there."
+        detail = f"The server redirects to {to}. Use that address instead."
         raise ApiError(response.status_code, {"detail": detail})
     try:
         problem = response.json()
@@ -123,7 +123,7 @@ def _pause(attempt: int) -> float:
 
 
 def _wait_of(response: requests.Response, otherwise: float) -> float:
-    """The seconds that a server asks to wait."""
+    """The number of seconds that a server asks to wait."""
     stated = response.headers.get("Retry-After", "")
     return min(120.0, float(stated)) if stated.isdecimal() else otherwise
 
@@ -149,9 +149,9 @@ def wait(
     progress: bool,
     timeout: float | None,
 ) -> dict[str, Any]:
-    """What `look` returns once it `is_open` no more; `done` is the percentage.
+    """The result of `look` once it no longer `is_open`; `done` is the percentage.
 
-    Shows a bar in a terminal. Raises `TimeoutError`; the work goes on.
+    Shows a bar in a terminal. Raises `TimeoutError`, while the work continues.
     """
     from tqdm import tqdm
 
@@ -191,13 +191,13 @@ def _fault(fault: dict[str, Any]) -> str:
     return f"{place}: {fault['message']}" if line else str(fault["message"])
 
 
-# A DataFrame where pandas is installed, else a list of dicts: no type can say which.
+# A DataFrame if pandas is installed, otherwise a list of dicts; types cannot express this.
 Table: TypeAlias = Any
 Items: TypeAlias = Union[str, Path, "pd.DataFrame", Iterable[Mapping[str, Any]]]
 
 
 def table(rows: Iterable[dict[str, Any]]) -> Table:
-    """Rows as a DataFrame, with times as times; as a list of dicts without pandas."""
+    """Rows as a DataFrame with parsed times, or as a list of dicts without pandas."""
     found = list(rows)
     try:
         import pandas as pd
@@ -211,10 +211,10 @@ def table(rows: Iterable[dict[str, Any]]) -> Table:
 
 
 def as_file(items: Items) -> tuple[str, bytes]:
-    """Items as a file that the server imports: its name and its content.
+    """Items as a file that the server imports:
 
-    A path is sent as it is. A DataFrame, or dicts without nested values, become CSV with the
-    columns of the item format; dicts with nested values become JSON Lines.
+    name and content. A path is sent unchanged. A DataFrame, or dicts without nested values, become
+    CSV with the columns of the item format; dicts with nested values become JSON Lines.
     """
     if isinstance(items, str | Path):
         path = Path(items)
@@ -236,7 +236,7 @@ def _rows(items: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _present(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row without missing values: None, or NaN, which differs from itself."""
+    """A row without missing values (None or NaN, which differs from itself)."""
     return {
         str(name): value
         for name, value in row.items()

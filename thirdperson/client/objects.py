@@ -45,7 +45,7 @@ class Client:
         self.connection = Connection(address, token, timeout=timeout, retries=retries)
 
     def close(self) -> None:
-        """Close the connections to the server; `with Client() as client` does it by itself."""
+        """Close the connections to the server, as `with Client() as client` does."""
         self.connection.close()
 
     def __enter__(self) -> "Client":
@@ -74,7 +74,7 @@ class Client:
 
 
 class Study:
-    """A study. `info` is what the server says of it; `reload` asks again."""
+    """A study. `info` is the server's description; `reload` requests it again."""
 
     def __init__(self, client: Client, slug: str, info: dict[str, Any] | None = None) -> None:
         self.client, self.slug = client, slug
@@ -105,7 +105,7 @@ class Study:
         return self
 
     def open(self, *, reason: str = "") -> "Study":
-        """Open the study; `reason` says why a draft opens in spite of a failed launch check."""
+        """Open the study; `reason` says why a draft opens despite a failed launch check."""
         return self._set_state("open", reason)
 
     def pause(self) -> "Study":
@@ -131,7 +131,7 @@ class Study:
     ) -> dict[str, Any]:
         """Import a file, a DataFrame or dicts, and wait. Raises `JobFailed` with the faults.
 
-        `replace` is the number of items of the study that these replace.
+        `replace` is the number of existing items that these replace.
         """
         name, content = as_file(items)
         fields = {"task": task, "pairs": pairs, "dry_run": str(dry_run).lower()}
@@ -151,7 +151,7 @@ class Study:
         return table(self._connection.rows(f"{self._path}/annotators"))
 
     def answers(self) -> Table:
-        """Answers of annotators, a row each, as in exports."""
+        """Answers of annotators, one per row, as in exports."""
         return table(self._connection.rows(f"{self._path}/answers"))
 
     def quotas(self) -> dict[str, Any]:
@@ -174,19 +174,19 @@ class Study:
         return table(self._connection.rows(f"{self._path}/judges"))
 
     def add_judge(self, name: str, *, model: str, base_url: str, **more: Any) -> dict[str, Any]:
-        """Add a judge on a server; `api_key_env` names the variable with its key there."""
+        """Add a judge on a server; `api_key_env` is the server's variable with its key."""
         body = {"name": name, "model": model, "base_url": base_url, **more}
         found: dict[str, Any] = self._connection.post(f"{self._path}/judges", body)
         return found
 
     def estimate(self, judge: str, **parameters: Any) -> dict[str, Any]:
-        """What a run would ask and cost; nothing is stored."""
+        """Estimate a run's questions and cost, without storing anything."""
         body = {"judge": judge, **parameters}
         found: dict[str, Any] = self._connection.post(f"{self._path}/runs/estimate", body)
         return found
 
     def start_run(self, judge: str, **parameters: Any) -> "Run":
-        """Start a run, or continue the one that has these parameters. It can cost money."""
+        """Start a run, or continue the one with these parameters. This can cost money."""
         made = self._connection.post(f"{self._path}/runs", {"judge": judge, **parameters})
         return Run(self, made["id"], made)
 
@@ -199,7 +199,7 @@ class Study:
         return table(self._connection.rows(f"{self._path}/runs"))
 
     def judgments(self) -> Table:
-        """The judgments of all runs, a row each, as in exports."""
+        """The judgments of all runs, one per row, as in exports."""
         runs = self._connection.rows(f"{self._path}/runs")
         paths = (f"{self._path}/runs/{run['id']}/judgments" for run in runs)
         return table(row for path in paths for row in self._connection.rows(path))
@@ -239,7 +239,7 @@ class Study:
 
 
 class Run:
-    """A run of a judge. `info` is what the server says of it."""
+    """A run of a judge. `info` is the server's description."""
 
     def __init__(self, study: Study, id: str, info: dict[str, Any] | None = None) -> None:
         self.study, self.id = study, id
@@ -277,15 +277,15 @@ class Run:
         return self._act("pause")
 
     def cancel(self) -> "Run":
-        """End the run for good; its judgments are kept."""
+        """End the run permanently; its judgments are kept."""
         return self._act("cancel")
 
     def resume(self) -> "Run":
-        """Continue. It can cost money."""
+        """Continue the run. This can cost money."""
         return self._act("resume")
 
     def retry(self) -> "Run":
-        """Ask failed questions again. It can cost money."""
+        """Ask failed questions again. This can cost money."""
         return self._act("retry")
 
     def _act(self, action: str) -> "Run":
@@ -327,7 +327,7 @@ class Export:
         return f"<Export {self.info['filename']}>"
 
     def save(self, path: str | Path) -> Path:
-        """Save the file; into a folder under its own name."""
+        """Save the file, under its own name if `path` is a folder."""
         target = Path(path)
         if target.is_dir():
             target /= Path(self.info["filename"]).name

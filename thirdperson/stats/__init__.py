@@ -1,8 +1,8 @@
-"""The statistics of `analysis/stats` under a name that any program can import.
+"""The statistics of `analysis/stats` under an importable name.
 
-This module puts the package itself in its own place. Its modules import each other relatively, so
-no other name is added to the caller's process. A name that it does not have is looked for in the
-statistics of the extras, `extras/*/stats`; that makes `analysis` and `extras` importable.
+This module replaces itself with that package, whose modules use relative imports, so no other name
+is added to the caller's process. Other names are looked up in the statistics of extras,
+`extras/*/stats`, which makes `analysis` and `extras` importable.
 """
 
 import sys

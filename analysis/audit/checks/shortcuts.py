@@ -1,4 +1,4 @@
-"""Checks of what answers an item without reading it: side, length, source, persona."""
+"""Checks for shortcuts that answer an item without reading it: side, length, source, persona."""
 
 from abc import abstractmethod
 from collections import Counter, defaultdict
@@ -20,13 +20,13 @@ from analysis.audit.findings import (
 )
 from analysis.data.item_texts import AuditedItem, AuditedPersona, AuditedStudy
 
-# A rule of thumb right this much more often than a coin, at the near end of its interval.
+# A rule of thumb that beats a coin by this much, at the near end of its interval.
 STRONG = 0.25
 FEW_LABELLED = 0.5
 
 
 class _Cue(ItemCheck):
-    """A rule that names one response without reading: how often is it the own answer?"""
+    """A rule that picks a response without reading it, and how often that is the own answer."""
 
     cue: ClassVar[str]
 
@@ -40,7 +40,7 @@ class _Cue(ItemCheck):
 
     @abstractmethod
     def named(self, item: AuditedItem) -> int | None:
-        """The place of the response that the rule names, or None."""
+        """The position of the response that the rule picks, or None."""
 
     def look(self, item: AuditedItem) -> None:
         if item.own is not None and (named := self.named(item)) is not None:
@@ -56,12 +56,12 @@ class _Cue(ItemCheck):
             words = f"Only {counted(n)} with an own answer to compare; {FEWEST} are needed."
             return self.outcome(FindingState.UNKNOWN, words)
         effect = estimated_share(
-            f"items in which the own answer is {self.cue[0].lower()}{self.cue[1:]}",
+            f"items whose own answer is {self.cue[0].lower()}{self.cue[1:]}",
             self._right,
             self._personas,
         )
         if effect.low is None or effect.high is None or effect.value is None:
-            words = "Too few personas for an interval, so nothing can be said."
+            words = "Too few personas for an interval, so this cannot be checked."
             return self.outcome(FindingState.UNKNOWN, words, effect=effect)
         near = distance_from_half(effect)
         words = (
@@ -73,14 +73,14 @@ class _Cue(ItemCheck):
 
 
 class SideTells(_Cue):
-    """Side as stored. It matters to people and models only where sides are not shuffled."""
+    """The side as stored, which matters only if sides are not shuffled."""
 
     name: ClassVar[str] = "side_tells"
-    title: ClassVar[str] = "The side tells the answer"
+    title: ClassVar[str] = "The side gives the answer away"
     cue: ClassVar[str] = "Response 1"
     remedy: ClassVar[str] = (
-        "Let sides be shuffled (order.shuffle in the file; the default), and do not ask judges "
-        "with response 1 always first."
+        "Shuffle the sides (order.shuffle in the file; the default), and do not always show "
+        "judges response 1 first."
     )
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class SideTells(_Cue):
         super().look(item)
 
     def level(self, distance: float) -> Level:
-        """It blocks if most items show the same response first to everybody."""
+        """Blocks if most items always show the same response first."""
         if self._fixed * 2 > self._seen and distance > STRONG:
             return Level.BLOCKING
         return Level.ADVISORY if self._fixed else Level.INFORMATIVE
@@ -108,10 +108,10 @@ class SideTells(_Cue):
 
 class LengthTells(_Cue):
     name: ClassVar[str] = "length_tells"
-    title: ClassVar[str] = "The length tells the answer"
+    title: ClassVar[str] = "The length gives the answer away"
     cue: ClassVar[str] = "The longer response"
     remedy: ClassVar[str] = (
-        "Report accuracy next to “always the longer one” (the report does), or draw pairs of "
+        "Compare accuracy with “always the longer one” (the report does), or draw pairs of "
         "similar length."
     )
 
@@ -121,17 +121,17 @@ class LengthTells(_Cue):
 
 
 class SourceTells(ItemCheck):
-    """Looks for a source (a model, a person, a data set) whose responses nearly always win."""
+    """Look for a source (a model, a person, a data set) whose responses nearly always win."""
 
     name: ClassVar[str] = "source_tells"
-    title = "The source tells the answer"
+    title = "The source gives the answer away"
     rule = (
-        f"The responses of a source are the own answer in more or less than half of its items, by "
+        "A source's responses are the own answer in more or less than half of its items, by "
         f"more than {percent(STRONG)} at the near end of the 95 % interval, in {FEWEST} items or "
         "more."
     )
     remedy = (
-        "Say in the report that sources differ this much, or draw pairs from sources of similar "
+        "Mention the difference when you report results, or draw pairs from sources of similar "
         "quality."
     )
 
@@ -173,7 +173,7 @@ class SourceTells(ItemCheck):
 
 
 class AnswersMissing(ItemCheck):
-    """Counts own answers: with none there is no accuracy."""
+    """Count own answers: without them there is no accuracy."""
 
     name: ClassVar[str] = "own_answers"
     title = "Own answers and ties"
@@ -218,18 +218,18 @@ _QUOTE_WORDS, _QUOTE_LETTERS = 3, 15
 class AnswerInPersona(ListedItems):
     name: ClassVar[str] = "answer_in_persona"
     title: ClassVar[str] = "The profile contains the answer"
-    counts: ClassVar[str] = "items whose own answer stands in the profile"
+    counts: ClassVar[str] = "items whose own answer is in the profile"
     rule = (
-        f"The own answer ({_QUOTE_WORDS} words and {_QUOTE_LETTERS} letters or more) stands in the "
-        "persona's features, text or earlier choices, and the other response does not. Blocks if "
-        f"this is so in more than {percent(TOLD_SHARE)} of the items."
+        f"The own answer ({_QUOTE_WORDS} words and {_QUOTE_LETTERS} letters or more) is in the "
+        "persona's features, text or earlier choices, and the other response is not. Blocks "
+        f"above {percent(TOLD_SHARE)} of the items."
     )
     remedy: ClassVar[str] = (
-        "Take the feature or the earlier choice out of the profile, or these items out of the "
-        "study: finding a quotation is not judging for somebody."
+        "Remove the feature or earlier choice from the profile, or these items from the study: "
+        "finding a quotation is not judging for somebody."
     )
-    found: ClassVar[str] = "{n} whose own answer stands in the profile."
-    clear: ClassVar[str] = "No profile contains the own answer to its items."
+    found: ClassVar[str] = "{n} whose own answer is in the profile."
+    clear: ClassVar[str] = "No profile contains the own answer to one of its items."
 
     def __init__(self) -> None:
         super().__init__()
@@ -263,15 +263,15 @@ class SparsePersonas(ListedItems):
     title: ClassVar[str] = "Personas that say little"
     counts: ClassVar[str] = "items about such a persona"
     rule = (
-        f"A persona has fewer than {FEW_FEATURES} features, no earlier choices, and less than "
+        f"A persona has fewer than {FEW_FEATURES} features, no earlier choices, and fewer than "
         f"{SHORT_TEXT} characters of text."
     )
     remedy: ClassVar[str] = (
-        "Add features, or leave these personas out: nobody can judge for a person about whom "
-        "nearly nothing is known."
+        "Add features, or leave these personas out: nobody can judge for a person they know "
+        "almost nothing about."
     )
-    found: ClassVar[str] = "{n} about a persona of whom nearly nothing is known."
-    clear: ClassVar[str] = "Something is known about every persona."
+    found: ClassVar[str] = "{n} about a persona with almost no information."
+    clear: ClassVar[str] = "Every persona has some information."
 
     def names(self, item: AuditedItem) -> bool:
         persona = item.persona
@@ -280,7 +280,7 @@ class SparsePersonas(ListedItems):
 
 
 class DominantPersona(ItemCheck):
-    """Finds one persona that has a large share of all items."""
+    """Find a persona that has a large share of all items."""
 
     name: ClassVar[str] = "dominant_persona"
     title = "Items by persona"
@@ -288,7 +288,7 @@ class DominantPersona(ItemCheck):
         f"One persona has more than {percent(DOMINANT)} of the items, or there are fewer than "
         f"{FEW_PERSONAS} personas."
     )
-    remedy = "Add items about other personas, or ask only some of the items about this one."
+    remedy = "Add items about other personas, or use fewer items about this one."
 
     def __init__(self) -> None:
         self._items: Counter[int] = Counter()
@@ -302,7 +302,7 @@ class DominantPersona(ItemCheck):
         total = self._items.total()
         persona, most = self._items.most_common(1)[0] if total else (0, 0)
         share = most / total if total else 0.0
-        # How many personas with equal shares would be as unequal as these.
+        # The effective number of personas: as precise as this many with equal shares.
         squares = sum(n * n for n in self._items.values())
         effective = total * total / squares if squares else 0.0
         is_found = bool(total) and (share > DOMINANT or len(self._items) < FEW_PERSONAS)
@@ -311,7 +311,7 @@ class DominantPersona(ItemCheck):
             state=FindingState.FOUND if is_found else FindingState.CLEAR,
             sentence=(
                 f"{counted(len(self._items), 'persona')}; the largest has {percent(share)} of the "
-                f"items. They count like {effective:.0f} personas with equal shares."
+                f"items. They are worth {effective:.0f} personas with equal shares."
             ),
             effect=Effect("items about the persona with most of them", share, total),
             keys=self._keys.get(persona, []) if is_found else [],
@@ -323,9 +323,9 @@ MARGIN = 0.05
 
 
 class SidePreferred(ItemCheck):
-    """Looks for judges that choose what they are shown first, or last, more often than the other.
+    """Look for judges that prefer the response shown first, or last.
 
-    Sides are balanced, so a judge that only reads chooses each about equally often.
+    Sides are balanced, so an unbiased judge chooses each about equally often.
     """
 
     name: ClassVar[str] = "side_preferred"
@@ -353,7 +353,7 @@ class SidePreferred(ItemCheck):
         words = f"{judge} chooses the response shown first in {percent(effect.value or 0.0)} of "
         words += f"{counted(effect.n, 'answer')} "
         words += f"({percent(effect.low or 0.0)} to {percent(effect.high or 0.0)})"
-        words += ", the most one-sided of the runs." if len(known) > 1 else "."
+        words += ", the most one-sided run." if len(known) > 1 else "."
         state = FindingState.FOUND if distance_from_half(effect) > MARGIN else FindingState.CLEAR
         return self.outcome(state, words, effect=effect)
 
@@ -366,7 +366,7 @@ class PersonaUnused(ItemCheck):
         "the items (lower end of the interval). Needs a run with all features and one with none."
     )
     remedy = (
-        "Choose items on which people differ, or personas that say more: where nobody needs the "
+        "Choose items on which people differ, or more informative personas: if nobody needs the "
         "persona, the study measures general preferences."
     )
 

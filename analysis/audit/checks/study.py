@@ -1,4 +1,4 @@
-"""Checks of the study as a whole: enough items, enough time, and where items come from."""
+"""Checks of the whole study: enough items, enough time, and the items' source."""
 
 import math
 from collections import Counter
@@ -9,10 +9,10 @@ from analysis.audit.findings import AuditFinding, Effect, FindingState, ItemChec
 from analysis.data.item_texts import AuditedItem, AuditedStudy
 from studies.texts.normalisation import FAST_WORDS_PER_MINUTE, JUDGING_SECONDS, WORDS_PER_MINUTE
 
-# Accuracies in this field are near this value, where intervals are nearly as wide as they can be.
+# A typical accuracy in this field, where intervals are nearly at their widest.
 EXPECTED = 0.6
-# Standard deviations on the logit scale that are assumed without data: what makes the
-# items of one persona, or of one question, easy or hard together, and an item on its own.
+# Assumed standard deviations on the logit scale: the difficulty shared by items of one persona, or
+# of one question, and that of a single item.
 SD_SHARED, SD_ITEM = 0.25, 1.0
 
 
@@ -20,11 +20,11 @@ class TooFewItems(ItemCheck):
     name: ClassVar[str] = "too_few_items"
     title = "Enough items"
     rule = (
-        "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin on "
-        "either side. Items that share a persona or a question count as fewer, as if what "
-        "each makes easy or hard had an SD of .25 on the logit scale."
+        "The 95 % interval of an accuracy of 60 % is wider than the study's equivalence margin "
+        "on either side. Items that share a persona or a question count for less, assuming that "
+        "shared difficulty has an SD of .25 on the logit scale."
     )
-    remedy = "Add items with own answers, or plan a wider margin in the settings."
+    remedy = "Add items with own answers, or set a wider margin in the settings."
 
     def __init__(self) -> None:
         self._labelled = 0
@@ -42,7 +42,7 @@ class TooFewItems(ItemCheck):
     def finding(self, study: AuditedStudy) -> AuditFinding:
         n, margin = self._labelled, study.margin
         if not n:
-            words = "No item has an own answer, so there is no accuracy to be precise about."
+            words = "No item has an own answer, so there is no accuracy to estimate."
             return self.outcome(FindingState.UNKNOWN, words)
         times = times_as_many(n, self._personas, self._questions)
         half = half_width(n / times)
@@ -61,10 +61,11 @@ class TooFewItems(ItemCheck):
 
 
 def times_as_many(n: int, *kinds: Counter[int]) -> float:
-    """How many times as many items it takes as if none shared a persona or a question.
+    """The design effect: how many times more items it takes because they share personas or
+    questions.
 
-    `kinds` count the items of each persona and of each question. Two items that share one are
-    right together more often than by chance, with the correlation of `alike`.
+    `kinds` count the items of each persona and of each question. Correctness on two items that
+    share one is correlated as in `alike`.
     """
     pairs = sum(size * (size - 1) for kind in kinds for size in kind.values())
     return 1 + alike() * pairs / n
@@ -72,7 +73,7 @@ def times_as_many(n: int, *kinds: Counter[int]) -> float:
 
 @cache
 def alike() -> float:
-    """Correlation of being right at two items that share a persona or a question."""
+    """Correlation of correctness on two items that share a persona or a question."""
     import numpy as np
     from scipy import optimize, special
 
@@ -111,13 +112,14 @@ class TooLittleTime(ItemCheck):
     name: ClassVar[str] = "too_little_time"
     title: ClassVar[str] = "Time to read the items"
     rule = (
-        f"The duration in the settings is shorter than the items of one annotator take: reading "
-        f"{WORDS_PER_MINUTE} words a minute, hearing every sound, and {JUDGING_SECONDS} seconds to "
-        f"judge. Advice if {FAST_WORDS_PER_MINUTE} words a minute, faster than most adults read, "
-        "are too slow as well. Consent, instructions and other pages are not counted."
+        "The duration in the settings is too short for the items of one annotator: "
+        f"{WORDS_PER_MINUTE} words per minute, every sound in full, and {JUDGING_SECONDS} "
+        f"seconds to judge each item. Advice if it is too short even at {FAST_WORDS_PER_MINUTE} "
+        "words per minute, faster than most adults read. Consent, instructions and other pages "
+        "are not counted."
     )
     remedy: ClassVar[str] = (
-        "Ask fewer items of each annotator, shorten the texts, or set a longer duration and raise "
+        "Give each annotator fewer items, shorten the texts, or set a longer duration and raise "
         "the pay."
     )
 
@@ -135,7 +137,9 @@ class TooLittleTime(ItemCheck):
         return self.outcome(
             state,
             words,
-            effect=Effect("the stated duration as a share of the expected", share, expected.items),
+            effect=Effect(
+                "the stated duration as a share of the expected one one", share, expected.items
+            ),
             level=Level.ADVISORY if too_fast else Level.INFORMATIVE,
         )
 
@@ -158,7 +162,7 @@ class LicenceMissing(ItemCheck):
 
 _LIMITS = {
     "allowed": "The items may be passed on.",
-    "non-commercial": "The items may be passed on for purposes that are not commercial.",
+    "non-commercial": "The items may be passed on for non-commercial purposes.",
     "forbidden": "The items may not be passed on: exports leave their texts out.",
     "unknown": "It is not known whether the items may be passed on.",
 }

@@ -1,4 +1,4 @@
-"""Checks of texts: those that occur more than once, refusals, texts to judges, scales, length."""
+"""Checks of texts: repetition, refusals, instructions to judges, scales, length."""
 
 import hashlib
 import re
@@ -26,7 +26,7 @@ from studies.texts.texts_to_judges import passage_to_judge
 
 ALIKE = 0.9
 _SHINGLE = 3  # words
-# A text that stands against so many others is no option of a question, which has one counterpart.
+# A text with this many different counterparts is not an option of a question, which has one.
 COUNTERPARTS = 3
 REUSE_SHARE = 0.05
 CUE_SHARE = 0.2
@@ -39,14 +39,15 @@ def _digest(text: str) -> bytes:
 
 class SamePair(ListedItems):
     name: ClassVar[str] = "same_pair"
-    title: ClassVar[str] = "Two responses that say the same"
+    title: ClassVar[str] = "Two responses with the same text"
     counts: ClassVar[str] = "items with such a pair"
     rule = (
-        f"Both responses are the same text but for marks and spaces, or share {percent(ALIKE)} of "
-        "their runs of three words. Blocks if they are the same in more than 5 % of the items."
+        "Both responses are the same text except for punctuation and spaces, or share "
+        f"{percent(ALIKE)} of their three-word sequences. Blocks if they are the same in more "
+        "than 5 % of the items."
     )
     remedy: ClassVar[str] = "Delete these items: nobody can prefer one of two equal texts."
-    found: ClassVar[str] = "{n} with two responses that are the same or nearly so."
+    found: ClassVar[str] = "{n} with two identical or nearly identical responses."
     clear: ClassVar[str] = "The two responses of every item differ."
 
     def __init__(self) -> None:
@@ -54,12 +55,12 @@ class SamePair(ListedItems):
         self.same = 0
 
     def names(self, item: AuditedItem) -> bool:
-        # A question for each response, as in authorship, makes equal responses different.
+        # In tasks such as authorship each response has its own question, so equal responses differ.
         if item.prompts[0] != item.prompts[1]:
             return False
         one, two = (plain(text) for text in item.responses)
         if one == two:
-            # Responses of marks alone, such as “+” and “-”, differ only in these.
+            # Responses made of punctuation only, such as “+” and “-”, differ only in that.
             is_same = bool(one) or item.responses[0].strip() == item.responses[1].strip()
             self.same += is_same
             return is_same
@@ -70,7 +71,7 @@ class SamePair(ListedItems):
 
 
 def _likeness(one: str, two: str) -> float:
-    """The share of runs of three words that two texts have in common; short texts share none."""
+    """The share of three-word sequences that two texts have in common; short texts share none."""
     if not 0.8 <= (len(one) + 1) / (len(two) + 1) <= 1.25:
         return 0.0
     a, b = _shingles(one), _shingles(two)
@@ -87,8 +88,8 @@ class RepeatedItems(ListedItems):
     title: ClassVar[str] = "The same item twice"
     counts: ClassVar[str] = "items that repeat an earlier one"
     rule = (
-        "An item has the persona, question and pair of responses of an earlier item, but for "
-        "marks, spaces and the order of the pair."
+        "An item has the same persona, question and responses as an earlier one, apart from "
+        "punctuation, spaces and the order of the responses."
     )
     remedy: ClassVar[str] = (
         "Delete the repetitions: they count as new evidence in every interval, and are none."
@@ -101,7 +102,7 @@ class RepeatedItems(ListedItems):
         self._known: set[bytes] = set()
 
     def names(self, item: AuditedItem) -> bool:
-        # Where marks are all that differs, as between “+” and “-”, the texts stay as they are.
+        # If only punctuation differs, as between “+” and “-”, the texts are kept unchanged.
         pair = sorted(
             f"{plain(prompt)}\0{plain(text) or text.strip()}"
             for prompt, text in zip(item.prompts, item.responses, strict=True)
@@ -114,19 +115,19 @@ class RepeatedItems(ListedItems):
 
 
 class ReusedDistractor(ItemCheck):
-    """Finds texts that are the wrong response again and again: knowing them tells the answer."""
+    """Find texts that are the wrong response again and again, so that they give the answer away."""
 
     name: ClassVar[str] = "reused_distractor"
     title = "One response in many items"
     rule = (
         f"A response occurs in more than {percent(REUSE_SHARE)} of the items, against "
         f"{COUNTERPARTS} or more different other responses. Blocks if such texts are in "
-        f"{percent(CUE_SHARE)} of the items and tell the own answer in {percent(CUE_RIGHT)} of "
+        f"{percent(CUE_SHARE)} of the items and reveal the own answer in {percent(CUE_RIGHT)} of "
         "them or more (lower end of the interval)."
     )
     remedy = (
-        "Draw the other responses again, each from another persona and each only a few times "
-        "(the importers' option max_reuse does this)."
+        "Draw the other responses again, each from a different persona and only a few times (the "
+        "importers' option max_reuse does this)."
     )
 
     def __init__(self) -> None:
@@ -134,7 +135,7 @@ class ReusedDistractor(ItemCheck):
         self._uses: Counter[bytes] = Counter()
         self._right: Counter[bytes] = Counter()
         self._against: dict[bytes, set[bytes]] = defaultdict(set)
-        # Of each item: its key, its persona, both texts, and which of them is the own answer.
+        # For each item: key, persona, both texts, and which is the own answer.
         self._items: list[tuple[str, int, bytes, bytes, int | None]] = []
 
     def look(self, item: AuditedItem) -> None:
@@ -159,12 +160,13 @@ class ReusedDistractor(ItemCheck):
         rows = [row for row in self._items if (row[2] in reused) != (row[3] in reused)]
         keys = [row[0] for row in self._items if row[2] in reused or row[3] in reused]
         told = [row for row in rows if row[4] is not None]
-        # One rule for all: the reused text is the answer if it mostly is, otherwise the other.
+        # One rule for all items: the reused text is the answer if it mostly is, otherwise the
+        # other.
         often = sum(row[2 + (row[4] or 0)] in reused for row in told) * 2 > len(told)
         right = [(row[2 + (row[4] or 0)] in reused) == often for row in told]
         effect = None
         if len(told) >= FEWEST:
-            words = "items whose own answer the reuse alone tells"
+            words = "items whose own answer the reuse reveals"
             effect = estimated_share(words, right, [row[1] for row in told])
         share = len(keys) / self._seen if self._seen else 0.0
         blocks = (
@@ -192,7 +194,9 @@ class ReusedDistractor(ItemCheck):
         )
         if effect is None or effect.value is None:
             return words
-        return f"{words} Knowing only this gives the own answer in {percent(effect.value)} of them."
+        return (
+            f"{words} Knowing this alone gives the own answer in {percent(effect.value)} of them."
+        )
 
 
 _BEGINNING = 200
@@ -203,7 +207,7 @@ _REFUSES = re.compile(
     r"|come (?:modello linguistico|intelligenza artificiale)|mi dispiace,? (?:ma )?non posso)\b"
 )
 _EMPTY = re.compile(r"empty string|n/?a|none|null|nan|no response|\[(?:deleted|removed)\]|[\W_]*")
-# What UTF-8 becomes when it is read in another encoding, the replacement mark, and HTML's codes.
+# UTF-8 read in another encoding, the replacement character, and HTML entities.
 _BROKEN = re.compile(
     r"\ufffd|Ã[\u0080-\u00bf©¨¤¶¼Ÿ±§ªº´ ]|â€[™œ\u009d“”˜¦¢\"]|ï»¿|Â[ £§°´«»]"
     r"|&(?:amp|lt|gt|quot|nbsp|#\d{2,4}|#x[0-9a-fA-F]{2,4});"
@@ -215,18 +219,18 @@ LONG_SHARE = 0.1
 
 class Refusals(ListedItems):
     name: ClassVar[str] = "refusals"
-    title: ClassVar[str] = "Responses that refuse or say nothing"
+    title: ClassVar[str] = "Responses that refuse or are empty"
     counts: ClassVar[str] = "items with such a response"
     rule = (
         "A response begins like a refusal in its first 200 characters (five languages), or is a "
         "placeholder such as “N/A”."
     )
     remedy: ClassVar[str] = (
-        "Leave these items out, or keep them if refusals are what the study is about. Everybody "
-        "tells a refusal from an answer, so they make any judge look better."
+        "Leave these items out, or keep them if refusals are what the study is about. A refusal "
+        "is easy to tell from an answer, so these items make any judge look better."
     )
-    found: ClassVar[str] = "{n} with a response that seems to refuse or to say nothing."
-    clear: ClassVar[str] = "No response seems to refuse or to say nothing."
+    found: ClassVar[str] = "{n} with a response that seems to refuse or to be empty."
+    clear: ClassVar[str] = "No response seems to refuse or to be empty."
 
     def names(self, item: AuditedItem) -> bool:
         return any(refuses(text) or says_nothing(text) for text in item.responses)
@@ -239,15 +243,15 @@ def says_nothing(text: str) -> bool:
 
 class SpeaksToJudge(ListedItems):
     name: ClassVar[str] = "texts_to_judges"
-    title: ClassVar[str] = "Texts that speak to a judge"
+    title: ClassVar[str] = "Texts that address a judge"
     counts: ClassVar[str] = "items with such a text"
     rule = (
         "A question, context or response has words such as “ignore previous instructions” or "
         "“choose this response”, in five languages."
     )
     remedy: ClassVar[str] = "Read these items. Edit or delete those that could steer a model."
-    found: ClassVar[str] = "{n} with a text that may speak to a judge; a model may follow it."
-    clear: ClassVar[str] = "No text seems to speak to a judge."
+    found: ClassVar[str] = "{n} with a text that may address a judge; a model may follow it."
+    clear: ClassVar[str] = "No text seems to address a judge."
 
     def names(self, item: AuditedItem) -> bool:
         texts = (item.question, item.context, *item.prompts, *item.responses)
@@ -256,15 +260,14 @@ class SpeaksToJudge(ListedItems):
 
 class BrokenLetters(ListedItems):
     name: ClassVar[str] = "broken_letters"
-    title: ClassVar[str] = "Broken letters"
-    counts: ClassVar[str] = "items with broken letters"
+    title: ClassVar[str] = "Broken characters"
+    counts: ClassVar[str] = "items with broken characters"
     rule = (
-        "A text has what letters become when a file is read in the wrong encoding (“Ã©”, “â€™”, "
-        "“\ufffd”), or codes of HTML (“&amp;”)."
+        "A text has signs of a wrong encoding (“Ã©”, “â€™”, “\ufffd”), or HTML entities (“&amp;”)."
     )
     remedy: ClassVar[str] = "Save the file as UTF-8 from its source, and import it again."
-    found: ClassVar[str] = "{n} with broken letters in a text."
-    clear: ClassVar[str] = "No text has broken letters."
+    found: ClassVar[str] = "{n} with broken characters in a text."
+    clear: ClassVar[str] = "No text has broken characters."
 
     def names(self, item: AuditedItem) -> bool:
         persona = (sentence for _, sentence in item.persona.features)
@@ -277,16 +280,16 @@ class LongTexts(ListedItems):
     title: ClassVar[str] = "Too long for a phone"
     counts: ClassVar[str] = "items that long"
     rule = (
-        f"Question, context and both responses together have more than {LONG:,} characters, about "
-        f"five screens of a phone. Of a context above {FOLDED:,} characters, which participants "
-        f"open to read, the first {START:,} count. Advice if more than {percent(LONG_SHARE)} of "
-        "the items do."
+        f"Question, context and both responses together have more than {LONG:,} characters, "
+        f"about five phone screens. A context above {FOLDED:,} characters is folded, so only its "
+        f"first {START:,} count. Advice if this applies to more than {percent(LONG_SHARE)} of "
+        "the items."
     )
     remedy: ClassVar[str] = (
-        "Shorten the texts, ask fewer items of each annotator, or admit only larger screens."
+        "Shorten the texts, give each annotator fewer items, or admit only larger screens."
     )
     found: ClassVar[str] = "{n} with more than five phone screens to read."
-    clear: ClassVar[str] = "Every item fits on five screens of a phone."
+    clear: ClassVar[str] = "Every item fits on five phone screens."
 
     def names(self, item: AuditedItem) -> bool:
         texts = (item.question, *item.prompts, *item.responses)
@@ -300,19 +303,19 @@ _ON_SCALE = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d+)?)\s*(?:/|out of|of|von|auf|sur|de|su)\s*(\d{1,3})(?![\d.,%])",
     re.IGNORECASE,
 )
-# With so many different personas, somebody would have used the upper part of a scale.
+# With this many personas, somebody should be in the upper part of a scale.
 MANY = 20
 USED = 0.75
 
 
 class WrongScale(ItemCheck):
-    """Finds features whose values do not fit the scale that their sentences name."""
+    """Find features whose values do not fit the scale in their sentences."""
 
     name: ClassVar[str] = "wrong_scale"
     title = "Scales that do not fit their values"
     rule = (
-        "A profile names a value above the end of its scale (“9 out of 7”), or over "
-        f"{MANY} personas or more no value of a feature lies in the upper quarter of its scale."
+        f"A profile names a value above the end of its scale (“9 out of 7”), or in {MANY} or "
+        "more personas no value of a feature is in the upper quarter of its scale."
     )
     remedy = "Correct the sentence of the feature: a 1-7 scale is not “out of 10”."
 

@@ -1,4 +1,4 @@
-"""audit STUDY: look for what would make answers to its items worth less."""
+"""audit STUDY: find problems in its items before people answer."""
 
 import json
 from argparse import ArgumentParser
@@ -13,17 +13,17 @@ _MARKS = {"blocking": "✖ blocks", "advisory": "▲ advice", "informative": "·
 
 class Command(BaseCommand):
     help = (
-        "Audit the items of a study: responses that repeat, what predicts the own answer without "
-        "reading, profiles that contain the answer, broken texts, licences. Exits 1 if a finding "
-        "blocks the opening of the study and nobody has accepted it."
+        "Audit the items of a study: repeated responses, shortcuts to the own answer, profiles "
+        "that contain the answer, broken texts, licences. Exits 1 if a finding blocks the "
+        "study's opening and nobody has accepted it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
-            "--json", action="store_true", help="print every finding with its rule, as JSON"
+            "--json", action="store_true", help="print all findings with their rules, as JSON"
         )
-        parser.add_argument("--all", action="store_true", help="also list checks that are clear")
+        parser.add_argument("--all", action="store_true", help="also list checks without findings")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.audit.findings import Level
@@ -51,7 +51,8 @@ class Command(BaseCommand):
             n = len(open_ones)
             words = "1 finding blocks" if n == 1 else f"{n} findings block"
             raise CommandError(
-                f"{words} the opening of the study. Fix the items, or accept it there."
+                f"{words} the study's opening. Fix the items, or accept the findings on the page "
+                "“Audit”."
             )
 
     def _show(self, one: Any, known: set[str]) -> None:

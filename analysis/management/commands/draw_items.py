@@ -1,4 +1,4 @@
-"""draw_items STUDY: choose which items annotators get, by a judge's certainty."""
+"""draw_items STUDY: choose items for annotators by a judge's certainty."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -14,19 +14,19 @@ from studies.services.items import end_draw
 
 class Command(BaseCommand):
     help = (
-        "Choose which items of a draft annotators get: more of those where a judge is likely to be "
-        "wrong. Each item keeps its probability, and the report weighs answers by it."
+        "Choose a draft's items for annotators, with more of those that a judge is likely to get "
+        "wrong. The report weighs answers by the items' probabilities."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
-            "--judge", metavar="NAME", help="name of the judge, or the beginning of a run's key"
+            "--judge", metavar="NAME", help="name of the judge, or the start of a run's key"
         )
-        parser.add_argument("--items", type=int, metavar="N", help="how many items annotators get")
-        parser.add_argument("--seed", type=int, help="of the draw (default: the study's)")
+        parser.add_argument("--items", type=int, metavar="N", help="number of items for annotators")
+        parser.add_argument("--seed", type=int, help="seed of the draw (default: the study's)")
         parser.add_argument(
-            "--by-topic", action="store_true", help="draw topic by topic again, without a judge"
+            "--by-topic", action="store_true", help="go back to a draw by topic, without a judge"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,10 +34,10 @@ class Command(BaseCommand):
         try:
             if options["by_topic"]:
                 end_draw(study_id=study.pk)
-                self.stdout.write("Annotators get items that are drawn without a judge.")
+                self.stdout.write("Items for annotators are now drawn without a judge.")
                 return
             if not options["judge"] or options["items"] is None:
-                raise CommandError("Name the judge and the number of items: --judge and --items.")
+                raise CommandError("Give the judge and the number of items: --judge and --items.")
             found = draw_by_judge(
                 study_id=study.pk,
                 run=find_run(study, options["judge"]),

@@ -17,8 +17,8 @@ from studies.models.studies import Study
 class Command(BaseCommand):
     help = (
         "Write a study's tables to a file, all of them to a folder with a card and checksums, or "
-        "the study itself as files for the command apply. People appear under exported names, and "
-        "what could identify them is left out."
+        "the study itself as files for the command apply. People have exported names, and "
+        "identifying data are left out."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,16 +26,18 @@ class Command(BaseCommand):
         parser.add_argument("--what", choices=list(formats_of()), required=True)
         parser.add_argument("--format", choices=FORMATS, default="", help="default: jsonl or csv")
         parser.add_argument(
-            "--out", type=Path, required=True, help="a file; for “all” and “study” a folder"
+            "--out", type=Path, required=True, help="a file, or for “all” and “study” a folder"
         )
         parser.add_argument(
             "--identified",
             action="store_true",
-            help="with platform ids, for paying people; the file is readable by its owner alone, "
-            "the study's log records it, and you are asked to confirm in a terminal",
+            help=(
+                "include platform ids, for paying people; only the file's owner can read it, the "
+                "study's log records it, and a terminal asks you to confirm"
+            ),
         )
         parser.add_argument(
-            "--free-text", action="store_true", help="include free text of annotators"
+            "--free-text", action="store_true", help="include free text by annotators"
         )
         parser.add_argument(
             "--fresh-pseudonyms",
@@ -76,8 +78,8 @@ class Command(BaseCommand):
         if not sys.stdin.isatty():
             return
         self.stderr.write(
-            f"This export will contain personal data of the annotators of “{study.title}”. Create "
-            "it only if you are allowed to, for example for payments. The study's log records it."
+            f"This export will contain personal data of the annotators of “{study.title}”. "
+            "Create it only if you may, for example for payments. The study's log records it."
         )
         if input(f"Type {study.slug} to continue: ").strip() != study.slug:
             raise CommandError("Nothing was exported.")

@@ -1,4 +1,4 @@
-"""freeze_plan STUDY: freeze the analysis plan before the data are collected."""
+"""freeze_plan STUDY: freeze the analysis plan before data collection."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -14,8 +14,8 @@ from studies.management.terminal import find_study
 
 class Command(BaseCommand):
     help = (
-        "Freeze the analysis plan of a study, with a hash and the time. It cannot be changed "
-        "afterwards; the report says of each number whether it was registered or explored."
+        "Freeze the analysis plan of a study with a hash and the time. It cannot be changed "
+        "afterwards; the report marks each number as registered or explored."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--analyses",
             metavar="CODE,CODE",
-            help="codes with commas between (default: all of them; an unknown code lists them)",
+            help="comma-separated codes (default: all; an unknown code lists them)",
         )
         parser.add_argument(
             "--judge",
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             help="a planned run (default: certainty, all, the protocol's words); repeatable",
         )
         parser.add_argument(
-            "--exclusions", default="", help="whose answers will be left out (default: none)"
+            "--exclusions", default="", help="rule for leaving out annotators (default: none)"
         )
         parser.add_argument("--hypotheses", default="", help="hypotheses, in words")
         parser.add_argument("--seed", type=int, default=DEFAULT_SEED)

@@ -1,4 +1,4 @@
-"""report STUDY… --out DIR: build reports in a folder, without a web server or a worker."""
+"""report STUDY… --out DIR: build reports in a folder, without web server or worker."""
 
 import sys
 from argparse import ArgumentParser
@@ -23,10 +23,9 @@ from studies.services.studies import record
 
 class Command(BaseCommand):
     help = (
-        "Build the report of one study in DIR, or of several studies in DIR/<study> with the "
-        "common tables in DIR: report.html "
-        "(one file that opens offline), report.json, tables/*.csv and *.tex, and figures/*.json "
-        "(plotly)."
+        "Build the report of one study in DIR, or of several studies in DIR/<study> with common "
+        "tables in DIR: report.html (one file that opens offline), report.json, tables/*.csv and "
+        "*.tex, and figures/*.json (plotly)."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -52,7 +51,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--pool",
             action="store_true",
-            help="also build one report of all studies together in DIR/pooled",
+            help="also build one report of all studies in DIR/pooled",
         )
         parser.add_argument(
             "--pictures",
@@ -79,14 +78,14 @@ class Command(BaseCommand):
         self.with_pictures = options["pictures"]
         try:
             _check_output_folders(slugs, out)
-            # Check whether the studies can be pooled before anything is written.
+            # Check before writing whether the studies can be pooled.
             pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
                 self._one(slug, out if len(slugs) == 1 else out / slug, chosen) for slug in slugs
             ]
             results += pooled
             if len(results) > 1:
-                self.stdout.write(f"All of them: {write_across(results, out)}")
+                self.stdout.write(f"All studies: {write_across(results, out)}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
@@ -151,7 +150,7 @@ def _check_output_folders(slugs: list[str], out: Path) -> None:
         check_output_folder(out, OF_REPORT, is_ours=holds(out, "report"))
         return
     folders = [*(out / slug for slug in slugs), out / "pooled"]
-    # An earlier result has a page next to its tables; tables without a page are other files.
+    # An earlier result has a page next to its tables; tables without one are other files.
     is_ours = (out / "report.html").exists() and any(
         holds(folder, "report") for folder in (out, *folders)
     )

@@ -13,8 +13,8 @@ SHOWN = 20
 
 class Command(BaseCommand):
     help = (
-        "Compute a report again from the current answers, with its own seed, threshold and "
-        "resamples. Exits 0 if every number is the same, else 1 with the differences and reasons."
+        "Recompute a report from the current answers, with its seed, threshold and resamples. "
+        "Exits 0 if every number is the same, otherwise 1 with the differences and reasons."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
             dest="named",
             metavar="REPORT",
             default="",
-            help="the same; required for an id that starts with a dash: --report=ID",
+            help="the same, needed for an id that starts with a dash: --report=ID",
         )
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 

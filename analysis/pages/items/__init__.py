@@ -1,1 +1,1 @@
-"""The researcher's pages about items: audit, disagreements, one item, and which are drawn."""
+"""Researchers' pages about items: audit, disagreements, one item, and the draw."""

@@ -1,4 +1,4 @@
-"""Items before annotators see them: what the audit found, and which are drawn."""
+"""Pages about items before launch: the audit and the draw for annotators."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -36,7 +36,7 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class AuditLine:
-    """A finding, and why it was accepted if it was."""
+    """A finding, and the reason if it was accepted."""
 
     finding: AuditFinding
     accepted: AcceptedFinding | None
@@ -51,14 +51,14 @@ class AuditLine:
 @require_GET
 @login_required
 def findings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show what the audit found in the items."""
+    """Show the audit of the items."""
     return _audit_page(request, get_study(request.user, slug))
 
 
 @require_GET
 @login_required
 def status(request: HttpRequest, slug: str) -> JsonResponse:
-    """Show the progress that the page fetches while a worker audits the items."""
+    """Show the progress that the page polls while a worker audits the items."""
     study = get_study(request.user, slug)
     return job_status(Audit.objects.filter(study=study).first())
 
@@ -75,7 +75,7 @@ def again(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def accept_finding(request: HttpRequest, slug: str) -> HttpResponse:
-    """Record why the study goes ahead in spite of a blocking finding."""
+    """Record why the study goes ahead despite a blocking finding."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     check, reason = request.POST.get("check", ""), request.POST.get("reason", "")
     try:
@@ -117,13 +117,13 @@ def _address(study: Study) -> str:
 
 
 class DrawForm(forms.Form):
-    """The judge that draws, and how many items."""
+    """The judge for the draw, and the number of items."""
 
     run = forms.ChoiceField(label="Judge", help_text="A run that states its certainty.")
     size = forms.IntegerField(
         label="Number of items for annotators",
         min_value=1,
-        help_text="Judges answer all items in any case.",
+        help_text="Judges answer all items anyway.",
     )
 
     def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
@@ -136,7 +136,7 @@ class DrawForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "POST"])
 def draw(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how items are drawn for annotators; a POST draws them."""
+    """Show how items are drawn for annotators, or draw them (POST)."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     if request.method == "GET":
         return _draw_page(request, study, DrawForm(study=study))
@@ -145,7 +145,7 @@ def draw(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if "end" in request.POST:
             end_draw(study_id=study.pk, user=user)
-            messages.success(request, "Annotators get items that are drawn without a judge.")
+            messages.success(request, "Items for annotators are now drawn without a judge.")
             return redirect("analysis:draw", slug=study.slug)
         if form.is_valid():
             chosen = form.cleaned_data

@@ -1,4 +1,4 @@
-"""Items on which sides agree or not, the page of one item, and annotators who err as a judge."""
+"""Pages for disagreements, for one item, and for annotators with a judge's errors."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ _CSV_HEADER = (
 
 @dataclass(frozen=True)
 class DisagreementLine:
-    """An item as a row of the list, with its texts and its note."""
+    """A list row: an item with its texts and note."""
 
     row: ComparedItem
     item: Any
@@ -101,13 +101,13 @@ def _truth(fact: PatternFact, right: PatternFact, wrong: PatternFact) -> bool | 
 @require_GET
 @login_required
 def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the items on which annotators and a judge agree or not, with filters and a drawing."""
+    """List items by agreement of annotators and a judge, with filters and a plot."""
     study = get_study(request.user, slug)
     chosen = Selection.read(request.GET)
     runs = runs_to_compare(study)
     run = find_run(study, chosen.run, runs)
     if run is not None:
-        # Named in every link, so that a link shows the same run when there are others.
+        # In every link, so that it keeps showing the same run when there are others.
         chosen = replace(chosen, run=run.public_id)
     comparison = comparison_for(study, run.pk if run else None)
     context: dict[str, Any] = {"study": study, "comparison": comparison, "run": run, "runs": runs}
@@ -152,7 +152,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def status(request: HttpRequest, slug: str) -> JsonResponse:
-    """Show the progress that the page fetches while a worker compares the items."""
+    """Show the progress that the page polls while a worker compares the items."""
     study = get_study(request.user, slug)
     run = find_run(study, request.GET.get("run", ""))
     return job_status(stored_for(study, run.pk if run else None))
@@ -169,7 +169,7 @@ def _address(request: HttpRequest, study: Study, chosen: Selection) -> str:
 
 
 def _place(chosen: Selection) -> str:
-    """What the address of an item holds, so that its page leads through the same list."""
+    """The query string of an item's page, which keeps the reader in the same list."""
     query = chosen.query()
     return f"list=disagreements&{query}" if query else "list=disagreements"
 
@@ -190,7 +190,7 @@ def _listings(
 
 
 def _choices(comparison: Comparison) -> dict[str, Any]:
-    """Values to filter by; those of features with the text that stands for them in an address."""
+    """Filter values; for features, with their text in an address."""
     features = [
         {
             "label": feature["label"],
@@ -202,7 +202,7 @@ def _choices(comparison: Comparison) -> dict[str, Any]:
 
 
 def _lines(rows: Iterable[ComparedItem]) -> list[DisagreementLine]:
-    """Rows with items and notes; three queries. An item deleted meanwhile has no line."""
+    """Rows with items and notes, in three queries. Items deleted meanwhile are left out."""
     rows = list(rows)
     ids = [row.item for row in rows]
     items = items_by_id(ids)
@@ -243,7 +243,7 @@ _RUNS_PER_PAGE = 10
 
 @dataclass(frozen=True)
 class Walk:
-    """The list that the reader came from: its name and address, and the items next to this one."""
+    """The list that the reader came from: name, address and neighbouring items."""
 
     name: str
     address: str
@@ -263,7 +263,7 @@ def item(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 @require_POST
 @login_required
 def save_note(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Store the note and the tags; a fault shows the page again with what was entered."""
+    """Store the note and tags, or show the page again with the input and its faults."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     found = get_item(study, key)
     text = request.POST.get("text", "").replace("\r\n", "\n")
@@ -351,7 +351,7 @@ def _responses(found: Any, majority: Any, runs: Any) -> list[dict[str, Any]]:
 
 
 def _walk(study: Study, key: str, query: Mapping[str, str]) -> Walk:
-    """The previous and the next item of the list that the address names."""
+    """The previous and next item in the list from the address."""
     if query.get("list") == "disagreements":
         return _walk_disagreements(study, key, Selection.read(query))
     chosen = {name: query.get(name, "").strip() for name in ("search", "split")}
@@ -386,7 +386,7 @@ _OLD_AFTER = timedelta(minutes=1)
 
 
 def error_comparison_for(study: Study) -> ErrorComparison:
-    """The comparison of a study, without a fingerprint until it was computed for the first time."""
+    """The comparison of a study, without a fingerprint until it is first computed."""
     comparison, _ = ErrorComparison.objects.get_or_create(
         study=study, defaults={"state": ErrorComparison.State.DONE}
     )
@@ -399,7 +399,7 @@ def error_comparison_for(study: Study) -> ErrorComparison:
 @require_GET
 @login_required
 def annotators(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the errors of each annotator next to those of the most similar judge, as advice only."""
+    """Show each annotator's errors next to the most similar judge's, as advice only."""
     study = get_study(request.user, slug)
     context = _annotators_context(study)
     found = context["comparison"].annotators
@@ -410,7 +410,7 @@ def annotators(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def annotators_status(request: HttpRequest, slug: str) -> JsonResponse:
-    """Show the progress that the page fetches while a worker compares."""
+    """Show the progress that the page polls while a worker compares."""
     study = get_study(request.user, slug)
     return job_status(ErrorComparison.objects.filter(study=study).first())
 

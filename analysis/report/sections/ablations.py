@@ -1,4 +1,4 @@
-"""Runs that saw less of the persona, next to the same judge's run that saw all of it."""
+"""Runs that saw less of the persona, compared with the same judge's run that saw all of it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from analysis.stats.core.proportions import wilson_proportion
 
 
 def ablations(study: ReportedStudy) -> list[Json]:
-    """One entry per run with less than the whole persona; p values are adjusted within a judge."""
+    """One entry per run with less than the whole persona, with p values adjusted within a judge."""
     data, verdicts = study.data, study.judges
     whole = {
         (run.judge, run.setting, *run.way): index
@@ -66,10 +66,10 @@ def _pair(full: Verdicts, less: Verdicts) -> Json:
 
 
 def _beyond_noise(study: ReportedStudy, full: RunData, less: RunData) -> Json:
-    """The additional disagreement of two readings across the runs, compared with within a run."""
+    """Disagreement of two readings across the runs beyond that within a run."""
     one, other = (repeated_readings(study.data, run) for run in (full, less))
     change = change_beyond_noise(one, other, n_draws=study.draws, rng=study.rng())
-    # Items asked once cannot separate a change from another reading.
+    # With one reading per item, a change cannot be separated from noise.
     asked_once = change.excess.reason and min(full.samples, less.samples) < 2
     reason = "one_sample" if asked_once else change.excess.reason
     out = estimate(change.excess, "excess") | {"n": change.n_items}
@@ -81,7 +81,7 @@ def _beyond_noise(study: ReportedStudy, full: RunData, less: RunData) -> Json:
 
 
 def ablation_cells(report: ReportJson) -> Table:
-    """Figure 3 of the source article as a table: judges down; all, fewer and no features across."""
+    """Figure 3 of the source article as a table: judges by all, fewer and no features."""
     runs: dict[tuple[str, str], dict[str, tuple[ReportJson, ReportJson | None]]] = {}
     for judge in report["judges"]:
         own = runs.setdefault((asked_name(judge), judge["setting"]), {})
@@ -109,12 +109,12 @@ def ablation_cells(report: ReportJson) -> Table:
         rows.append(row)
     return Table(
         "ablation_cells",
-        "Accuracy and certainty as the judge sees less of the person",
+        "Accuracy and certainty when the judge sees less of the persona",
         tuple(columns),
         rows,
         f"High: a certainty of at least {report['parameters']['threshold']}. Share high: of the "
-        "answers with a certainty. Change: accuracy less that with the whole persona, on the items "
-        f"that both decided. {CONDITIONAL}",
+        "answers with a certainty. Change: accuracy minus accuracy with the whole persona, on "
+        f"the items that both decided. {CONDITIONAL}",
     )
 
 
@@ -143,7 +143,7 @@ def _size(features: str) -> tuple[int, int, str]:
 def ablations_table(report: ReportJson) -> Table:
     return table_of_entries(
         "ablations",
-        "What is lost when the judge sees less of the person",
+        "Accuracy lost when the judge sees less of the persona",
         [
             (asked_name(entry), {**entry, "features": features_words(entry["features"])})
             for entry in report["ablations"]
@@ -163,10 +163,10 @@ def ablations_table(report: ReportJson) -> Table:
             ("Change beyond noise", "points", "beyond_noise.excess"),
             ("95 %", "points_range", "beyond_noise.ci"),
         ],
-        "Each run against the run of the same judge and setting with every feature, item by item. "
-        "Holm: adjusted over the feature sets of one judge and setting. Where both runs were read "
-        "several times, the last columns separate a change from what another reading would change "
-        "anyway: 0 where the features change nothing, however noisy the judge is.",
+        "Each run compared with the run of the same judge and setting with all features, item by "
+        "item. Holm: adjusted over the feature sets of one judge and setting. If both runs were "
+        "read several times, the last columns separate a change from noise between readings: 0 "
+        "if the features change nothing, however noisy the judge is.",
         first="Judge",
     )
 

@@ -1,4 +1,4 @@
-"""The chapter on limits: every claim that the report may make, and how many of them hold."""
+"""The chapter on limits: all possible claims of the report, and how many hold."""
 
 from collections.abc import Iterator, Sequence
 
@@ -32,12 +32,12 @@ from analysis.stats.core.results import FloatArray, mid_ranks, relabel
 from analysis.stats.core.shared_variance import Sharing
 
 _NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses")
-# The values of one rater: who it is, a value for each row, NaN if it has none, and the row's item.
+# A rater's values: name, a value per row (NaN if missing), and the row's item.
 Rater = tuple[str, FloatArray, Ints]
 
 
 def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
-    """The entry of report.json: every kind with its level, and the tests of raters."""
+    """The entry of report.json: every kind with its level, and raters' tests."""
     found = [*_sides(study), *_certainty(study), *_topics(study)]
     adjusted = _elsewhere(study, earlier)
     for member in found:
@@ -68,10 +68,10 @@ def _whole(study: ReportedStudy) -> list[int]:
 
 
 def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
-    """Adjusted p values of the kinds whose tests other sections made."""
+    """Adjusted p values of the kinds that other sections test."""
     whole, found = _whole(study), dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
-        # A group's difference beyond people is looked at only where the difference itself holds.
+        # A group's difference beyond people is only tested if the difference itself holds.
         found[GROUPS] = [
             entry["difference"]["p_max"]
             for side in (groups["people"], *(groups["judges"][place] for place in whole))
@@ -104,7 +104,7 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
 
 
 def _sides(study: ReportedStudy) -> list[Json]:
-    """How much more often side A was chosen than it was right."""
+    """How much more often side A was chosen than right."""
     data = study.data
     answers = data.answers
     raters = [(SINGLE, answers.item, answers.choice, answers.shown_first)]
@@ -126,7 +126,7 @@ def _sides(study: ReportedStudy) -> list[Json]:
 def _certainty(study: ReportedStudy) -> Iterator[Json]:
     """Whether certainty is higher than accuracy, and whether certain answers are right more often.
 
-    The majority has no test of its own: its certainty is a mean over people.
+    The majority has no separate test, because its certainty is a mean over people.
     """
     votes, items = study.votes, np.arange(len(study.data.items))
     sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
@@ -150,7 +150,7 @@ def _certainty(study: ReportedStudy) -> Iterator[Json]:
 
 
 def _together(study: ReportedStudy) -> Iterator[Rater]:
-    """What each item adds to the rank correlation of a judge's certainty with that of people."""
+    """Each item's contribution to the rank correlation of a judge's and people's certainty."""
     theirs = study.people.certainty
     for place in _whole(study):
         stated = study.judges[place].certainty
@@ -164,10 +164,10 @@ def _together(study: ReportedStudy) -> Iterator[Rater]:
 
 
 def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[Json]:
-    """Test all raters at once; what rests on people must hold over personas and over people."""
+    """Test all raters at once; results about people must hold over personas and over people."""
     persona, n = relabel(study.shared.persona)
     if n == 1:
-        # With one persona, all is said about that one.
+        # With one persona, all claims are about that one.
         persona, n = np.arange(len(study.data.items)), len(study.data.items)
     votes = study.votes
     n_people = int(votes.annotator.max(initial=-1)) + 1
@@ -207,7 +207,7 @@ def _flipped(study: ReportedStudy, kind: str, raters: Sequence[Rater]) -> list[J
 
 
 def _topics(study: ReportedStudy) -> list[Json]:
-    """Topics on which a side errs more often than on the others."""
+    """Topics on which a side errs more often than on others."""
     items = study.data.items
     values = [item.topic for item in items]
     names = sorted(set(values) - {""})
@@ -220,7 +220,7 @@ def _topics(study: ReportedStudy) -> list[Json]:
         found, n = relabel(shared)
         of_unit = np.full(n, -1)
         of_unit[found] = codes
-        # Whatever has one topic is moved with all of its items.
+        # Clusters with one topic are permuted with all their items.
         if n > len(names) and (of_unit[found] == codes).all():
             unit = found
             break
@@ -255,7 +255,7 @@ def claims_table(report: ReportJson) -> Table:
     kinds = report.get("claims_tested", {"kinds": []})["kinds"]
     return Table(
         "claims",
-        "What was tested, and what holds",
+        "Claims tested, and claims that hold",
         (
             TableColumn("Claims about"),
             TableColumn("Tested", "count"),
@@ -264,12 +264,12 @@ def claims_table(report: ReportJson) -> Table:
             TableColumn("Level", "p"),
         ),
         [[each[key] for key in ("kind", "tested", "hold", "p_min", "level")] for each in kinds],
-        "Sentences and titles that say that something differs, leans or is harder. p is adjusted "
-        "within a kind over all runs, people and groups; the level is what Holm leaves to a kind "
-        "among all kinds, and .000 where nothing of it holds. So of reports in which nothing "
-        "differs, at most about one in twenty has any such sentence. The answer on the first "
-        f"screen has a level of its own. Personas or people: at least {FEWEST_FLIPPED} where signs "
-        f"are flipped, {FEWEST_PERSONAS} on either side of a group.",
+        "Claims are sentences and titles that say that something differs, leans or is harder. p "
+        "is adjusted within a kind over all runs, people and groups. The level is what Holm "
+        "leaves to a kind among all kinds, .000 if none of its claims holds. If nothing "
+        "differs, at most about one report in twenty has any such sentence. The answer on the "
+        f"first screen has its own level. A test needs at least {FEWEST_FLIPPED} personas or "
+        f"people, or {FEWEST_PERSONAS} inside and outside a group.",
     )
 
 
@@ -290,7 +290,7 @@ class Claims(Section):
 
 
 class LimitsSection(Section):
-    """Limits of a report, as every section states its own."""
+    """The limits of a report, collected from all sections."""
 
     name = "limits"
     title = "Limits"
@@ -299,7 +299,7 @@ class LimitsSection(Section):
     parts = (Claims(),)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
-        """Warn where nothing was announced, or was changed later."""
+        """Warn if nothing was planned, or plans changed later."""
         registered = report["registration"]
         if registered["plan"] is None:
             words = f"{registered['because']} All of this is exploratory."

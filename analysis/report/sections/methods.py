@@ -1,4 +1,4 @@
-"""The chapters on methods, with the source of every rule and number, and on downloads."""
+"""The chapters on methods (with sources of all rules and numbers) and on downloads."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.tables import CellKind, Table, TableColumn
 from analysis.report.words import run_names, threshold_standing
 
-# Keys that the record of a run describes in its own sentences.
+# Keys that a run's record describes in sentences.
 _OWN_WORDS = {
     "study",
     "judge",
@@ -24,7 +24,7 @@ _OWN_WORDS = {
 
 
 def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
-    """Facts about a run in the methods: name, text, and the path if it is a number."""
+    """Facts about a run for the methods: name, text, and path if it is a number."""
     judge, path = report["judges"][index], f"judges.{index}"
     record = judge["record"]
     yield "Backend", record["backend"], ""
@@ -49,7 +49,7 @@ def run_facts(report: ReportJson, index: int) -> Iterator[tuple[str, str, str]]:
 
 
 def _versions(record: Mapping[str, Any], path: str) -> Iterator[tuple[str, str, str]]:
-    """The answers of each version, if the server named several."""
+    """Answers of each version, if the server named several."""
     if len(record["reported"]) < 2:
         return
     for place, version in enumerate(record["reported"]):
@@ -87,7 +87,7 @@ def flat(values: Mapping[str, Any], path: str, prefix: str = "") -> Iterator[tup
 
 
 def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The words of each way of asking once, with the runs that used them; none if they are gone."""
+    """Each prompt once, with the runs that used it; without words if they are gone."""
     found: dict[str, dict[str, Any]] = {}
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         record = judge["record"]
@@ -101,7 +101,7 @@ def prompts(report: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def band_definitions(report: ReportJson) -> Table:
-    """The bands; no rows if nobody was asked for a certainty."""
+    """The certainty bands; empty if nobody was asked for a certainty."""
     is_asked = report["study"]["ask_certainty"] or any(
         judge["setting"] == "certainty" for judge in report["judges"]
     )
@@ -112,12 +112,12 @@ def band_definitions(report: ReportJson) -> Table:
         TableColumn("To", "count"),
         TableColumn("Meaning"),
     )
-    title = "Certainty bands, the same words for people and models"
+    title = "Certainty bands, with the same words for people and models"
     return Table("band_definitions", title, columns, rows if is_asked else [], is_record=True)
 
 
 def registered(report: ReportJson) -> Table:
-    """The mark of every analysis; no rows without a plan, because all are explored then."""
+    """The mark of every analysis; empty without a plan, because then all are explored."""
     found = report["registration"]
     rows = [
         [entry["label"], mark_word(entry["mark"]), entry["because"]] for entry in found["analyses"]
@@ -131,7 +131,7 @@ _GAP: tuple[tuple[str, CellKind], ...] = (("points", "points"), ("95 % interval"
 
 
 def as_registered(report: ReportJson) -> Table:
-    """The sealed items and all items; no rows where the plan sealed all of them, or none."""
+    """The sealed items and all items; empty if the plan sealed all or none."""
     alone = report["registration"].get("as_registered")
     rows: list[list[Any]] = []
     if alone is not None:
@@ -150,7 +150,7 @@ def as_registered(report: ReportJson) -> Table:
         TableColumn("all items", "share", "Accuracy"),
         *(
             TableColumn(heading, kind, group)
-            for group in ("Judge less majority, sealed items", "Judge less majority, all items")
+            for group in ("Judge minus majority, sealed items", "Judge minus majority, all items")
             for heading, kind in _GAP
         ),
     )
@@ -159,26 +159,26 @@ def as_registered(report: ReportJson) -> Table:
         "What was registered: the items that the plan sealed, and all items",
         columns,
         rows,
-        "The first of each is computed on the sealed items and the planned runs alone, with the "
-        "plan's threshold, seed and resamples. Items that came or changed after the plan are only "
-        "in the second, which is explored.",
+        "The first of each pair uses only the sealed items and planned runs, with the plan's "
+        "threshold, seed and resamples. Items added or changed after the plan are only in the "
+        "second, which is explored.",
         is_record=True,
     )
 
 
 def _origin(report: Mapping[str, Any]) -> str:
-    """The origin of the report's threshold, for the rules of the methods."""
+    """The origin of the report's threshold, for the methods."""
     if report["parameters"]["explored"]:
         return "explored: chosen for this report, post hoc"
     standing = threshold_standing(report)
     return {
-        "registered": "registered in the plan that was frozen before the data",
+        "registered": "registered in the plan frozen before the data",
         "set before the data": "set before the data in the study's settings",
     }.get(standing, f"{standing}, post hoc")
 
 
 class Methods(Section):
-    """Every rule, run and prompt, and what was registered."""
+    """All rules, runs and prompts, and the registration."""
 
     name = "methods"
     title = "Methods"
@@ -191,7 +191,7 @@ class Methods(Section):
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table
-        # Without a truth the page has no tables of accuracy, but their files exist.
+        # Without a truth the page has no accuracy tables, but their files exist.
         hidden = set() if page.has_truth else {"at_a_glance", "table_b", "comparison"}
         return {
             "linked": set(page.tables) - hidden,
@@ -203,7 +203,7 @@ class Methods(Section):
 
 
 class Downloads(Section):
-    """The citation of the report, and its method in words."""
+    """The report's citation and method in words."""
 
     name = "downloads"
     title = "Cite and download"

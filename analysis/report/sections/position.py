@@ -1,4 +1,4 @@
-"""The chapter on position, length and ties, for annotators and judges alike."""
+"""The chapter on position, length and ties, for annotators and judges."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -75,16 +75,16 @@ SideCodes = npt.NDArray[np.integer]
 def single_order(
     choice: SideCodes, shown_first: SideCodes, truth: SideCodes, sharing: Sharing
 ) -> Json:
-    """How often side A was chosen, how often it was right, and accuracy by the right side.
+    """How often side A was chosen and right, and accuracy by the right side.
 
-    Arrays have one entry per answer, by content; `truth` is that of the answer's item, and
-    `sharing` what the answers share.
+    Arrays have one entry per answer, by content; `truth` belongs to the answer's item, `sharing` is
+    what the answers share.
     """
     side, right = on_side(choice, shown_first), on_side(truth, shown_first)
     found = position_bias_single_order(side, right)
     out: Json = {"n": found.n, "n_truth": found.n_truth}
     put(out, "share_a", number(found.share_first), found.reason)
-    # The share of the answers of which the right side is known, next to how often that was A.
+    # Answers with a known right side, and how often that was A.
     known = np.flatnonzero((side >= 0) & (right >= 0))
     share = general_proportion(side[known] == 0, sharing.take(known))
     put(out, "share_a_scored", number(share.value), share.reason)
@@ -97,8 +97,8 @@ def single_order(
 
 
 def both_orders(choice: Ints, shown_first: Ints, item: Ints, n_items: int) -> Json:
-    """How often an item got the same answer in both orders; one answer per item and order."""
-    # The response shown first was chosen: 1 yes, 0 no, -1 missing; one row per order.
+    """How often items got the same answer in both orders; one answer per item and order."""
+    # Whether the response shown first was chosen (1, 0, or -1 if missing); one row per order.
     first_chosen = np.full((2, n_items), MISSING, dtype=np.int64)
     side = on_side(choice, shown_first)
     for order in (0, 1):
@@ -124,7 +124,7 @@ def _share(correct: int, n: int) -> Json:
 
 
 def _position(study: ReportedStudy, run: RunData) -> Json:
-    """Measure the first sample of each item and order; later ones repeat the same question."""
+    """Measure the first sample of each item and order; later ones repeat the question."""
     data, rows = study.data, run.judgments
     first = rows.sample == (rows.sample.min() if len(rows) else 0)
     item, choice, shown_first = rows.item[first], rows.choice[first], rows.shown_first[first]
@@ -138,7 +138,7 @@ def position(report: ReportJson) -> Table:
     people = report["human"]["position"]
     entries = [(name, judge["position"]) for name, judge in named_entries(report, "judges")]
     tests = {each["who"]: each for _, each in members(report, SIDES)}
-    # Runs that saw less of the persona are not among those that are tested.
+    # Runs that saw less of the persona are not tested.
     nothing = {"value": None, "ci": None, "p_max": None}
     people = people | {"test": tests.get(SINGLE, nothing)}
     entries = [
@@ -157,9 +157,9 @@ def position(report: ReportJson) -> Table:
             ("A is right", "percent", "truth_share_a", "Where the right side is known"),
             ("when A is right", "percent", "right_when_a.accuracy", "Accuracy"),
             ("when B is right", "percent", "right_when_b.accuracy", "Accuracy"),
-            ("Difference", "points", "test.value", "A is chosen less A is right"),
-            ("95 % interval", "points_range", "test.ci", "A is chosen less A is right"),
-            ("Adjusted p", "p", "test.p_max", "A is chosen less A is right"),
+            ("Difference", "points", "test.value", "A chosen minus A right"),
+            ("95 % interval", "points_range", "test.ci", "A chosen minus A right"),
+            ("Adjusted p", "p", "test.p_max", "A chosen minus A right"),
             ("McNemar p", "p", "p"),
             ("Same choice in both orders", "percent", "both_orders.consistency"),
         ],
@@ -170,7 +170,7 @@ def position(report: ReportJson) -> Table:
 
 
 def position_figure(report: ReportJson) -> Figure | None:
-    """Share of side A, and the share of items where A is right."""
+    """Share of answers for side A, and share of items where A is right."""
     rows = []
     if report["human"]["position"]["share_a"] is not None:
         rows.append(("People", report["human"]["position"], PEOPLE, "circle"))
@@ -210,8 +210,8 @@ def position_figure(report: ReportJson) -> Figure | None:
         "position",
         title,
         "Share of answers for the response on side A, with 95 % intervals for items, people, "
-        "personas and questions like these. The bar across is how often side A was right in the "
-        "same answers; where no right answer is known, there is no bar.",
+        "personas and questions like these. The bar across shows how often side A was right in "
+        "the same answers; without known right answers there is no bar.",
         "position",
         [
             panel(
@@ -234,7 +234,7 @@ def position_figure(report: ReportJson) -> Figure | None:
 
 
 def _dot(found: ReportJson) -> ReportJson:
-    """Side A's share of the answers that the bar is about, or of all where there is no bar."""
+    """Side A's share of the answers behind the bar, or of all if there is no bar."""
     if found["n_truth"] and found.get("share_a_scored") is not None:
         return {
             "accuracy": found["share_a_scored"],
@@ -249,12 +249,12 @@ def _is_one(names: Sequence[str]) -> bool:
     return len(names) == 1 and names[0] != "people"
 
 
-# A difference from the share of right answers on side A that deserves a warning.
+# Difference from the share of right answers on side A that triggers a warning.
 NOTICEABLE = 0.05
 
 
 def lights(report: ReportJson) -> list[dict[str, str]]:
-    """One sentence per side on whether the position of a response mattered, with its colour."""
+    """A sentence per side on whether the position of a response mattered, with its colour."""
     sides = [(SINGLE, "People", report["human"]["position"])]
     sides += [
         (f"judges.{place}", name, judge["position"])
@@ -303,13 +303,13 @@ def _of_people(study: ReportedStudy) -> Json:
         sharing = study.shared.of_judgments(answers.item)
     truth = study.data.truth[answers.item]
     out = single_order(answers.choice, answers.shown_first, truth, sharing)
-    # An annotator answers an item once, in one order.
+    # Annotators answer an item once, in one order.
     out["both_orders"] = {"n": 0} | undefined("no_pairs", "consistency", "index", "p")
     return out
 
 
 class SidesSection(Section):
-    """How often side A was chosen, and how often it was right."""
+    """How often side A was chosen and right."""
 
     name = "sides"
     analyses = (
@@ -340,7 +340,7 @@ class SidesSection(Section):
 
 
 def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
-    """Measure the pull of the longer response in one side's verdicts; ties have none."""
+    """Measure the pull of the longer response on one side's verdicts, without ties."""
     data = study.data
     lengths = np.array([item.lengths for item in data.items], dtype=np.int64).reshape(-1, 2)
     answer, truth = (
@@ -388,14 +388,15 @@ def verbosity_table(report: ReportJson) -> Table:
         "Is the longer response chosen more often than it is right?",
         columns,
         rows,
-        "Length in characters; responses of one length are left out. The difference (Tango) takes "
-        "items as independent. Log odds of choosing a response for each time it is twice as long, "
-        "among items with the same right response: above 0 length itself pulls.",
+        "Length in characters; items with equal lengths are left out. The difference (Tango) "
+        "treats items as independent. Log odds per doubling: how much more likely a response is "
+        "chosen if it is twice as long, among items with the same right response; above 0, "
+        "length itself pulls.",
     )
 
 
 class LengthSection(Section):
-    """The preference for the longer response, of the majority and every run."""
+    """The majority's and every run's preference for the longer response."""
 
     name = "length"
 
@@ -410,7 +411,7 @@ class LengthSection(Section):
 
 
 def _ties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
-    """How often the run answers tie, and how often a tie is true; only if it can choose a tie."""
+    """How often the run answers tie, and how often a tie is true, if it can choose a tie."""
     if not run.offers_tie:
         return {"n": 0, "ties": 0} | undefined("not_offered", "share", "truth_share")
     answered, known = verdicts.answer >= 0, data.truth >= 0
@@ -424,7 +425,7 @@ def ties(report: ReportJson) -> Table:
     runs = [(name, judge) for name, judge in named_entries(report, "judges") if judge["ties"]["n"]]
     return table_of_entries(
         "ties",
-        "How often a tie is chosen, and how often it is true",
+        "How often a tie is chosen and true",
         runs,
         [
             ("Decided", "count", "ties.n"),
@@ -449,7 +450,7 @@ class Ties(Section):
 
 
 def _noise(study: ReportedStudy, run: RunData) -> Json:
-    """Measure the share of chance in one reading; only if items were asked repeatedly."""
+    """Measure the share of chance in one reading, if items were asked repeatedly."""
     keys = ("accuracy_sd", "run_variance", "item_variance", "certainty_sd")
     if run.samples < 2:
         return undefined("one_sample", "same_choice", "flipped", *keys)
@@ -468,7 +469,7 @@ def _noise(study: ReportedStudy, run: RunData) -> Json:
 def noise(report: ReportJson) -> Table:
     return table_of_entries(
         "noise",
-        "What changes when a judge is asked again",
+        "Changes when a judge is asked again",
         [
             pair
             for pair in named_entries(report, "judges")
@@ -484,12 +485,12 @@ def noise(report: ReportJson) -> Table:
             ("between readings", "decimal", "noise.run_variance", "Variance of being right"),
             ("between items", "decimal", "noise.item_variance", "Variance of being right"),
         ],
-        "The baseline for every other change: two readings of one item agree this often.",
+        "The baseline for all other changes: two readings of the same item agree this often.",
     )
 
 
 class Noise(Section):
-    """What changes when a judge is asked again."""
+    """Changes when a judge is asked again."""
 
     name = "noise"
 

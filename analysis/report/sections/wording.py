@@ -1,4 +1,4 @@
-"""Judges that were asked in several wordings or framings: how much depends on the way of asking."""
+"""Judges asked in several wordings or framings, and the effect of the way of asking."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
@@ -32,7 +32,7 @@ _UNDECIDED_WORDS = {"left_out": "left out", "half": "half right"}
 
 
 def wordings(study: ReportedStudy) -> list[Json]:
-    """One entry for each judge that was asked in several ways."""
+    """One entry per judge asked in several ways."""
     return [_entry(study, ways) for ways in asked_in_ways(study.data.runs)]
 
 
@@ -64,7 +64,7 @@ def _entry(study: ReportedStudy, ways: AskedInWays) -> Json:
 def _way(
     study: ReportedStudy, ways: AskedInWays, wording: str, framing: str, order: str, undecided: str
 ) -> Json:
-    """Accuracy and agreement with annotators in one way of asking and reading."""
+    """Accuracy and agreement with annotators, for one way of asking and reading."""
     run = ways.run_of(wording, framing)
     assert run is not None  # noqa: S101 -- the caller has looked
     verdicts = read_by(study.data, run, order)
@@ -87,7 +87,7 @@ def _way(
 
 
 def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json]:
-    """Every two wordings of a framing, item by item, with Holm's p over all of them."""
+    """All pairs of wordings within a framing, item by item, with Holm's p over all pairs."""
     found = []
     for framing in ways.framings:
         for one, other in combinations(ways.wordings, 2):
@@ -111,8 +111,8 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json
 
 
 def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
-    """The variance of the accuracies, split into wording, framing and order."""
-    # Both orders together repeat each alone, so they are no level of their own.
+    """The variance of accuracy, split into wording, framing and order."""
+    # Both orders together repeat each alone, so they are not a separate level.
     orders = ways.orders[1:] or ways.orders
     levels = {"wording": ways.wordings, "framing": ways.framings, "order": orders}
     varying = [name for name in FACTORS if len(levels[name]) > 1]
@@ -170,8 +170,8 @@ def ways_table(report: ReportJson) -> Table:
             ("95 % interval of agreement", "percent_range", "agreement_ci"),
         ],
         "Every wording × framing × order × treatment of items without a verdict. Intervals allow "
-        "for items, personas and questions in common. Agreement: the judge's verdict is the "
-        "majority's, on the items that both decided.",
+        "for shared items, personas and questions. Agreement: judge and majority have the same "
+        "verdict, on the items that both decided.",
         first="Judge",
     )
 
@@ -179,7 +179,7 @@ def ways_table(report: ReportJson) -> Table:
 def pairs_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wording_pairs",
-        "Each two wordings compared, item by item",
+        "Pairs of wordings compared, item by item",
         [
             (
                 _name(entry),
@@ -197,13 +197,14 @@ def pairs_table(report: ReportJson) -> Table:
             ("Second", "text", "second"),
             ("Framing", "text", "framing"),
             ("Items", "count", "n"),
-            ("First less second", "points", "difference"),
+            ("First minus second", "points", "difference"),
             ("95 % interval", "points_range", "ci"),
             ("p", "p", "p"),
             ("Holm p", "p", "p_holm"),
         ],
-        "On all items that both were asked; one without a verdict counts half. t intervals over "
-        "personas, or over items with fewer than eight personas. Holm: over all pairs of a judge.",
+        "On all items asked in both; one without a verdict counts half. t intervals over "
+        "personas, or over items if there are fewer than eight personas. Holm: over all pairs of "
+        "a judge.",
         first="Judge",
     )
 
@@ -211,7 +212,7 @@ def pairs_table(report: ReportJson) -> Table:
 def effects_table(report: ReportJson) -> Table:
     return table_of_entries(
         "wording_effects",
-        "What the way of asking changes",
+        "Effect of the way of asking",
         [
             (_name(entry), effect | {"items": entry["effects_n"]} | _span(effect))
             for entry in report["wording"]
@@ -228,9 +229,9 @@ def effects_table(report: ReportJson) -> Table:
             ("Holm p", "p", "p_holm"),
         ],
         "Means over all other ways of asking; an item without a verdict counts half. Spread and "
-        "share: the standard deviation and variance of the true means, without what the sampling "
-        "of items alone would give. p: Hotelling's test that all means are equal. Holm: over what "
-        "was changed for a judge.",
+        "share: standard deviation and variance of the true means, corrected for the sampling of "
+        "items. p: Hotelling's test that all means are equal. Holm: over the changes made for a "
+        "judge.",
         first="Judge",
     )
 
@@ -245,11 +246,11 @@ def _worded(way: Mapping[str, Any]) -> Json:
 
 
 class WordingSection(Section):
-    """Judges asked in several wordings: accuracy in every way, and what the wording changes."""
+    """Judges asked in several wordings: accuracy in every way, and effects of the wording."""
 
     name = "wording"
     title = "Wording"
-    inside = "Every way of asking, pairs of wordings, and what each change explains"
+    inside = "All ways of asking, pairs of wordings, and the effect of each change"
     analyses = (
         Analysis(
             "wording",
@@ -282,8 +283,8 @@ class WordingSection(Section):
             if not entry["fixed_beforehand"]:
                 yield Sentence.of(
                     "limit",
-                    f"The wordings and framings of {_name(entry)} were not fixed beforehand by a "
-                    "plan frozen before the data, so a choice among them is explored.",
+                    f"The wordings and framings of {_name(entry)} were not in a plan frozen "
+                    "before the data, so choosing among them is explored.",
                     "wording_not_fixed",
                 )
 

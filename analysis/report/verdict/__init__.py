@@ -1,6 +1,6 @@
 """The first screen of a report: the answer, a chart, caveats, and what would settle it.
 
-All of it is read from report.json when a page is made, so the numbers of a report stay as they are.
+It is computed from report.json when a page is rendered, so a report's numbers never change.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from analysis.report.verdict.first_screen import (
 class ReportVerdict:
     """What a reader sees before scrolling; `chart` is None if nothing can be compared.
 
-    `sensitivity` says for which epsilon the answer holds, where it depends on one.
+    `sensitivity` says for which epsilon the answer holds, if it depends on one.
     """
 
     answer: VerdictAnswer

@@ -1,8 +1,8 @@
-"""Yes, no or not yet known, in plain words, with right labels or without them.
+"""The answer in plain words (yes, no or not yet known), with or without right labels.
 
-Without right labels, the pooled test asks whether people agree with each other better than the
-judge agrees with them, by `epsilon` or more, over all answers and over all labels alike. Agreement
-is not accuracy: people can agree and be wrong.
+Without them, the pooled test asks whether people agree with each other better than the judge agrees
+with them, by `epsilon` or more, over all answers and with labels weighted equally. Agreement is not
+accuracy: people can agree and be wrong.
 """
 
 import math
@@ -26,10 +26,10 @@ ReplacementState = Literal["replaceable", "not_replaceable", "cannot_tell"]
 
 @dataclass(frozen=True)
 class ReplacementVerdict:
-    """The judge that comes closest to an annotator, among `family` that could.
+    """The judge closest to an annotator, among the `family` of candidates.
 
-    `found` is its pooled test in report.json, about the scale where the judge is worse. `why` says
-    what keeps the answer open whatever the agreement is: ``one_label`` (the judge gives nothing
+    `found` is its pooled test in report.json, on the scale where the judge is worse. `why` says
+    what keeps the answer open regardless of agreement: ``one_label`` (the judge gives nothing
     else), ``rare_label``, ``clusters`` (people, personas or questions are too few), ``order`` (its
     own labels in random order agree as well). `holds_from` and `holds_below` are the ends of
     epsilon from which the judge can, and below which it cannot, replace a person.
@@ -53,7 +53,7 @@ class ReplacementVerdict:
         return float(self.found["epsilon"])
 
     def times_more(self) -> float:
-        """How many times as much data would settle it, if the advantage seen is the true one."""
+        """How many times as much data would settle it if the observed advantage is true."""
         quantile = NormalDist().inv_cdf
         gap, se = self.epsilon - self.advantage, self.found["se"]
         if not gap or not se:
@@ -63,12 +63,12 @@ class ReplacementVerdict:
 
 
 def one_label(found: Mapping[str, Any]) -> bool:
-    """Whether a judge gives the same label to nearly every item, so that it decides nothing."""
+    """Whether a judge gives nearly every item the same label and so decides nothing."""
     return (found.get("same_label") or 0.0) > ONE_LABEL
 
 
 def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
-    """The best judge's standing; None if no judge can be compared with people, or truth is known.
+    """The best judge's standing; None if no judge is comparable with people or truth is known.
 
     The test of the best of several judges is adjusted for their number (Bonferroni).
     """
@@ -127,7 +127,7 @@ def _ends(found: Mapping[str, Any], family: int) -> tuple[float, float]:
     for scale in _scales(found):
         high = scale["ci"][1]
         if "df" in scale and scale.get("ci_made", {}).get("method") == "general t":
-            # The middle of the interval, which for balanced agreement is without its bias.
+            # The middle of the interval, which is unbiased for balanced agreement.
             middle = sum(scale["ci"]) / 2
             high = middle + t_quantile(scale["df"], 1 - LEVEL / family) * scale["se"]
         highs.append(high)
@@ -141,7 +141,7 @@ REPLACES = {"replaceable": YES, "not_replaceable": NO}
 
 @dataclass(frozen=True)
 class VerdictAnswer:
-    """`word` answers the question of the title, empty if that is no question of yes or no."""
+    """`word` answers the title's question; empty if it is not a yes-no question."""
 
     word: str
     sentence: str
@@ -184,21 +184,21 @@ def _compared(report: Mapping[str, Any], state: str) -> str:
         less = f"{name} was right less often than {people}, by {gap} percentage points{where}."
         return f"{less}{_people_alike(report, index)}"
     if state == "equivalent":
-        alike = f"{name} was right as often as {people}, give or take {margin} percentage points"
+        alike = f"{name} was right as often as {people}, within {margin} percentage points"
         return f"{alike}{where}."
     if state == "too_few":
         n = difference["n"]
         return (
-            f"{name} and {people} both decided only {n:,} item{'' if n == 1 else 's'}, too few to "
-            "compare them."
+            f"{name} and {people} both decided only {n:,} item{'' if n == 1 else 's'}, too few "
+            "for a comparison."
         )
     ends = difference["ci_as_best"] or difference["ci"]
     seen = _seen(report, index, f"{name} was right", people)
     if ends is None:
-        return f"{seen}, and there is too little data to say whether that holds in general."
+        return f"{seen}, and there are too few data to say whether this holds in general."
     if ends[0] <= 0 <= ends[1]:
         return f"{seen}, and a difference of this size can be chance{_found_from(difference)}."
-    unclear = f"{seen}, and this is neither clearly a difference nor clearly none"
+    unclear = f"{seen}, and it is unclear whether there is a difference"
     return f"{unclear}{_found_from(difference)}."
 
 
@@ -214,7 +214,7 @@ def _seen(report: Mapping[str, Any], index: int, who: str, people: str) -> str:
 
 
 def _people_alike(report: Mapping[str, Any], index: int) -> str:
-    """How many people a judge is worth that is better than one and worse than their majority."""
+    """The number of people that a judge is worth, if it is between one and the majority."""
     found = report["comparison"][index].get("worth", {})
     if report["human"]["annotators"] < 2 or not found.get("people") or not found.get("low"):
         return ""
@@ -228,7 +228,7 @@ def _people_alike(report: Mapping[str, Any], index: int) -> str:
 
 
 def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
-    """Which side is not shown to beat chance and the best answer that is always the same."""
+    """The side that is not shown to beat chance and the best constant answer."""
     index = headline_run(report)
     truth, study = report["inputs"]["truth"], report["study"]
     known = {key: n for key, n in truth.items() if key != "unknown"}
@@ -246,7 +246,7 @@ def _no_better_than_guessing(report: Mapping[str, Any]) -> str:
 
 
 def _found_from(difference: Mapping[str, Any]) -> str:
-    """The difference that such a study would find; empty where that is unknown."""
+    """The difference that such a study would find; empty if unknown."""
     gap = difference["detectable"]
     if not gap:
         return ""
@@ -260,17 +260,23 @@ def _replaced(found: ReplacementVerdict) -> str:
         same = f"{name} gives the same label to {_same(test)}, so it decides nothing"
         if found.state == "not_replaceable":
             return f"{same} and could not replace an annotator: {_lost(found)}."
-        return f"{same}, and whether it could replace an annotator stays open: {_lost(found)}."
-    open_ = f"It is open whether {name} could replace an annotator"
+        return (
+            f"{same}, and it is not settled whether it could replace an annotator: {_lost(found)}."
+        )
+    open_ = f"It is not settled whether {name} could replace an annotator"
     if found.why == "rare_label":
         n = test["rarest"]
         return (
-            f"{open_}: there are too few of the rarer label ({number_of(n, 'answer')}; "
-            f"{FEWEST_OF_A_LABEL} are the least)."
+            f"{open_}: the rarer label is too rare ({number_of(n, 'answer')}; at least "
+            f"{FEWEST_OF_A_LABEL} are needed)."
         )
     if found.why == "clusters":
         kinds = [_few_words(test, kind) for kind in test.get("too_few", ())]
-        return f"{open_}: {listed(kinds)} are too few." if kinds else f"{open_}: too little data."
+        return (
+            f"{open_}: {listed(kinds)} are too few."
+            if kinds
+            else f"{open_}: there are too few data."
+        )
     if found.why == "order":
         gain = test["gain"]
         return (
@@ -278,7 +284,7 @@ def _replaced(found: ReplacementVerdict) -> str:
             f"{points(gain['value'])} points, 95\u00a0% CI {points_range(gain['ci'])})."
         )
     could = {
-        "replaceable": f"{name} could replace an annotator, though nobody knows the right answers",
+        "replaceable": f"{name} could replace an annotator, although the right answers are unknown",
         "not_replaceable": f"{name} could not replace an annotator",
         "cannot_tell": open_,
     }[found.state]
@@ -286,9 +292,9 @@ def _replaced(found: ReplacementVerdict) -> str:
 
 
 def _lost(found: ReplacementVerdict) -> str:
-    """The judge's agreement less a person's, on the scale where the judge is worse."""
+    """The judge's agreement minus a person's, on the scale where the judge is worse."""
     test, gap = found.found, -found.advantage
-    alike = ", all labels counted alike," if test.get("scale") == "balanced" else ""
+    alike = ", with all labels weighted equally," if test.get("scale") == "balanced" else ""
     size = f"{abs(gap) * 100:.1f}"
     than = f"{size} points {'higher' if gap > 0 else 'lower'} than a person’s"
     if size == "0.0":
@@ -313,7 +319,7 @@ def _few_words(test: Mapping[str, Any], kind: str) -> str:
 
 
 def counted_people(found: Mapping[str, Any]) -> str:
-    """The number of people, with what they count as where some gave many more answers."""
+    """The number of people, with their effective number if some gave many more answers."""
     people, effective = found["clusters"]["people"], found.get("people_effective")
     shown = number_of(people, "person")
     if effective is None or effective >= FULL_SHARE * people:
@@ -324,12 +330,12 @@ def counted_people(found: Mapping[str, Any]) -> str:
 def _not_compared(report: Mapping[str, Any], state: str) -> str:
     people = report["human"]
     if state == "no_answers":
-        return "There are no answers yet, neither of people nor of judges."
+        return "There are no answers from people or judges yet."
     if state == "no_truth":
         nobody = "" if people["answers"] else " No person has answered."
         return f"{no_truth_words(report)}{nobody}"
     if state == "judges_only":
-        return "No item has a decision of people that can be scored, so there is no comparison."
+        return "No decision of people can be scored, so there is no comparison."
     who = people_words(report)
     seen = f"{who[:1].upper()}{who[1:]} was right on {_share(people['majority'])}"
     return f"{seen}; no judge has an answer that counts."
@@ -346,12 +352,12 @@ def people_words(report: Mapping[str, Any]) -> str:
 
 
 def judge_name(report: Mapping[str, Any], index: int) -> str:
-    """The shortest name that is unique among the runs that compete."""
+    """The shortest name that is unique among the competing runs."""
     judges = report["judges"]
     return run_name(judges[index], [judges[place] for place in competitors(judges)])
 
 
 def headline_run(report: Mapping[str, Any]) -> int:
-    """The place of the run that the headline is about."""
+    """The position of the run that the headline is about."""
     run = report["headline"]["run"]
     return next(index for index, judge in enumerate(report["judges"]) if judge["run"] == run)

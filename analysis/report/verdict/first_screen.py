@@ -1,6 +1,6 @@
-"""What stands below the answer: a chart, three caveats, and what would settle it.
+"""The parts below the answer: a chart, three caveats, and what would settle it.
 
-The chart is drawn into the page as lines and words, so it needs no script and prints as it is.
+The chart consists of lines and words in the page, so it needs no script and prints unchanged.
 """
 
 import math
@@ -30,14 +30,14 @@ from analysis.stats.core.shared_variance import (
 )
 
 SHOWN_JUDGES = 3
-# The drawing's own units; a phone shows about one of them per pixel.
+# Units of the drawing, about one per pixel on a phone.
 WIDTH, SIDE, TOP, STEP = 360, 14, 22, 36
 NAME_LETTERS = 30
 
 
 @dataclass(frozen=True)
 class ChartLine:
-    """One judge: its name, and where its difference and the ends of its interval, if any, are."""
+    """One judge: name, and positions of its difference and the ends of its interval, if any."""
 
     name: str
     words: str
@@ -48,7 +48,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class VerdictChart:
-    """All coordinates are in the drawing's own units; `margin` has the ends of the grey band."""
+    """All coordinates are in the drawing's units; `margin` has the ends of the grey band."""
 
     title: str
     caption: str
@@ -73,7 +73,7 @@ class VerdictChart:
 
 
 def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
-    """The judges that compete, best first; None if there is no difference."""
+    """The competing judges, best first; None if there is no difference."""
     judges = report["judges"]
     found, where = [], "on items that both decided"
     for index in competitors(judges):
@@ -127,8 +127,8 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
 
 SHOWN_CAVEATS = 3
 
-# What readers must know first, in this order. Each gives a sentence, or nothing where it is not so.
-# That data are simulated stands above the title.
+# Caveats for readers in order of importance; each gives a sentence, or nothing if it does not
+# apply. A banner above the title marks simulated data.
 Caveat = Callable[[ReportJson], str]
 
 
@@ -138,7 +138,7 @@ def _chosen_late(report: ReportJson) -> str:
         return "The threshold or the margin was chosen after the data."
     plan = registration["plan"]
     if not plan:
-        return "No analysis plan was frozen: all is exploratory."
+        return "No analysis plan was frozen, so everything is exploratory."
     return "" if plan["before_data"] else "The analysis plan was frozen after the first data."
 
 
@@ -158,7 +158,7 @@ def _few(report: ReportJson) -> str:
 
 
 def _unequal(report: ReportJson) -> str:
-    """What people count as where some gave many more answers."""
+    """The effective number of people if some gave many more answers."""
     found = rests_on(report)
     if not found.get("clusters", {}).get("people") or "people" in found["too_few"]:
         return ""
@@ -167,7 +167,7 @@ def _unequal(report: ReportJson) -> str:
 
 
 def rests_on(report: ReportJson) -> ReportJson:
-    """The clusters behind the answer; empty where nothing is compared."""
+    """The clusters behind the answer; empty if nothing is compared."""
     if replaced := replacement_of(report):
         return replaced.found
     run = report["headline"].get("run")
@@ -179,7 +179,7 @@ def rests_on(report: ReportJson) -> ReportJson:
 
 
 def _of_chapters(report: ReportJson) -> str:
-    """What a chapter of an extra has to say first."""
+    """The caveat of an extra's chapter."""
     failed = report.get("failed_parts", ())
     found = (chapter.caveat(report) for chapter in MORE_CHAPTERS if chapter.name not in failed)
     return next(filter(None, found), "")
@@ -196,7 +196,7 @@ def _excluded(report: ReportJson) -> str:
 
 
 def _averages(report: ReportJson) -> str:
-    return "These are averages: not for decisions about one person."
+    return "These are averages. Do not use them for decisions about individuals."
 
 
 def _stereotypes(report: ReportJson) -> str:
@@ -225,38 +225,38 @@ def caveats_of(report: ReportJson) -> list[str]:
     return [sentence for caveat in CAVEATS if (sentence := caveat(report))][:SHOWN_CAVEATS]
 
 
-# Beyond this many times the present size, more data are no advice.
+# Above this multiple of the present size, more data are not realistic advice.
 MOST = 30
 
 
 def settling_of(report: Mapping[str, Any]) -> str:
-    """What would turn “not yet known” into an answer, as one or two sentences."""
+    """What would turn “not yet known” into an answer, in one or two sentences."""
     state = report["headline"]["state"]
     if state == "no_answers":
-        return "Answers of people and of at least one judge."
+        return "Answers from people and at least one judge."
     if state == "no_truth":
         return _without_truth(report)
     if state == "judges_only":
-        return "More people at each item, so that a majority decides it."
+        return "More people per item, so that a majority decides."
     if state == "people_only":
-        return "A judge: run one on the same items."
+        return "A judge run on the same items."
     difference = report["comparison"][headline_run(report)]["difference_general"]
     if state in {"better", "worse", "equivalent"}:
         if "people" in difference["one"]:
             return (
-                "It is settled for these people and for items like these. Other people need a "
-                "study of their own."
+                "It is settled for these people and items like these. Other people need their "
+                "own study."
             )
         only = [kind.removesuffix("s") for kind in difference["one"]]
         kinds = [kind for kind in ("people", "personas", "questions") if kind[:-1] not in only]
         its_own = f", and for the only {listed(only)}" if only else ""
         return (
-            f"It is settled for {listed(['items', *kinds])} like these{its_own}. Others need a "
-            "study of their own."
+            f"It is settled for {listed(['items', *kinds])} like these{its_own}. Others need "
+            "their own study."
         )
     if state == "too_few":
         more = MIN_COMPARED - difference["n"]
-        return f"At least {more:,} more items that both decide; {MIN_COMPARED} are the least."
+        return f"At least {more:,} more items that both decide, because {MIN_COMPARED} are needed."
     if difference["too_few"]:
         return few_kinds(difference)
     factor, finding = times_more(difference)
@@ -264,13 +264,13 @@ def settling_of(report: Mapping[str, Any]) -> str:
 
 
 def few_kinds(found: Mapping[str, Any]) -> str:
-    """The kinds of which more are needed."""
+    """The kinds of clusters to increase."""
     few = [kind for kind in found.get("too_few", ()) if kind != "people" or not uneven(found)]
     kinds = [f"{kind} ({_so_far(found, kind)})" for kind in few]
     if uneven(found):
-        spread = f"Answers spread over more of the people: {uneven(found)}"
+        spread = f"Answers spread more evenly over people: {uneven(found)}"
         more = f", and more {listed(kinds)}" if kinds else ""
-        return f"{spread}{more}. As it is, nothing can be said about others like them."
+        return f"{spread}{more}. At present, nothing can be said about others like them."
     if not kinds:
         return "More items, people, personas and questions."
     return f"More {listed(kinds)}: with so few, nothing can be said about others like them."
@@ -284,7 +284,7 @@ def _so_far(found: Mapping[str, Any], kind: str) -> str:
 
 
 def sensitivity_of(report: Mapping[str, Any]) -> str:
-    """For which epsilon the answer without right labels holds; empty where it depends on none."""
+    """The epsilons for which the answer without right labels holds; empty if irrelevant."""
     found = replacement_of(report)
     if found is None or found.why in {"rare_label", "clusters"} or found.holds_below is None:
         return ""
@@ -300,48 +300,47 @@ def sensitivity_of(report: Mapping[str, Any]) -> str:
 
 
 def _at_least(share: float) -> str:
-    """Points rounded up, so that an epsilon which is printed is enough."""
+    """Points rounded up, so that the printed epsilon is enough."""
     return f"{math.ceil(max(share, 0.0) * 1000 - 1e-6) / 10:.1f}"
 
 
 def _without_truth(report: Mapping[str, Any]) -> str:
     found = replacement_of(report)
     if found is None:
-        return "Items whose right answer is known: what the person themselves said."
+        return "Items with a known right answer: what the person themselves said."
     if found.why == "one_label":
         return "A judge that gives more than one label."
     if found.why == "rare_label":
-        return "More items with the rarer label, or people who give it."
+        return "More items with the rarer label, or people who choose it."
     if found.why == "clusters":
         return few_kinds(found.found)
     if found.why == "order":
         return "More items, or a judge that follows what people see in them."
     if found.state != "cannot_tell":
         return (
-            "Agreement is settled for items and people like these. Whether they are right needs "
-            "items whose right answer is known."
+            "Agreement is settled for items and people like these. To see whether they are "
+            "right, you need items with a known right answer."
         )
     factor = found.times_more()
     if factor > MOST:
         return (
-            f"More than {MOST} times as many items and people, or items whose right answer is "
-            "known."
+            f"More than {MOST} times as many items and people, or items with a known right answer."
         )
     items = rounded(report["inputs"]["items"] * max(factor - 1, 0))
     people = rounded(report["human"]["annotators"] * max(factor - 1, 0))
     return (
         f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
-        f"{'person' if people == 1 else 'people'}, if the agreement seen here is the true one; or "
-        "items whose right answer is known."
+        f"{'person' if people == 1 else 'people'}, if the agreement seen here is the true one; "
+        "or items with a known right answer."
     )
 
 
 def times_more(difference: Mapping[str, Any]) -> tuple[float, str]:
     """How many times as much data would settle it if the observed difference is the true one.
 
-    With the probability `POWER`, a test at 5 % (divided among the runs that compete) then finds a
-    difference, or finds it inside the margin, whichever needs less. Everything is taken to grow
-    together: items, people, personas and questions.
+    With probability `POWER`, a test at 5 % (divided among competing runs) then finds a difference,
+    or finds it inside the margin, whichever needs less. Items, people, personas and questions are
+    assumed to grow together.
     """
     gap, se, margin = abs(difference["value"]), difference["se"], difference["margin"]
     if not se:
@@ -366,9 +365,9 @@ def _more_in_words(
         n = report["inputs"]["items"]
         size = f" (about {rounded(n * factor):,} items)" if factor < math.inf else ""
         return (
-            f"More than {MOST} times as many items and people{size}. Ask first whether a "
-            f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a wider "
-            f"margin than {margin} needs fewer, but must be fixed before a new study."
+            f"More than {MOST} times as many items and people{size}. First ask whether a "
+            f"difference of {abs(difference['value']) * 100:.1f} points matters to you: a margin "
+            f"wider than {margin} needs fewer, but must be fixed before a new study."
         )
     name = judge_name(report, headline_run(report))
     found = {
@@ -380,12 +379,13 @@ def _more_in_words(
     return (
         f"About {items:,} more item{'' if items == 1 else 's'} and {people:,} more "
         f"{'person' if people == 1 else 'people'}, with new personas and questions. If the "
-        f"difference seen here is the true one, four times out of five such a study shows {found}."
+        f"difference seen here is the true one, such a study shows {found} four times out of "
+        "five."
     )
 
 
 def rounded(n: float) -> int:
-    """Rounded up to two digits: more of them would promise too much."""
+    """Round up to two digits; more would suggest false precision."""
     n = max(1, math.ceil(n - 1e-9))
     unit = 10 ** max(0, len(str(n)) - 2)
     return math.ceil(n / unit) * unit
@@ -395,10 +395,10 @@ SETTLED = {"better", "worse", "equivalent"}
 
 
 def labels_needed(report: Mapping[str, Any]) -> int | None:
-    """The labels of people that a verdict still needs; 0 if it is settled, None if unknown.
+    """The number of people's labels that a verdict still needs; 0 if settled, None if unknown.
 
-    It is as rough as the advice on the first screen, from which it follows: the difference seen is
-    taken to be the true one, and items, people, personas and questions to grow together.
+    It is as rough as the advice on the first screen: it assumes that the observed difference is
+    true, and that items, people, personas and questions grow together.
     """
     state = report["headline"]["state"]
     if state in SETTLED:
@@ -422,7 +422,7 @@ def labels_needed(report: Mapping[str, Any]) -> int | None:
 def _until_replaceable(report: Mapping[str, Any]) -> int | None:
     found = replacement_of(report)
     if found is None:
-        # Without a second label of an item, nobody knows how well people agree.
+        # Without second labels, people's agreement is unknown.
         return MIN_COMPARED if report["human"]["answers"] and report["judges"] else None
     if found.state != "cannot_tell":
         return 0
@@ -437,7 +437,7 @@ def _until_replaceable(report: Mapping[str, Any]) -> int | None:
 
 
 def _until_enough(report: Mapping[str, Any], found: Mapping[str, Any]) -> int | None:
-    """Labels until there are enough people, personas and questions, at equal loads."""
+    """Labels until there are enough people, personas and questions, with equal loads."""
     if not found.get("too_few"):
         return None
     labels = report["human"]["answers"]

@@ -29,11 +29,10 @@ class AccuracyCells:
     threshold : float
         Lowest certainty that is high.
     n_at_threshold : int
-        Answers with a certainty of exactly `threshold`: they are high, and would be low under
-        the rule "above".
+        Answers with a certainty of exactly `threshold`: high here, but low under the rule "above".
     excluded : mapping of str to int
-        Answers that do not count, by reason: ``"no_votes"``, ``"no_truth"``, ``"tie"``,
-        ``"no_answer"``. Each is counted once, under the first reason that applies in that order.
+        Uncounted answers, by reason: ``"no_votes"``, ``"no_truth"``, ``"tie"``,
+        ``"no_answer"``. Each counts once, under the first reason that applies, in this order.
     """
 
     overall: Proportion
@@ -52,7 +51,7 @@ class AccuracyBands:
     Attributes
     ----------
     cell : callable
-        Accuracy of some of the answers, given by a mask.
+        Accuracy of the answers in a mask.
     certainty : ndarray of float, shape (n,)
         Certainty of each answer that counts; NaN is missing.
     excluded : mapping of str to int
@@ -105,7 +104,7 @@ def answer_accuracy(
     certainty : array_like of float, shape (n,), optional
         1 to 100; NaN is missing.
     threshold : float, default 80
-        A certainty of at least this is high. Compared unrounded.
+        A certainty of at least this is high, compared unrounded.
     n_options : int, default 2
         Options offered. A truth beyond them (a tie that was not offered) counts as missing.
     item : array_like of int, shape (n,), optional
@@ -175,7 +174,7 @@ def individual_accuracy(
     level: float = 0.95,
     paper_compat: bool = False,
 ) -> AccuracyCells:
-    """Accuracy of single answers of people, with two-way cluster-robust intervals.
+    """Accuracy of people's single answers, with two-way cluster-robust intervals.
 
     Parameters
     ----------
@@ -254,9 +253,9 @@ def majority_accuracy(
 
     Notes
     -----
-    Intervals are those of `majority_proportion`: by blocks of annotators if a cell spans at
-    least 8, else by shared annotators, and Wilson's with a note if the annotators are too
-    few for either.
+    Intervals are those of `majority_proportion`: by blocks of annotators if a cell spans at least
+    8, else by shared annotators, or Wilson's with a note if there are too few annotators for
+    either.
 
     Examples
     --------

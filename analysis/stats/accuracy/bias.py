@@ -1,4 +1,4 @@
-"""Biases of a judge for a position, and for longer responses beyond what is right."""
+"""Biases of a judge for a position, and for longer responses beyond their being right."""
 
 from dataclasses import dataclass
 
@@ -68,7 +68,7 @@ class SingleOrderBias:
     n : int
         Items whose answer is one of the two positions.
     n_truth : int
-        Those of them whose truth is also one of the two positions.
+        Items whose truth is also one of the two positions.
     share_first : float or None
         Share of `n` on which the first position was chosen.
     truth_share_first : float or None
@@ -161,8 +161,8 @@ def position_bias(first_in_order_1: npt.ArrayLike, first_in_order_2: npt.ArrayLi
 def position_bias_single_order(answer: npt.ArrayLike, truth: npt.ArrayLike) -> SingleOrderBias:
     """Measure position bias on items shown in one order only.
 
-    With one order, a preference for a position and one for the response shown there cannot be told
-    apart item by item. Errors that mostly favour one position still show it.
+    With one order, a preference for a position cannot be separated from one for the response shown
+    there, item by item. But errors that mostly favour one position reveal it.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ SEPARATED = 15.0
 
 @dataclass(frozen=True)
 class VerbosityBias:
-    """Preference of a judge for longer responses beyond what is right.
+    """Preference of a judge for longer responses beyond their being right.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class VerbosityBias:
 
 @dataclass(frozen=True)
 class LengthPull:
-    """Effect of the length of a response on the odds that it is chosen.
+    """Effect of a response's length on the odds that it is chosen.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ def length_pull(
     first_length, second_length, answer, truth
         As for `verbosity_bias`; a response of length 0 has no ratio and its item is left out.
     clusters : mapping of str to array_like of int, each of shape (n_items,), optional
-        What items have in common, as for `multiway_variance`; by default nothing.
+        What items share, as for `multiway_variance`; by default nothing.
     level : float, default 0.95
 
     Returns
@@ -392,7 +392,7 @@ def length_pull(
     ratio = np.log2(two[used] / one[used])
     design = np.stack([np.ones(n), ratio, 2.0 * right[used] - 1], axis=1)
     if np.ptp(right[used]) == 0:
-        design = design[:, :2]  # one right side: the constant stands for it
+        design = design[:, :2]  # with one right side, it is collinear with the constant
     if np.ptp(y) == 0 or np.linalg.matrix_rank(design) < design.shape[1]:
         return undefined("no_variation")
     fitted = _fit(design, y)

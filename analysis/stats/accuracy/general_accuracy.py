@@ -117,7 +117,7 @@ def general_proportion(
     sharing : Sharing
     level : float, default 0.95
     among : int, default 1
-        Number of runs among which this one is named as the best: see `GeneralDifference.as_best`.
+        Number of runs from which this one is chosen as the best; see `GeneralDifference.as_best`.
 
     Returns
     -------
@@ -203,9 +203,9 @@ class AccuracyBounds:
         Accuracy if every excluded answer were wrong, and if every one were right.
     interval : Interval or None
         From Wilson's lower end at `low` to Wilson's upper end at `high`: it covers the accuracy
-        over all answers, whatever the excluded ones were.
+        over all answers, whatever the excluded ones are.
     by_reason : mapping of str to tuple of float
-        The two ends if only the answers excluded for that reason are filled in.
+        The two ends if only answers excluded for that reason are filled in.
     n, n_excluded : int
         Answers that count, and those that do not.
     reason : str or None
@@ -233,8 +233,8 @@ class DifferenceBounds:
     low, high : float or None
         Over all items: with every missing answer against the first side, and in its favour.
     sign_holds : bool or None
-        Whether both ends have the same sign as `value`: exclusions cannot have caused
-        the direction of the difference.
+        Whether both ends have the same sign as `value`, so that exclusions cannot explain its
+        direction.
     n, n_excluded : int
         Items with both, and with at least one missing.
     reason : str or None
@@ -276,7 +276,7 @@ def accuracy_bounds(
     Notes
     -----
     :math:`\left[\frac{k}{n+m},\frac{k+m}{n+m}\right]` with m answers excluded. No assumption is
-    made about them; that they resemble the others is what the accuracy itself assumes.
+    made about them, while the accuracy itself assumes that they resemble the others.
 
     References
     ----------
@@ -323,7 +323,7 @@ def difference_bounds(first_right: npt.ArrayLike, second_right: npt.ArrayLike) -
     Parameters
     ----------
     first_right, second_right : array_like of int, shape (n_items,)
-        1 right, 0 wrong, -1 missing, of the same items. Leave out items without a truth.
+        1 right, 0 wrong, -1 missing, for the same items. Leave out items without a truth.
 
     Returns
     -------

@@ -56,9 +56,9 @@ def krippendorff_alpha(
     Returns
     -------
     Estimate
-        At most 1. Undefined below two items with two votes (``"too_few_items"``), and if all
-        values are equal (``"no_variation"``): then neither agreement nor its lack can show. No
-        interval (``"no_variation"``) if all resamples have the same alpha, such as if all agree.
+        At most 1. Undefined below two items with two votes (``"too_few_items"``), and if all values
+        are equal (``"no_variation"``), which shows neither agreement nor its absence. No interval
+        (``"no_variation"``) if all resamples have the same alpha, such as if all agree.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Quality measures of each annotator: hints to look at, not grounds for rejection."""
+"""Quality measures of each annotator: signs to look at, not grounds for rejection."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class AnnotatorQuality:
     n : int
         Answers.
     accuracy : Proportion
-        Against the truth, with Wilson's interval: these are this person's own items.
+        Against the truth, with Wilson's interval, because these are one person's items.
     majority_agreement : Proportion
         Answers equal to the majority of the *other* annotators of the item.
     others_tied : int
-        Answers left out of `majority_agreement` because the others are tied or there are none.
+        Answers left out of `majority_agreement` because the others are tied or missing.
     pair_agreement : Estimate
         Mean share of the other annotators of an item who gave the same answer.
     certainty_mean, certainty_sd : Estimate
@@ -102,9 +102,9 @@ def annotator_quality(
 
     Notes
     -----
-    The majority of the others leaves out the annotator's own vote; with it, everybody would
-    agree with themselves. AUROC is the Mann-Whitney statistic over right and wrong answers,
-    None if all are right or all are wrong.
+    The majority of the others excludes the annotator's own vote, which would count agreement with
+    oneself. AUROC is the Mann-Whitney statistic over right and wrong answers, None if all are right
+    or all are wrong.
 
     Examples
     --------
@@ -166,13 +166,13 @@ class _ByAnnotator:
     n_annotators: int
 
     def count(self, chosen: BoolArray | slice = slice(None)) -> IntArray:
-        """How many rows of each annotator are chosen."""
+        """Number of chosen rows per annotator."""
         return np.bincount(self.annotator[chosen], minlength=self.n_annotators)
 
     def groups(self, chosen: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Annotators with equally many chosen rows, and those rows, shape (annotators, rows).
+        """Annotators with equal numbers of chosen rows, and those rows, shape (annotators, rows).
 
-        A statistic of the rows of a matrix costs as much as one of a single annotator.
+        A statistic of a matrix costs as much as that of a single annotator.
         """
         rows = np.flatnonzero(chosen)
         n = self.count(chosen)
@@ -196,7 +196,7 @@ class _ByAnnotator:
         return found
 
     def longest_run(self, sides: FloatArray) -> IntArray:
-        """The longest run of each annotator on one known side."""
+        """Each annotator's longest run on one known side."""
         known = sides >= 0
         begins = np.ones(sides.size, dtype=np.bool_)
         begins[1:] = (

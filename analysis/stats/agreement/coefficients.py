@@ -1,4 +1,4 @@
-"""Agreement of several people, beyond chance, and of people in general."""
+"""Agreement of several people, beyond chance and for people in general."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -170,9 +170,9 @@ def gwet_ac(
     Returns
     -------
     Estimate
-        Also defined if everybody chose one option: it is then 1, only because it counts
-        options that nobody chose. If all items have the same agreement, the interval is that
-        of the agreement with the chance agreement anywhere from 0 to its largest.
+        Also defined if everybody chose one option: then it is 1, because it counts unchosen
+        options. If all items have the same agreement, the interval combines that agreement's
+        interval with any possible chance agreement.
 
     Notes
     -----
@@ -253,10 +253,10 @@ def cohen_kappa(
     Returns
     -------
     Estimate
-        With a normal interval, cut off at -1 and 1, that treats items as independent. Undefined
-        below two items (``"too_few_items"``) and if both always gave the same
-        single answer (``"no_variation"``). No interval (``"no_variation"``) if its standard error
-        is 0, as it is if both always agree.
+        With a normal interval, clipped to -1 and 1, that treats items as independent. Undefined
+        below two items (``"too_few_items"``) and if both always gave the same single answer
+        (``"no_variation"``). No interval (``"no_variation"``) if its standard error is 0, for
+        example if both always agree.
 
     Notes
     -----
@@ -379,14 +379,14 @@ def _agreement_weights(kind: Weights, n_options: int) -> FloatArray:
 
 
 def general_agreement(counts: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95) -> Estimate:
-    """`percent_agreement`, with the people, personas and questions that items share as a sample.
+    """`percent_agreement`, with shared people, personas and questions as a sample.
 
     Parameters
     ----------
     counts : array_like of int, shape (n_items, n_options)
         As for `percent_agreement`.
     sharing : Sharing
-        What the items share, with the people who voted.
+        What the items share, including the people who voted.
     level : float, default 0.95
 
     Returns

@@ -1,4 +1,4 @@
-"""Errors that a person shares with a judge, and a guess that all share."""
+"""Errors that a person shares with a judge, and a guess that all people share."""
 
 from dataclasses import dataclass, replace
 
@@ -11,13 +11,13 @@ from ..core.results import Estimate, FloatArray, IntArray, Reason, known_rows
 
 # Silent reading of English non-fiction, in words a minute (Brysbaert, 2019).
 READING_PACE = 238
-# Hardly anybody reads and understands a text faster than this.
+# Almost nobody reads and understands a text faster than this.
 HURRIED_PACE = 400
-# A person stands out below the first probability, and below the second one if they also went
-# faster than people read.
+# A person stands out below the first probability, or below the second if they also read faster than
+# that.
 LIMIT = 0.003
 LIMIT_WHEN_HURRIED = 0.03
-# In simulations of the tests, this many of 1,000 careful people stand out.
+# Careful people of 1,000 who stand out in the tests' simulations.
 FALSE_FLAGS_PER_1000 = 1
 FALSE_FLAGS_PER_1000_WHEN_HURRIED = 10
 
@@ -31,10 +31,10 @@ class SharedErrors:
     n : int
         Items with the person's answer, the judge's and a truth.
     n_wrong, n_judge_wrong, n_both_wrong : int
-        Of them, those the person got wrong, the judge got wrong, and both did.
+        Items that the person, the judge, and both got wrong.
     expected : float or None
-        Expected `n_both_wrong` of somebody who makes as many errors as this person, on the items
-        on which others make them.
+        Expected `n_both_wrong` of somebody with as many errors as this person, on the items that
+        others get wrong.
     probability : float or None
         Probability that such a person shares this number of errors or more.
     reason : str or None
@@ -63,8 +63,7 @@ def shared_errors(
     judge_wrong : array_like of int, shape (n_items,)
         The same for the judge.
     measure : array_like of bool, shape (n_annotators,), optional
-        People to compute; by default everybody. The answers of the others do not
-        change a person's figures.
+        People to compute; by default everybody. This choice does not change a person's figures.
 
     Returns
     -------
@@ -78,7 +77,7 @@ def shared_errors(
 
     Notes
     -----
-    People and models err on the same hard items, so shared errors alone say nothing. Let
+    People and models err on the same hard items, so shared errors alone are not evidence. Let
     :math:`p_i` be the share of an item's people, this one among them, who got it wrong. If
     :math:`\operatorname{logit} P(\text{wrong}_i)=\operatorname{logit}p_i+\theta`, the number of
     errors is sufficient for the person's :math:`\theta`, and given that number the distribution
@@ -88,9 +87,9 @@ def shared_errors(
     This is the conditional likelihood of the Rasch model. Items that everybody or nobody got
     wrong have no influence.
 
-    The probability is conservative, because :math:`p_i` includes the person's own answer. It
-    shows similarity, not its cause: somebody who happens to think as a model does looks the
-    same as somebody who asked it.
+    The probability is conservative, because :math:`p_i` includes the person's own answer. It shows
+    similarity, not its cause: somebody who thinks like a model looks the same as somebody who used
+    one.
 
     References
     ----------
@@ -121,7 +120,7 @@ def shared_errors(
     held_against = known & people
     n_people = held_against.sum(axis=1)
     n_missed = (held_against & (errors == 1)).sum(axis=1)
-    # The items of each person, one after the other.
+    # The items of each person, concatenated.
     person, item = np.nonzero(known.T)
     starts = np.searchsorted(person, np.arange(people.size + 1))
     found = []
@@ -353,7 +352,7 @@ def shared_stereotype(
     alone = expected_agreement(accuracy)
     follows = (1 + max(2 * agreement - 1, 0.0) ** 0.5) / 2
     right = (accuracy - (1 - follows)) / (2 * follows - 1) if follows > 0.5 else -1.0
-    # A rounding error outside [0, 1] is no contradiction of the model.
+    # A rounding error outside [0, 1] does not contradict the model.
     if not -1e-9 <= right <= 1 + 1e-9:
         undefined = Estimate(None, "not_identified")
         return SharedStereotype(None, None, "not_identified", undefined, alone)

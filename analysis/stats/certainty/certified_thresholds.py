@@ -23,14 +23,14 @@ from ..core.results import (
 )
 from .calibration import usable_answers
 
-# Thresholds in the order in which they are tested, fixed before any data.
+# Thresholds in test order, fixed before any data.
 GRID = tuple(range(99, 49, -1))
 Weighting = Literal["item", "cluster"]
 
 
 @dataclass(frozen=True)
 class TestedThreshold:
-    """One step of the sequence: errors among the answers that a threshold accepts.
+    """One step of the sequence: errors among the answers accepted by a threshold.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class CertifiedThreshold:
     coverage : float or None
         Share of the used answers that it accepts.
     accepted : Proportion
-        Right answers among those, in the data that certified it.
+        Right answers among those, in the certifying data.
     max_error, delta : float
         The certificate: the true share of errors among accepted answers exceeds `max_error`
         with probability at most `delta`, for all judges together.
     n_judges : int
         Judges among whom a reader may choose; each was tested at ``delta / n_judges``.
     tested : tuple of TestedThreshold
-        The sequence up to the first failure, that one included.
+        The sequence up to and including the first failure.
     n, n_missing : int
         Answers used and left out.
     reason : str or None
@@ -207,8 +207,7 @@ def starting_threshold(
     Parameters
     ----------
     certainty : array_like of float
-        Certainties of answers like those to be tested; NaN is missing. Whether they are right
-        does not matter.
+        Certainties of answers like those to be tested, right or wrong; NaN is missing.
     n : int
         Answers to be tested.
     min_n : int, default 30
@@ -236,7 +235,7 @@ def starting_threshold(
 
 
 def fewest_at_start(n: int) -> int:
-    """Return how many of `n` answers a sequence that uses all of them should accept at its start.
+    """Number of `n` answers that a sequence which uses all of them should accept at its start.
 
     Parameters
     ----------
@@ -246,8 +245,8 @@ def fewest_at_start(n: int) -> int:
     Returns
     -------
     int
-        30, or a fifth of the answers if that is more. If the start always accepted 30, the first
-        test would not get easier to pass with more answers.
+        30, or a fifth of the answers if more. With a constant 30, more answers would not make the
+        first test easier to pass.
 
     Examples
     --------
@@ -264,19 +263,18 @@ def one_per_cluster(
     by: Weighting = "item",
     seed: int | None = None,
 ) -> BoolArray:
-    r"""Draw items of which no two share a cluster of any kind, each with the same chance.
+    r"""Draw items with equal chances so that no two share a cluster of any kind.
 
     Parameters
     ----------
     keys : sequence of str, length n
-        Keys of the items. A hash of them decides, so neither the order of the rows nor any
-        answer does.
+        Keys of the items. Their hash decides, not the order of the rows or any answer.
     clusters : sequence of one or two array_like of int, each of shape (n,)
         For example the persona and the question of each item.
     by : {"item", "cluster"}, default "item"
-        What has the same chance of being drawn: each item, or each cluster of the first kind,
-        whose items share its chance. It decides which share of errors the drawn items estimate:
-        that of all items, or the mean of those of the clusters.
+        What is drawn with equal chances: items, or clusters of the first kind, whose items share
+        the chance. The drawn items then estimate the share of errors over all items, or its mean
+        over clusters.
     seed : int, optional
         Part of the hash, so that another seed draws other items.
 

@@ -1,4 +1,4 @@
-"""Thresholds and corrections of certainty that are chosen on some items and measured on others."""
+"""Thresholds and corrections of certainty, chosen on some items and measured on others."""
 
 import hashlib
 from collections.abc import Sequence
@@ -31,7 +31,8 @@ class HeldOutThreshold:
     threshold : float or None
         The lowest certainty that reached the target on the choosing items.
     chosen_on, measured_on : Proportion
-        Accuracy at or above it, there and on the held-out items. Only the second is unbiased.
+        Accuracy at or above it, on the choosing and on the held-out items. Only the second is
+        unbiased.
     coverage : float or None
         Share of the held-out answers that it accepts.
     n_choosing, n_held_out : int
@@ -73,7 +74,7 @@ def held_out_threshold(
     target : float
         Accuracy in (0, 1] that the accepted answers of the choosing part must reach.
     min_n : int, default 30
-        Accepted answers that a threshold needs there: fewer may reach any target by luck.
+        Accepted answers that a threshold needs there; fewer may reach the target by luck.
     level : float, default 0.95
         Of the Wilson intervals.
 
@@ -81,7 +82,7 @@ def held_out_threshold(
     -------
     HeldOutThreshold
         The chosen threshold need not reach the target on the held-out part, and usually falls a
-        little short of it. A threshold that is read off a table hides this gap.
+        little short of it. A threshold read from a table hides this gap.
 
     Raises
     ------
@@ -139,8 +140,8 @@ def unreachable_thresholds(
 ) -> tuple[int, ...]:
     """List the whole certainties that no answer has.
 
-    At such a threshold "at least" and "above" accept the same answers, those of the next
-    higher certainty that occurs. The data cannot show which of the two a study meant.
+    At such a threshold, "at least" and "above" accept the same answers, so the data cannot show
+    which of the two a study meant.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ class Recalibration:
 
 
 def folds_by_key(keys: Sequence[str], n_folds: int = 5) -> IntArray:
-    """Put each item in a fold by a hash of its key.
+    """Assign each item to a fold by a hash of its key.
 
     The fold does not depend on the order of the rows, and all answers about one item share it.
 

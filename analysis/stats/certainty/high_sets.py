@@ -1,4 +1,4 @@
-"""Accuracy where each side is certain, and whether high certainty says more for the model."""
+"""Accuracy where each side is certain, and the information in high certainty by side."""
 
 from dataclasses import dataclass
 
@@ -134,7 +134,7 @@ def compare_high_sets(
     }
     difference = Estimate(None, "empty_group")
     if model_on_own.value is not None and human_on_own.value is not None:
-        # Right and all answers of each high set, per item or block: all that a resample needs.
+        # Right and all answers of each high set, per item or block: sufficient for resampling.
         parts = np.stack([m_high * m_right, m_high, h_high * h_right, h_high], axis=1)
         unit, n_units = relabel(
             np.arange(parts.shape[0]) if blocks is None else np.asarray(blocks)[known]
@@ -168,9 +168,9 @@ def compare_high_sets(
 
 
 def _resampled_difference(sums: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Difference of the two accuracies in each resample of units; NaN where a set is empty.
+    """Difference of the two accuracies in each resample of units; NaN if a set is empty.
 
-    Units with equal sums are interchangeable, so the draw is over distinct rows.
+    Units with equal sums are interchangeable, so distinct rows are drawn.
     """
     rows, n = distinct_rows(sums)
     drawn = rng.multinomial(n.sum(), n / n.sum(), size=n_draws) @ rows
@@ -189,7 +189,7 @@ class CertaintyBySource:
     ----------
     interaction : Estimate
         Log odds ratio of high against low certainty of the model minus that of people: above 0,
-        the model's high certainty says more. Population-averaged.
+        the model's high certainty is more informative. Population-averaged.
     people, model : Estimate
         The two log odds ratios.
     p : float or None
@@ -230,8 +230,8 @@ def certainty_by_source(
     is_model : array_like of bool, shape (n,)
         Whose answer it is.
     clusters : mapping of str to array_like of int, each of shape (n,)
-        What answers have in common, as for `multiway_variance`: the item, which people and model
-        share, the annotator (the model, or each run, is one more), the persona, the question.
+        What answers share, as for `multiway_variance`: the item (common to people and model), the
+        annotator (the model, or each run, is a further one), the persona, the question.
     threshold : float, default 80
         Certainty at or above it is high.
     level : float, default 0.95

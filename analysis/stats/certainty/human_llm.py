@@ -26,13 +26,13 @@ from ..core.votes import Votes
 
 MIN_PAIRS = 3
 MIN_FOR_INTERVAL = 10
-# Up to this many items scipy computes the exact distribution where sizes are tied.
+# Most items for which SciPy computes the exact distribution with tied sizes.
 MAX_SIGN_CHOICES = 13
 
 
 @dataclass(frozen=True)
 class CertaintyPairs:
-    """Comparison of two certainties of the same items.
+    """Comparison of two certainties on the same items.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class CertaintyDistributions:
     n_human, n_model : int
         Certainties given.
     human_mean, model_mean, human_sd, model_sd : float or None
-        Moments in points (ddof 1).
+        Means and standard deviations in points (ddof 1).
     ks, ks_p : float or None
         Largest distance of the two distribution functions and its p value, which treats the
         answers as independent.
@@ -213,7 +213,7 @@ def _spearman_interval(rho: float, n: int, level: float) -> Interval | None:
 def compare_certainty_distributions(
     human: npt.ArrayLike, model: npt.ArrayLike
 ) -> CertaintyDistributions:
-    """Compare how people and model use the scale of certainty, whatever the items.
+    """Compare how people and model use the certainty scale, regardless of items.
 
     Parameters
     ----------
@@ -279,14 +279,14 @@ def _certainties(values: npt.ArrayLike) -> FloatArray:
 def general_spearman(
     first: npt.ArrayLike, second: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95
 ) -> Estimate:
-    r"""Rank correlation over items, with the clusters that items share as a sample.
+    r"""Rank correlation over items, with shared clusters as a sample.
 
     Parameters
     ----------
     first, second : array_like of float, shape (n_items,)
         Certainties; NaN is missing, and such items are left out.
     sharing : Sharing
-        What the items share, with the people behind the certainties.
+        What the items share, including the people behind the certainties.
     level : float, default 0.95
 
     Returns
@@ -369,8 +369,8 @@ def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -
     votes : Votes
         Choices with certainties of people, or of runs of a judge; missing ones are left out.
     centred : bool, default False
-        Subtract each annotator's mean certainty first, so that it does not matter who is
-        generally certain; see `centred_certainty`.
+        Subtract each annotator's mean certainty first, to remove differences in level; see
+        `centred_certainty`.
     level : float, default 0.95
 
     Returns
@@ -438,7 +438,7 @@ def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -
 def centred_certainty(votes: Votes) -> FloatArray:
     """Certainty minus the mean certainty of the same annotator, shape (n,); NaN where missing.
 
-    The rest says on which items a person is more certain than usual, whatever part of the scale
+    The result shows on which items a person is more certain than usual, whatever part of the scale
     they use.
 
     Parameters

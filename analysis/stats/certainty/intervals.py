@@ -24,7 +24,7 @@ from ..core.results import (
 )
 from .calibration import MIN_EACH, usable_answers
 
-# Wrong answers that n right ones in a row may hide, as Agresti and Coull add them.
+# Wrong answers added to n right ones in a row, after Agresti and Coull.
 UNSEEN = 2
 
 
@@ -45,7 +45,7 @@ def squared_gap(
     right : ndarray of int, shape (n,)
         1 or 0.
     unit : ndarray of int, shape (n,)
-        What answers share, such as an item; codes from 0 without holes.
+        What answers share, such as an item; codes from 0 without gaps.
     level : float, default 0.95
     note : str, optional
         Stored with the interval.
@@ -53,9 +53,9 @@ def squared_gap(
     Returns
     -------
     Estimate
-        0 on average if each confidence is the probability of being right; a single value may
-        be negative. Undefined (``"too_few_items"``) if no two units share a confidence;
-        confidences of a single unit are left out.
+        0 on average if each confidence is the probability of being right; single values can be
+        negative. Undefined (``"too_few_items"``) if no two units share a confidence; confidences of
+        a single unit are left out.
 
     Notes
     -----
@@ -128,7 +128,7 @@ def _slope(confidence: FloatArray, right: IntArray, unit: IntArray, at: IntArray
     n_at = np.bincount(at)
     accuracy = np.bincount(at, right) / n_at
     rest = right - accuracy[at]
-    # Deviations from a mean of few are too small by this factor.
+    # Deviations from a mean of few values are too small by this factor.
     spread = np.bincount(at, rest**2) / np.maximum(n_at - 1, 1)
     gap = accuracy - np.bincount(at, confidence) / n_at
     weight = n_at / n
@@ -163,8 +163,8 @@ class CertaintyQuality:
     Attributes
     ----------
     ece : Estimate
-        Expected calibration error over the distinct certainties. Chance increases it, in a
-        resample twice, so it has no interval (``"biased"``): use `squared_error`.
+        Expected calibration error over the distinct certainties. Chance increases it, and twice in
+        a resample, so it has no interval (``"biased"``); use `squared_error`.
     squared_error : Estimate
         Mean squared gap of accuracy and certainty over the distinct certainties, without what
         sampling alone adds: 0 on average for perfect certainties. See
@@ -312,7 +312,7 @@ def _auroc(
     found = resampled("auroc")
     if found.value is None or found.interval_reason != "no_variation":
         return found
-    # Answers of one unit are not independent: each counts once among the right, once among the
+    # Answers of one unit are not independent, so a unit counts once among right and once among
     # wrong.
     n_right, n_wrong = (int(np.unique(unit[right == side]).size) for side in (1, 0))
     interval = auroc_score_interval(

@@ -1,7 +1,7 @@
-"""Comparison of certainty by equal rules for both sides, and at equal coverage.
+"""Compare certainty by the same rules for both sides, and at equal coverage.
 
-The mean certainty of a three-person majority varies less than one model's single number, so with
-one threshold the two select different shares of items, and equally good judges look different.
+The mean certainty of a three-person majority varies less than a single number from a model. With
+one threshold the two select different shares of items, so equally good judges look different.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ from ..core.results import (
 from ..core.votes import Votes
 from .calibration import usable_answers
 
-# Answers on either side of the cut that say how often those just there are right.
+# Answers on either side of the cut that estimate the accuracy at the cut.
 MIN_NEIGHBOURS = 10
 NEIGHBOURS = 0.05
 
@@ -50,7 +50,7 @@ def matched_accuracy(
     reference_clusters: ClusterLabels,
     level: float = 0.95,
 ) -> Estimate:
-    r"""Accuracy of the most certain answers, as large a share as is high in a reference.
+    r"""Accuracy of the most certain answers, at the share that is high in a reference.
 
     Two sides that use the scale differently are compared at equal shares of accepted answers, not
     above one threshold.
@@ -66,8 +66,8 @@ def matched_accuracy(
     reference_high : array_like of bool, shape (m,)
         Whether each answer of the reference is high: their share is the coverage.
     reference_clusters : mapping of str to array_like of int, each of shape (m,)
-        As `clusters`, with the same names and codes, so that answers of both sides to one item
-        are recognised as such. The reference may be the side itself.
+        As `clusters`, with the same names and codes, so that both sides' answers to one item share
+        a cluster. The reference may be the side itself.
     level : float, default 0.95
 
     Returns
@@ -128,7 +128,7 @@ def matched_accuracy(
         return Estimate(share, interval_reason="too_few_items")
     fewest = min(variance.n_clusters[name] for name in variance.used)
     at_most = _n_clusters(together, own.size, weight)
-    # All right or all wrong: nothing varies among the accepted, whatever is next to the cut.
+    # All right or all wrong: nothing varies among the accepted answers.
     spread = variance.variance if 1e-12 < share < 1 - 1e-12 else 0.0
     low, top = wilson_ends(
         share,
@@ -167,7 +167,7 @@ def _n_clusters(clusters: Mapping[str, IntArray], n: int, weight: FloatArray) ->
 
 @dataclass(frozen=True)
 class PanelSide:
-    """Results of one side under one rule.
+    """One side's results under one rule.
 
     Attributes
     ----------
@@ -254,8 +254,8 @@ def like_for_like(
     Returns
     -------
     LikeForLike
-        Intervals of single human answers allow for items and people in common, those of the
-        others for items, and are conditional on the people who made a majority.
+        Intervals of single human answers allow for shared items and people; the others allow for
+        items, conditional on the people in a majority.
 
     Raises
     ------
@@ -299,7 +299,7 @@ def like_for_like(
 
 @dataclass(frozen=True, eq=False)
 class _Answers:
-    """Answers of one side under one rule, in rows; `correct` is -1 where there is no truth."""
+    """One side's answers under one rule, in rows; `correct` is -1 without a truth."""
 
     item: IntArray
     annotator: IntArray
@@ -358,7 +358,7 @@ def _side(
     share: Callable[[_Answers], Proportion],
     stated: _Answers,
 ) -> PanelSide:
-    """One side of the panel; `share` makes the interval for the way the answers arose.
+    """One side of the panel; `share` computes the interval that fits the answers.
 
     `stated` are the single human answers with a certainty, whose high ones set the coverage.
     """
@@ -368,7 +368,7 @@ def _side(
         reason = "too_few_annotators"
     elif not answered.any():
         reason = "empty_group"
-    # Single people are a source of chance; a majority is treated as fixed.
+    # Single people are treated as random, a majority as fixed.
     by_person = share is _two_way
     matched = matched_accuracy(
         answers.certainty,

@@ -55,14 +55,14 @@ class RiskCoverage:
 
 @dataclass(frozen=True)
 class ThresholdPoint:
-    """Accuracy and coverage when answers of at least one certainty are accepted.
+    """Accuracy and coverage when answers from a certainty on are accepted.
 
     Attributes
     ----------
     threshold : float
         Certainty, accepted from here on.
     n_at : int
-        Answers exactly at the threshold: those that ``>`` would refuse and ``>=`` accepts.
+        Answers exactly at the threshold, which ``>`` rejects and ``>=`` accepts.
     coverage : float
         Share of all answers that are accepted.
     accuracy : Proportion
@@ -88,7 +88,7 @@ class ThresholdCheck:
     threshold : float
         The threshold.
     n_at : int
-        Answers exactly at it; 0 means that both readings are the same in these data.
+        Answers exactly at it; with 0, both readings are the same in these data.
     at_least, above : Proportion
         Accuracy of the answers with certainty ``>=`` and ``>`` the threshold.
     """
@@ -174,8 +174,8 @@ def threshold_sweep(
 ) -> tuple[ThresholdPoint, ...]:
     r"""Accuracy and coverage at every certainty that occurs.
 
-    If you pick a threshold from this table, you pick it after seeing the data and must say so:
-    the pointwise intervals do not allow for that, the simultaneous band does.
+    If you choose a threshold from this table, say that you chose it after seeing the data: only the
+    simultaneous band allows for that, not the pointwise intervals.
 
     Parameters
     ----------
@@ -284,8 +284,8 @@ def accuracy_at_coverage(
 ) -> float | None:
     """Accuracy of the most certain answers that make up a given share of all.
 
-    Where the share cuts a group of equal certainty, the group counts with its mean: what picking
-    among equals at random gives on average.
+    If the share cuts a group of equal certainty, the group counts with its mean, the expected value
+    of a random choice among equals.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class AnnotatorTest:
         Items with this annotator, the model and at least one other annotator.
     model_wins, annotator_wins : float
         Share of those items on which the model (the annotator) agrees with the others at least
-        as well; both count a draw, so they add up to 1 or more.
+        as well; both count draws, so they add up to 1 or more.
     p : float
         One-sided p value of "the annotator wins by `epsilon` or more".
     p_adjusted : float
@@ -91,9 +91,8 @@ def alt_test(
 ) -> AltTest:
     r"""Alternative annotator test on choices.
 
-    Compares each annotator with the model: who agrees better with the *other*
-    annotators of the same items? The test says for how many annotators you may conclude that
-    the model represents the rest nearly as well as the annotator does.
+    Tests for each annotator whether the model agrees nearly as well with the *other* annotators of
+    the same items as the annotator does.
 
     Parameters
     ----------
@@ -102,7 +101,8 @@ def alt_test(
     model : array_like of int, shape (n_items,)
         The model's choice, -1 missing. Items without it are not used.
     epsilon : float
-        Advantage of the model: 0.1 against crowd workers, 0.15 skilled annotators, 0.2 experts.
+        Advantage of the model: 0.1 over crowd workers, 0.15 over skilled annotators, 0.2 over
+        experts.
     q : float, default 0.05
         False discovery rate over the annotators.
     min_items : int, default 30
@@ -214,7 +214,7 @@ def alt_test_certainty(
 
 
 def human_advantage(votes: Votes, model: npt.ArrayLike) -> tuple[FloatArray, BoolArray]:
-    """Outcome of annotator against model for every choice, as counted by the alternative test.
+    """Outcome of annotator versus model for every choice, as in the alternative test.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def require_single_votes(votes: Votes) -> None:
 
 
 def _alignment(votes: Votes, model: IntArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Others who agree with the annotator, with the model, and which rows may be used.
+    """Numbers of others who agree with the annotator and with the model, and usable rows.
 
     Numbers rather than shares: on one row both have the same denominator.
     """
@@ -302,7 +302,7 @@ def _test(
         reason: Reason = "too_few_items" if n_skipped else "no_pairs"
         return AltTest(None, None, None, epsilon, q, (), n_skipped, reason)
 
-    # As numbers of Python, of which tens of thousands are read in a fraction of the time.
+    # As Python numbers, which are read much faster one by one.
     items, sums, second = (each[tested].tolist() for each in (n, total, squares))
     p_values = [_one_sided_p(*own, epsilon) for own in zip(items, sums, second, strict=True)]
     adjusted = [p for p in benjamini_yekutieli(p_values) if p is not None]

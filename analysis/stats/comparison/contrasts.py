@@ -181,15 +181,15 @@ def floats(values: npt.ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True)
 class FactorEffect:
-    """What one factor changes.
+    """Effect of one factor.
 
     Attributes
     ----------
     means : tuple of float
         Mean credit of each level over all levels of the other factors.
     variance : float
-        Variance of the levels' true means, estimated: that of `means` less what the sampling of
-        items alone would give, and at least 0.
+        Estimated variance of the levels' true means: that of `means` minus the part due to sampling
+        of items, at least 0.
     share : float or None
         `variance` over that of all combinations; None if nothing varies beyond the sampling.
     p : float or None
@@ -238,7 +238,7 @@ class FactorEffects:
 
 
 def factor_effects(credits: npt.ArrayLike, clusters: npt.ArrayLike) -> FactorEffects:
-    r"""Split the variance of crossed conditions into factors, without that of the items.
+    r"""Split the variance of crossed conditions into factors, excluding that of items.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def factor_effects(credits: npt.ArrayLike, clusters: npt.ArrayLike) -> FactorEff
 
 @dataclass(frozen=True, eq=False)
 class _Contrasts:
-    """Levels' means less their mean, `effects`, and the covariance of these."""
+    """Levels' means minus their mean, `effects`, and their covariance."""
 
     means: tuple[float, ...]
     effects: FloatArray
@@ -325,7 +325,7 @@ class _Contrasts:
         effects = own.mean(axis=0)
         sums = np.zeros((n_clusters, values.shape[1]))
         np.add.at(sums, codes, own - effects)
-        # One cluster says nothing about others: its test is undefined, its effects are kept.
+        # With one cluster the test is undefined, but effects are kept.
         scale = n_clusters / max(1, n_clusters - 1)
         covariance = scale * (sums.T @ sums) / len(values) ** 2
         return cls(tuple(means.tolist()), effects, covariance, n_clusters)

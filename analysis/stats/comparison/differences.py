@@ -22,7 +22,7 @@ from .paired import (
 )
 
 DifferenceState = Literal["different", "equivalent", "different_within_margin", "inconclusive"]
-# Whether the sides are shown to differ, and whether they are shown to be within the margin.
+# State by whether the sides are shown to differ, and to be within the margin.
 STATES: dict[tuple[bool, bool], DifferenceState] = {
     (True, True): "different_within_margin",
     (True, False): "different",
@@ -303,15 +303,14 @@ class Adjusted:
 def adjusted_states(
     found: Sequence[GeneralDifference], *, alpha: float = 0.05
 ) -> tuple[Adjusted, ...]:
-    """Classify each of several runs, of which the best is named.
+    """Classify each of several runs, from which the best is chosen.
 
     Parameters
     ----------
     found : sequence of GeneralDifference
         Each run minus the same people, from :func:`analysis.stats.general_difference`.
     alpha : float, default 0.05
-        Probability that any of the runs is wrongly called different, and that any is wrongly called
-        equivalent.
+        Largest probability that any run is wrongly called different, or wrongly called equivalent.
 
     Returns
     -------

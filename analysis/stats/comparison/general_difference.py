@@ -1,4 +1,4 @@
-"""Differences of two sides for items, people, personas and questions in general.
+"""Differences between two sides for items, people, personas and questions in general.
 
 These statistics allow for everything that items share (`analysis.stats.core.shared_variance`),
 so they are about people, personas and questions that were not in the study.
@@ -37,9 +37,9 @@ class GeneralDifference:
     narrow : Interval or None
         At ``2 * level - 1``, for the comparison with a margin.
     as_best : Interval or None
-        At `level`, if this is named as the best of several: its lower end leaves out
-        :math:`(1-level)/m` instead of half of :math:`1-level`, for m runs, because the best of
-        several tends to be overestimated.
+        At `level`, if this is chosen as the best of m runs: its lower end leaves out
+        :math:`(1-level)/m` instead of half of :math:`1-level`, because the best of several tends to
+        be overestimated.
     p_equivalence : float or None
         The larger p value of the two one-sided tests that the difference is beyond the margin.
     n : int
@@ -72,19 +72,19 @@ def general_difference(
     level: float = 0.95,
     among: int = 1,
 ) -> GeneralDifference:
-    r"""First side minus second side, with the clusters that items share as a sample.
+    r"""First side minus second side, with shared clusters as a sample.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_items,)
         1, 0 or -1 (or between, if ties count half); NaN if a side is missing.
     sharing : Sharing
-        What the items share, with the people who voted.
+        What the items share, including the people who voted.
     margin : float, default 0.05
         Differences inside ``(-margin, margin)`` count as equivalent; choose it before the data.
     level : float, default 0.95
     among : int, default 1
-        Number of runs among which the best is named.
+        Number of runs from which the best is chosen.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def general_differences(
     differences : ndarray of float, shape (n_studies, n_items)
         As for `general_difference`, one row per study, without NaN.
     sharing : Sharing
-        What the items share, with the people who voted.
+        What the items share, including the people who voted.
     margin, level, among
         As for `general_difference`.
 
@@ -238,7 +238,7 @@ class _Tests:
 def detectable_difference(
     found: GeneralDifference, *, among: int = 1, level: float = 0.95, power: float = 0.8
 ) -> float | None:
-    r"""Smallest true difference that a study as precise as this one finds in most cases.
+    r"""Smallest true difference that an equally precise study finds in most cases.
 
     Parameters
     ----------

@@ -267,9 +267,9 @@ class _Pairs:
 
     @cached_property
     def members(self) -> sparse.csr_array:
-        """1 where the kappa of a pair counts for a rater, shape (n_people + n_models, n_pairs).
+        """1 where a pair's kappa counts for a rater, shape (n_people + n_models, n_pairs).
 
-        A pair of people counts for both, a pair with a model for the model alone.
+        A pair of people counts for both, a pair with a model only for the model.
         """
         number = np.arange(self.first.size)
         among_people = self.second < self.n_people
@@ -307,12 +307,12 @@ def _pairs(votes: Votes, models: Sequence[IntArray], min_common: int) -> tuple[_
     cells = rater[one] * n_raters + rater[two]
     pair, codes, common = _counted(cells)
     among_people = codes % n_raters < votes.n_annotators
-    # A refusal or two must not take a person from the comparison with a model.
+    # A refusal or two must not remove a person from the comparison with a model.
     enough = common >= np.where(among_people, min_common, MOST_OF_COMMON * min_common)
     n_skipped = int(np.sum(~enough & among_people))
     if n_skipped and not (enough & among_people).any():
-        # Nobody shares enough items with one other person: each is compared with all others at
-        # once. Such a table counts for one rater, so it is that rater's pair with itself.
+        # Nobody shares enough items with one other person, so each is compared with all others at
+        # once. Such a table counts for one rater and is stored as that rater's pair with itself.
         with_model = rater[two] >= votes.n_annotators
         firsts, seconds, with_models = one[~with_model], two[~with_model], cells[with_model]
         one = np.concatenate([firsts, seconds, one[with_model]])

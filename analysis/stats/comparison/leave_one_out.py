@@ -1,4 +1,4 @@
-"""The model, every annotator and judges that anybody can build, compared with annotators."""
+"""The model, every annotator and trivial judges, compared with annotators."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -35,7 +35,7 @@ class LeaveOneOut:
     pairs : PairedCounts
         First side the model, second side the annotator; "right" is agreeing with the majority.
     n_ties : int
-        Items skipped because the others share the maximum.
+        Items skipped because the others tie.
     difference : Estimate
         Agreement of the model minus that of the annotator, with Tango's interval.
     """
@@ -72,7 +72,7 @@ class LeaveOneOutSummary:
 
 @dataclass(frozen=True)
 class ReferenceJudge:
-    """A judge that anybody can build: what it agrees with people, on both scales."""
+    """A trivial judge's agreement with people, on both scales."""
 
     name: str
     raw: float
@@ -138,7 +138,7 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
 
 
 def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
-    """What judges that anybody can build agree with people: the least that a judge must beat.
+    """Agreement of trivial judges with people: the minimum that a judge must beat.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
     Returns
     -------
     tuple of ReferenceJudge
-        Always the commonest label, a coin (or a die), and another person at random; empty if no
-        item has two choices. The agreement of the coin is the expected one.
+        Always the most common label, a coin (or die), and another person at random; empty if no
+        item has two choices. The coin has its expected agreement.
 
     Examples
     --------

@@ -17,8 +17,8 @@ class ErrorConsistency:
     Attributes
     ----------
     kappa : Estimate
-        Agreement of right and wrong beyond what the two accuracies give by chance: 1 the same
-        mistakes, 0 unrelated ones, negative if one tends to be right where the other is wrong.
+        Agreement of right and wrong beyond chance from both accuracies: 1 for the same mistakes, 0
+        for unrelated ones, negative if one tends to be right where the other is wrong.
     observed, expected : float or None
         Share of items on which both are right or both wrong, and what chance gives.
     n_both_right, n_first_only, n_second_only, n_both_wrong : int
@@ -40,16 +40,15 @@ class ErrorConsistency:
 
 @dataclass(frozen=True)
 class SharedGuess:
-    """People and model in the model of a guess that all share.
+    """People and model in the model of a shared guess.
 
     Attributes
     ----------
     people_follow, right : Estimate
         c: probability that a person follows the common guess, and r: that the guess is right.
     model_follows_right, model_follows_wrong : Estimate
-        Probability that the model follows the people's guess where it is right, and where it is
-        wrong. A model that knows better follows right guesses and not wrong ones; one that
-        shares the stereotype follows both equally.
+        Probability that the model follows the people's guess if it is right, and if it is wrong. A
+        model that shares the stereotype follows both equally.
     n : int
         Items with a truth, the model's answer and at least two people's.
     reason : str or None
@@ -209,7 +208,7 @@ def shared_guess(
         undefined = Estimate(None, "no_pairs")
         return SharedGuess(*(undefined,) * 4, n=int(items.size), reason="no_pairs")
     right = counts[items, truths[items]]
-    # Votes right, votes, and whether the model is right: all that the moments need.
+    # Right votes, votes, and whether the model is right: sufficient for the moments.
     rows = count_rows(
         np.stack([right, counts[items].sum(axis=1), choice[items] == truths[items]], axis=1)
     )

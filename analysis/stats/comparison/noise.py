@@ -1,4 +1,4 @@
-"""Noise between runs of a judge, changes beyond it, and how undecided a judge is."""
+"""Noise between runs of a judge, changes beyond noise, and a judge's uncertainty."""
 
 from dataclasses import dataclass
 
@@ -37,7 +37,7 @@ class RunNoise:
     n_runs, n_items : int
         Runs; items with at least two answers.
     reason : str or None
-        ``"too_few_annotators"`` below three runs: then only what needs two is given.
+        ``"too_few_annotators"`` below three runs; then only statistics of two are given.
     accuracy_reason : str or None
         Why `accuracy_sd` is None: ``"empty_group"`` or ``"too_few_annotators"``.
     """
@@ -84,7 +84,7 @@ def run_noise(
     rng: np.random.Generator | None = None,
     level: float = 0.95,
 ) -> RunNoise:
-    r"""Measure how far repeated runs of one judge with the same settings disagree.
+    r"""Measure disagreement between repeated runs of one judge with the same settings.
 
     Parameters
     ----------
@@ -110,10 +110,10 @@ def run_noise(
     Notes
     -----
     With :math:`s_i^2` the variance (``ddof=1``) over R runs of being right on item i, the run
-    variance is :math:`\overline{s_i^2}`, the standard deviation of the accuracy of one run on
-    these n items :math:`\sqrt{\overline{s_i^2}/n}`, and the item variance
-    :math:`\max(0,\operatorname{var}_i(\bar y_i)-\overline{s_i^2}/R)`. It says how far the same
-    judge differs from itself on the *same* items; other items add to it.
+    variance is :math:`\overline{s_i^2}`, the standard deviation of the accuracy of one run on these
+    n items :math:`\sqrt{\overline{s_i^2}/n}`, and the item variance
+    :math:`\max(0,\operatorname{var}_i(\bar y_i)-\overline{s_i^2}/R)`. This is the variation on the
+    *same* items; other items add to it.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def change_beyond_noise(
     rng: np.random.Generator | None = None,
     level: float = 0.95,
 ) -> Change:
-    r"""Measure how far a change of settings changes answers beyond the noise between runs.
+    r"""Measure the effect of changed settings on answers beyond the noise between runs.
 
     Parameters
     ----------
@@ -328,5 +328,5 @@ def certainty_from_entropy(probability: npt.ArrayLike) -> FloatArray:
     [39.0, 0.0, 100.0]
     """
     value: FloatArray = 100 * (1 - preference_entropy(probability) / np.log(2))
-    # Rounding must not make an even choice a little less than undecided.
+    # Rounding must not make an even choice slightly decided.
     return np.asarray(np.where(np.isnan(value), np.nan, np.clip(value, 0, 100)), dtype=np.float64)

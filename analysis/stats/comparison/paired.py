@@ -1,4 +1,4 @@
-"""Paired counts of two sides, McNemar's test, and intervals of the difference.
+"""Paired counts of two sides, McNemar's test, and intervals for the difference.
 
 These statistics use two counts: the items that only the first side got right (`b`) and the
 items that only the second side got right (`c`). By convention the first side is the model and the
@@ -122,7 +122,7 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     Parameters
     ----------
     pairs : PairedCounts
-        Counts of :func:`count_pairs`.
+        Counts from :func:`count_pairs`.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        Has a width also if nothing is discordant, unlike the Wald interval.
+        Unlike the Wald interval, it has a width even if nothing is discordant.
 
     Raises
     ------
@@ -260,7 +260,7 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     return Interval(low, high, level, "tango", n_items=pairs.n)
 
 
-# Of thousands of annotators with a few dozen items each, many have the same counts.
+# Many annotators with a few dozen items each have the same counts.
 @lru_cache(maxsize=4096)
 def _tango_ends(pairs: PairedCounts, level: float) -> tuple[float, float]:
     z = normal_quantile(level)

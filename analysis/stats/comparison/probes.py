@@ -1,6 +1,6 @@
-"""Biases as differences: by a change that should not matter, and for a judge's own responses.
+"""Biases as differences: due to a change that should not matter, and towards own responses.
 
-Readings are paired: the same question of the same item, read once as it is and once changed.
+Readings are paired: the same question, read once unchanged and once changed.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class ProbeEffect:
     n_pairs, n_items : int
         Pairs of readings with a choice in both, and their items.
     flipped : Proportion
-        Share of the pairs whose choice differs; of the items if all or none differ.
+        Share of pairs whose choice differs, or of items if all or none differ.
     shift : GeneralDifference or None
         Mean credit of the favoured response after the change minus before: 1 if it was chosen,
         one half for a tie. None if the change favours no response.
@@ -118,7 +118,7 @@ def change_of_shift(
     *,
     level: float = 0.95,
 ) -> GeneralDifference:
-    """How much smaller a shift is under a mitigation: mean of `first` minus mean of `second`.
+    """Reduction of a shift by a mitigation: mean of `first` minus mean of `second`.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def credit(choice: IntArray, target: IntArray) -> FloatArray:
 
 
 def agreed(choice: IntArray, item: IntArray, shown_first: IntArray, n_items: int) -> IntArray:
-    """The choice of each item where both orders agree; a tie where they do not, -1 without both.
+    """The choice on each item if both orders agree; a tie if they do not, -1 without both.
 
     Arrays have one entry per reading. An order that was read several times counts where its
     readings agree.
@@ -205,7 +205,7 @@ def _doubled(found: GeneralDifference) -> GeneralDifference:
 
 @dataclass(frozen=True)
 class OwnPreference:
-    """A judge's choices on pairs with exactly one response of its own, next to the gold answers.
+    """A judge's choices on pairs with exactly one own response, compared with gold answers.
 
     Attributes
     ----------
@@ -216,8 +216,8 @@ class OwnPreference:
     dbg : GeneralDifference
         ``chosen - gold``, with the clusters that pairs share as samples.
     missed, taken : Proportion
-        Share of wrong choices where the gold answer is the judge's own response (missed), and where
-        it is the other one (the judge took its own).
+        Share of wrong choices if the gold answer is the judge's own response (missed), and if it is
+        the other (the judge took its own).
     bias : GeneralDifference
         ``taken - missed``: above 0 if errors favour the judge's own responses.
     """
@@ -305,7 +305,7 @@ def own_preference(
     >>> round(found.dbg.value, 6), found.missed.value, round(found.taken.value, 3)
     (0.4, 0.0, 0.667)
     """
-    count_pairs(judge_chose_own, gold_is_own)  # refuses what is not 1, 0 or -1
+    count_pairs(judge_chose_own, gold_is_own)  # rejects anything but 1, 0 and -1
     judge, gold = (np.asarray(side, dtype=np.int64) for side in (judge_chose_own, gold_is_own))
     rows = np.flatnonzero((judge >= 0) & (gold >= 0))
     judge, gold, within = judge[rows], gold[rows], sharing.take(rows)

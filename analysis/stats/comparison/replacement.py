@@ -33,7 +33,7 @@ class AgreementScale:
     model, people : float or None
         Agreement of the model, and of one person with another.
     advantage : Estimate
-        `people` less `model`, with its interval for items, people, personas and questions in
+        `people` minus `model`, with its interval for items, people, personas and questions in
         general.
     se, df : float or None
         Standard error and degrees of freedom.
@@ -58,13 +58,13 @@ class PooledReplacement:
     raw, balanced : AgreementScale
         Agreement over answers, and its mean over the labels that people gave.
     gain : Estimate
-        Agreement of the model less that of its own labels in random order, with its interval.
+        Agreement of the model minus that of its own labels in random order, with its interval.
     gain_low : float or None
         One-sided lower bound of it, at the level of the test.
     rarest : int
         Answers with the rarest label.
     same_label : float or None
-        Share of the model's answers that are its commonest label.
+        Share of the model's answers with its most common label.
     replaceable : bool or None
         Whether people win by less than `epsilon` on both scales, and the model beats its own labels
         in random order; None if that is undefined. Never with fewer than 20 answers of a label, or
@@ -76,7 +76,7 @@ class PooledReplacement:
     n_people : int
         Their annotators.
     people_effective : float or None
-        The same by their shares of the answers, :math:`(\\sum w)^2/\\sum w^2`.
+        Their effective number given their shares of the answers, :math:`(\\sum w)^2/\\sum w^2`.
     """
 
     raw: AgreementScale
@@ -100,7 +100,7 @@ class PooledReplacement:
 
     @property
     def advantage(self) -> Estimate:
-        """Agreement of people less that of the model, on the worse scale."""
+        """Agreement of people minus that of the model, on the worse scale."""
         return self.worse.advantage
 
     @property
@@ -121,7 +121,7 @@ def pooled_replacement_test(
     r"""Test whether the model agrees with people as well as another person does.
 
     This is not the alternative annotator test, which tests each annotator and needs 30 items
-    of each. This test is about the average annotator and works if each has few items.
+    of each. This test is about the average annotator and also works with few items per annotator.
 
     Parameters
     ----------
@@ -150,22 +150,21 @@ def pooled_replacement_test(
     Notes
     -----
     The unit is the item. With :math:`p_{ic}` the share of the :math:`k_i\ge2` people at item i who
-    chose c, :math:`n_{ic}` their number and :math:`J_i` the model's choice, the model less a person
-    gains :math:`u_{ic}=p_{ic}[J_i=c]-n_{ic}(n_{ic}-1)/(k_i(k_i-1))` on label c: both are compared
-    with the same other people, over all people of the item. Raw: the mean of
+    chose c, :math:`n_{ic}` their number and :math:`J_i` the model's choice, the model minus a
+    person gains :math:`u_{ic}=p_{ic}[J_i=c]-n_{ic}(n_{ic}-1)/(k_i(k_i-1))` on label c: both are
+    compared with the same other people, over all people of the item. Raw: the mean of
     :math:`a_i=\sum_cu_{ic}`. Balanced: the mean over labels of
-    :math:`g_c=\sum_iu_{ic}/\sum_ip_{ic}`, with the item values
-    :math:`\bar g+\frac1C\sum_c(u_{ic}-g_cp_{ic})/\bar p_c` of its linear form; a constant model
-    has the balanced agreement 1/C. Gain over random order: the mean of
-    :math:`\sum_c([J_i=c]-\bar q_c)(p_{ic}-\bar p_c)`, with :math:`\bar q_c` the share of c among
-    the model's choices; the mean over all orders of these is subtracted exactly.
-    Variances and t distributions are those of
-    :func:`analysis.stats.comparison.general_difference.general_difference`, score method
-    included; for balanced agreement the number of items is :math:`C^2/\sum_c1/\sum_ip_{ic}`.
-    Two departures for few people, with :math:`n_e` their effective number and k answers an item:
-    the variance is multiplied by :math:`n_e/(n_e-k)` and the degrees of freedom are at most
-    :math:`n_e-1`. Tests and intervals of balanced agreement are about :math:`\bar g` without its
-    bias as a mean of ratios, less :math:`\frac1C\sum_c` of the covariance of the means of
+    :math:`g_c=\sum_iu_{ic}/\sum_ip_{ic}`, with the item values :math:`\bar
+    g+\frac1C\sum_c(u_{ic}-g_cp_{ic})/\bar p_c` of its linear form; a constant model has the
+    balanced agreement 1/C. Gain over random order: the mean of :math:`\sum_c([J_i=c]-\bar
+    q_c)(p_{ic}-\bar p_c)`, with :math:`\bar q_c` the share of c among the model's choices; the mean
+    over all orders of these is subtracted exactly. Variances and t distributions are those of
+    :func:`analysis.stats.comparison.general_difference.general_difference`, score method included;
+    for balanced agreement the number of items is :math:`C^2/\sum_c1/\sum_ip_{ic}`. Two departures
+    for few people, with :math:`n_e` their effective number and k answers an item: the variance is
+    multiplied by :math:`n_e/(n_e-k)` and the degrees of freedom are at most :math:`n_e-1`. Tests
+    and intervals of balanced agreement are about :math:`\bar g` without its bias as a mean of
+    ratios, less :math:`\frac1C\sum_c` of the covariance of the means of
     :math:`(u_{ic}-g_cp_{ic})/\bar p_c` and :math:`p_{ic}/\bar p_c`.
 
     Examples
@@ -273,7 +272,7 @@ def pooled_replacement_tests(
 
 
 def _labels_of(given: IntArray) -> BoolArray:
-    """Which options count as labels: the two responses, and a tie where somebody chose it."""
+    """Options that count as labels: the two responses, and a tie if somebody chose it."""
     return np.asarray((given > 0) | (np.arange(given.shape[-1]) < 2))
 
 
@@ -289,7 +288,7 @@ def _two_scales(
     is_label = _labels_of(counts.sum(axis=1))
     n_labels = is_label.sum(axis=1)
     mean = share.mean(axis=1)
-    part = np.where(mean > 0, mean, 1.0)  # nothing is gained on a label that nobody gave
+    part = np.where(mean > 0, mean, 1.0)  # no gain on a label that nobody gave
 
     model, people = hit.mean(axis=1), alike.mean(axis=1)
     gaps = (model - people) / part
@@ -321,10 +320,10 @@ def _covariance(one: FloatArray, other: FloatArray, sharing: Sharing) -> FloatAr
 
 
 def _spread(values: FloatArray, sharing: Sharing) -> Spread:
-    """Variance of the mean, and degrees of freedom, with room for what few people hide.
+    """Variance of the mean, and degrees of freedom, corrected for few people.
 
-    People are both sides of an agreement, so few of them who happen to be alike look both close to
-    the model and sure of it.
+    People are on both sides of an agreement, so a few who happen to be similar would look both
+    close to the model and precise.
     """
     found = sharing.spread(values)
     people = sharing.kinds.get(ANNOTATOR)
@@ -336,7 +335,7 @@ def _spread(values: FloatArray, sharing: Sharing) -> Spread:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One scale of many studies: agreements (studies,), and model less people (studies, items).
+    """One scale of many studies: agreements (studies,), and model minus people (studies, items).
 
     `size` is the number of items, or for balanced agreement the number that is worth as much.
     """
@@ -370,7 +369,7 @@ def _at(spread: Spread, study: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class _Lost:
-    """Model less people in one study, one value for each item, with the variance of their mean."""
+    """Model minus people in one study, one value per item, with the variance of their mean."""
 
     values: FloatArray
     variance: float

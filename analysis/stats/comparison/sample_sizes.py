@@ -1,7 +1,7 @@
-"""Sizes and draws of samples: closed forms, and items drawn where a judge is likely wrong.
+"""Sample sizes in closed form, and draws of items that a judge is likely to get wrong.
 
-Closed forms take all items as independent. Where annotators, personas or questions are shared,
-multiply the number of items by the design effect.
+Closed forms treat items as independent. If annotators, personas or questions are shared, multiply
+the number of items by the design effect.
 """
 
 import math
@@ -62,7 +62,7 @@ def mcnemar_items(
     Parameters
     ----------
     only_first, only_second : float
-        Shares of items at which only one of the two sides is right.
+        Shares of items on which only one of the two sides is right.
     level : float, default 0.05
         Of the two-sided test.
     power : float, default 0.8
@@ -105,7 +105,7 @@ def equivalence_items(
     Parameters
     ----------
     discordant : float
-        Share of items at which only one of the two sides is right.
+        Share of items on which only one of the two sides is right.
     margin : float
         Of equivalence, in (0, 1).
     level : float, default 0.05
@@ -135,7 +135,7 @@ def alpha_sd(n_items: int, answers: int, alpha: float) -> float:
     n_items : int
         Independent items.
     answers : int
-        Answers to each item, at least 2.
+        Answers per item, at least 2.
     alpha : float
         Expected agreement, in (0, 1).
 
@@ -156,7 +156,7 @@ def alpha_sd(n_items: int, answers: int, alpha: float) -> float:
     """
     _check_share("alpha", alpha)
     if n_items < 1 or answers < 2:
-        raise ValueError("There must be at least one item and two answers to each.")
+        raise ValueError("There must be at least one item and two answers per item.")
     counts = np.arange(answers + 1)
     shape = (1 / alpha - 1) / 2
     chance = stats.betabinom.pmf(counts, answers, shape, shape)
@@ -168,12 +168,12 @@ def alpha_sd(n_items: int, answers: int, alpha: float) -> float:
 def annotators_needed(
     n_items: int, answers: int, per_annotator: int, *, dropout: float = 0.0
 ) -> int:
-    """Annotators who answer every item often enough.
+    """Number of annotators needed to answer every item often enough.
 
     Parameters
     ----------
     n_items, answers, per_annotator : int
-        Items, answers to each, and items of each annotator.
+        Items, answers per item, and items per annotator.
     dropout : float, default 0
         Share of annotators to invite on top, at least 0.
 
@@ -194,12 +194,12 @@ def annotators_needed(
 
 @dataclass(frozen=True)
 class Cost:
-    """What annotators cost, in minor units of the currency.
+    """Cost of annotators, in minor units of the currency.
 
     Attributes
     ----------
     rewards, fee, tax, total : int
-        Paid to annotators, to the platform, as tax on the platform's fee, and together.
+        Payments to annotators, to the platform, as tax on the platform's fee, and in total.
     """
 
     rewards: int
@@ -220,7 +220,7 @@ def recruiting_cost(
     ----------
     annotators : int
     reward : int
-        Of each annotator, in minor units.
+        Reward per annotator, in minor units.
     fee, tax : Decimal, default 0
         Share of the rewards; share of the fee.
 
@@ -256,11 +256,11 @@ def _check_share(name: str, value: float) -> None:
         raise ValueError(f"`{name}` must lie in (0, 1), got {value}.")
 
 
-FLOOR = 0.1  # of the probability that an equal draw gives every item
+FLOOR = 0.1  # share of an equal draw's probability
 
 
 def error_spread(right: npt.ArrayLike) -> FloatArray:
-    r"""Standard deviation of being right, :math:`\sqrt{c(1-c)}`, for the probability c of it.
+    r"""Standard deviation of being right, :math:`\sqrt{c(1-c)}`, with probability c.
 
     Parameters
     ----------
@@ -291,12 +291,12 @@ def draw_probabilities(spread: npt.ArrayLike, size: int, *, floor: float = FLOOR
     size : int
         Items to draw, from 1 to all of them.
     floor : float, default 0.1
-        No item has less than this share of the probability of an equal draw.
+        Every item has at least this share of an equal draw's probability.
 
     Returns
     -------
     ndarray of float, shape (n_items,)
-        At most 1: what an item would have beyond that goes to the others.
+        At most 1; any excess goes to the other items.
 
     Examples
     --------
@@ -342,7 +342,7 @@ def draw_items(probabilities: npt.ArrayLike, *, rng: np.random.Generator) -> Boo
     Parameters
     ----------
     probabilities : array_like of float, shape (n_items,)
-        As of `draw_probabilities`.
+        As from `draw_probabilities`.
     rng : numpy.random.Generator
 
     Returns
@@ -365,7 +365,7 @@ def draw_items(probabilities: npt.ArrayLike, *, rng: np.random.Generator) -> Boo
     reached = np.cumsum(chances[order])
     total = round(float(reached[-1]))
     ticks = rng.random() + np.arange(total)
-    # The sum may be out by its last digit.
+    # The sum may be off by rounding.
     at = np.minimum(np.searchsorted(reached, ticks, side="right"), chances.size - 1)
     drawn = np.zeros(chances.size, dtype=np.bool_)
     drawn[order[at]] = True

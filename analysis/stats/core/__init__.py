@@ -1,1 +1,1 @@
-"""Results, intervals and tests that the other packages of statistics use."""
+"""Results, intervals and tests for the other packages of statistics."""

@@ -24,13 +24,12 @@ class MajorityVote:
     counts : ndarray of int, shape (n_items, n_options)
         Votes per option, unweighted also for the certainty-weighted vote.
     answer : ndarray of int, shape (n_items,)
-        Winning option; -1 if nobody voted or if options share the maximum.
+        Winning option; -1 without votes or with a tie.
     certainty : ndarray of float, shape (n_items,)
         Mean certainty of the votes for the answer, missing ones ignored; NaN without an answer
         or if none of those votes has a certainty.
     tied : ndarray of bool, shape (n_items, n_options)
-        The options that share the maximum; all false if there is only one. A tie that
-        the rule broke keeps its row.
+        The tied options; all false without a tie. A tie broken by the rule keeps its row.
     share : ndarray of float, shape (n_items,)
         Share of the votes for the most chosen option; NaN without votes.
     ties : str
@@ -90,7 +89,7 @@ def majority_vote(
         Choices of the annotators. The tie option (2) is an ordinary option here: two votes for
         it beat one vote for r1.
     ties : {"exclude", "half", "certainty", "random"}, default "exclude"
-        The answer to an item with a shared maximum. ``"exclude"``: no answer.
+        The answer to an item with a tie. ``"exclude"``: no answer.
         ``"half"``: no answer, but partial credit (see `MajorityVote.credit`). ``"certainty"``:
         the tied option with the higher mean certainty; still tied, or none given: no answer.
         ``"random"``: one of the tied options, each with equal probability.
@@ -153,8 +152,8 @@ def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> Majorit
     votes : Votes
         Choices of the annotators.
     weights : array_like of float, shape (n,), optional
-        Finite weight of each vote. By default ``certainty / 100``; a missing certainty counts
-        as the mean certainty of that annotator, or 0.5 for an annotator who gave none.
+        Finite weight of each vote. By default ``certainty / 100``; a missing certainty counts as
+        that annotator's mean certainty, or 0.5 without any.
 
     Returns
     -------
@@ -301,12 +300,12 @@ def unanimity(votes: Votes) -> Unanimity:
 
 
 def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray, BoolArray]:
-    """Candidate option with the largest score, or -1, and those that share the maximum.
+    """Candidate option with the largest score, or -1, and tied options.
 
     Scores that differ only by rounding are equal: 0.3 + 0.6 ties with 0.9.
     """
     masked = np.where(candidates, scores, -np.inf)
-    # Options are few: their columns are read one after the other, faster than rows of two or three.
+    # With few options, reading columns is faster than reading short rows.
     best = np.full(len(masked), -np.inf)
     for column in masked.T:
         best = np.maximum(best, column)

@@ -1,9 +1,9 @@
 """Intervals from resampling, of values and of count rows.
 
-A nominal statistic depends only on how many annotators of an item chose each option, so a
-resample of items is a multinomial draw over the few distinct count rows: its cost does not grow
-with the number of items. Sums add whole columns, because numpy reduces each row by itself, which
-takes several times as long.
+A nominal statistic depends only on how many annotators of an item chose each option, so a resample
+of items is a multinomial draw over the few distinct count rows, whose cost does not grow with the
+number of items. Sums add whole columns, because NumPy reduces short rows one by one, which is
+several times slower.
 """
 
 from collections.abc import Callable, Iterator
@@ -109,9 +109,9 @@ def percentile_interval(
     -------
     Interval or None
         None if more than `max_undefined` of the draws are undefined, or there are none; if all
-        draws are the same, because that does not make the estimate certain; and if they leave out
-        `value`, because chance pushes such a statistic in one direction, twice in a resample.
-        `n_draws` counts all draws; `note` gives the number of undefined ones.
+        draws are the same, which does not mean certainty; and if they exclude `value`, because such
+        a statistic is biased by chance, and twice in a resample. `n_draws` counts all draws; `note`
+        gives the number of undefined ones.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def percentile_interval(
         return None
     dropped = f"{n_undefined} undefined resamples dropped" if n_undefined else None
     if value is not None:
-        # An estimate at the edge, such as 1 of a share, may be out by its last digit.
+        # An estimate at the edge, such as a share of 1, may be off by rounding.
         low, high = min(low, value), max(high, value)
     return Interval(
         low,
@@ -151,14 +151,14 @@ def percentile_interval(
 def resampled_weights(
     n_units: int, n_draws: int, rng: np.random.Generator, kind: IntArray | None = None
 ) -> Iterator[FloatArray]:
-    """Yield, for each resample, how often each unit is in it, shape (n_units,).
+    """Yield for each resample how often it contains each unit, shape (n_units,).
 
     With `kind`, the kind of each unit as codes from 0: how often units of each kind are in it.
     Counting drawn units is an order of magnitude faster than drawing their multinomial counts,
     and one resample at a time stays in the cache.
     """
     n_kinds = n_units if kind is None else int(kind.max(initial=-1)) + 1
-    # Numbers of 32 bits are those that 64 bits would give, and short ones need less of the cache.
+    # Numbers of 32 bits are the same as with 64 bits, and need less cache.
     short = None if kind is None else kind.astype(np.min_scalar_type(n_kinds))
     for _ in range(n_draws):
         drawn = rng.integers(0, n_units, n_units, dtype=np.int32)
@@ -199,9 +199,9 @@ def pigeonhole_bootstrap(
 
     Notes
     -----
-    Row (i, j) has weight :math:`w_i v_j` with multinomial w and v. The variance is about
-    :math:`V_I + V_A + V_O`: conservative, up to three times too large where nothing is
-    clustered. Memory: blocks of 4 million weights.
+    Row (i, j) has weight :math:`w_i v_j` with multinomial w and v. The variance is about :math:`V_I
+    + V_A + V_O`: conservative, up to three times too large if nothing is clustered. Memory: blocks
+    of 4 million weights.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Intervals of one value per item for items that share annotators.
 
-A majority is one answer, but it depends on the people who gave it: items that share an annotator
-are right or wrong together more often than by chance.
+A majority is one answer, but it depends on the people who gave it, so results on items that share
+an annotator are correlated.
 """
 
 from dataclasses import dataclass, replace
@@ -117,7 +117,7 @@ def block_interval(
 def shared_annotator_interval(
     correct: npt.ArrayLike, votes: Votes, item: npt.ArrayLike, *, level: float = 0.95
 ) -> Interval | None:
-    r"""Interval of a share of items, allowing for annotators that items share.
+    r"""Interval of a share of items, allowing for shared annotators.
 
     For designs without separate blocks, such as seats filled in random order.
 
@@ -254,7 +254,7 @@ def majority_proportion(
     *,
     level: float = 0.95,
 ) -> Proportion:
-    """Share of items that the majority got right, with the interval that the design allows.
+    """Share of items that the majority got right, with an interval suited to the design.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def majority_proportion(
     -------
     Proportion
         With `block_interval`, cut off at 0 and 1, if the items span at least 8 blocks;
-        if blocks do not differ at all, each counts as one answer. With fewer blocks
+        if blocks do not differ, each counts as one answer. With fewer blocks
         `shared_annotator_interval`. If that is None too: Wilson's, noted as conditional on
         these annotators.
 
@@ -327,7 +327,7 @@ def degrees_of_shared(incidence: sparse.csr_array, shared: sparse.csr_array) -> 
     cross = np.outer(totals, linked)
     k = core - (cross + cross.T) / n + shared.sum() / n**2 * np.outer(totals, totals)
     scale = (k**2).sum()
-    # If every item shares an annotator with every other, centring leaves only noise.
+    # If every pair of items shares an annotator, centring leaves only noise.
     if scale <= 1e-18 * (core**2).sum():
         return 0.0
     return float(np.trace(k) ** 2 / scale)

@@ -1,4 +1,4 @@
-"""Accuracy of groups of items or people, their differences, and where a side errs more often."""
+"""Accuracy of groups, their differences, and groups with more errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class GroupComparison:
     cells : mapping of int to Proportion
         By code of the group, ascending.
     support : mapping of int to str
-        What each cell is large enough for; see `support`.
+        The uses for which each cell is large enough; see `support`.
     differences : tuple of GroupDifference
         Pairs of groups that are both large enough to be compared.
     """
@@ -167,8 +167,8 @@ def compare_groups(
     group : array_like of int, shape (n,)
         Code of the group of each answer, such as a value of a persona's feature; -1 is none.
     clusters : mapping of str to array_like of int, each of shape (n,), optional
-        What answers have in common, as for `multiway_variance`: give it for answers of people.
-        By default rows are independent, as one model's answers to distinct items are.
+        What answers share, as for `multiway_variance`; needed for answers by people. By default
+        rows are independent, like one model's answers to distinct items.
     level : float, default 0.95
 
     Returns
@@ -326,20 +326,20 @@ def _part(scores: FloatArray, in_first: BoolArray, codes: IntArray) -> _Part:
     return _Part(float(sums @ sums), trace**2 / square)
 
 
-# A group of fewer personas says nothing about others like them.
+# Smaller groups of personas do not generalise to others like them.
 FEWEST_PERSONAS = 3
 _TINY = 1e-24
 
 
 @dataclass(frozen=True)
 class GroupErrors:
-    """The errors on one group of personas, next to those on all other personas.
+    """Errors on one group of personas, compared with all other personas.
 
     Attributes
     ----------
     group : int
     n, n_rest : int
-        Items of the group, and of the others.
+        Items inside and outside the group.
     personas, personas_rest : int
     inside, outside : float or None
         Mean of the values, such as the share of wrong answers, on either side; None without items.
@@ -390,13 +390,12 @@ def errors_by_group(
 
     Notes
     -----
-    The personas of a group are a sample of all personas like them. With sums :math:`s_j` and
-    sizes :math:`n_j` of G personas with mean p over N items, the variance of a side is
+    The personas of a group are a sample of all personas like them. With sums :math:`s_j` and sizes
+    :math:`n_j` of G personas with mean p over N items, the variance of a side is
     :math:`\frac{G}{G-1}\sum_j(s_j-pn_j)^2/N^2`, and the difference has a t test with the degrees of
-    freedom of Welch. A variance over all personas together would be too small where a group
-    has few of them. A side without any variation, such as a group without errors, has the variance
-    of all personas at its size: its own says nothing. Questions that both sides were asked do not
-    favour either.
+    freedom of Welch. A variance over all personas together would be too small where a group has few
+    of them. A side without variation, such as a group without errors, gets the variance of all
+    personas at its size. Questions asked on both sides do not favour either.
 
     Examples
     --------

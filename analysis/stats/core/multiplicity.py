@@ -1,4 +1,4 @@
-"""Adjustment for several tests: Holm, Benjamini-Yekutieli, and the largest of all by resampling."""
+"""Adjustment for several tests: Holm, Benjamini-Yekutieli, and max-T by resampling."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from .results import BoolArray, FloatArray
 
 # Permutations, or flips, of a test by resampling: p values down to 1 in 2,000.
 DRAWS = 1999
-# With fewer clusters, the flips of their signs are too few for a p value below 5 %.
+# With fewer clusters, there are too few sign flips for a p value below 5 %.
 FEWEST_FLIPPED = 6
-# Numbers of one product of matrices; a batch of resamples stays below it.
+# Largest size of a matrix product; limits the batch of resamples.
 _MOST_NUMBERS = 4_000_000
-# Sums of the same numbers in another order differ in the last digits.
+# Sums in a different order differ in the last digits.
 _ALIKE = 1e-9
 
 
@@ -25,8 +25,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Parameters
     ----------
     p_values : sequence of float or None, length n
-        Raw p values in [0, 1], in any order. None marks a test that could not be made; it is
-        not counted among the tests and stays None.
+        Raw p values in [0, 1], in any order. None marks a missing test, which does not count and
+        stays None.
 
     Returns
     -------
@@ -111,8 +111,8 @@ class MaxT:
     p : ndarray of float
         Two-sided p value of each test alone.
     adjusted : ndarray of float
-        Share of resamples in which the largest of all statistics reaches this one, the study
-        itself counted as one of them.
+        Share of resamples, including the study itself, in which the largest statistic reaches this
+        one.
     """
 
     t: FloatArray
@@ -139,7 +139,7 @@ def permuted_groups(
     inside, outside : array_like of bool, shape (n_groups, n_clusters)
         Clusters of each group, and those that it is compared with.
     fewest : int
-        Clusters with an answer that a group, and the rest, need for a test.
+        Fewest answered clusters that a group and the rest each need for a test.
     rng : numpy.random.Generator
     draws : int, default 1999
 
@@ -150,12 +150,12 @@ def permuted_groups(
 
     Notes
     -----
-    A statistic is the difference of the two error rates, weighted by answers, over its deviation
-    if clusters were dealt to groups by chance. With :math:`e_j` the errors of cluster j less those
-    expected at the rater's own rate, and weights :math:`a_j` of 1/N inside and -1/N outside, that
-    is :math:`\sqrt{\sum e_j^2\sum(a_j-\bar a)^2/(G-1)}`: from all clusters, so that a group
-    without errors has no variance of its own that is too small. All of a cluster's answers are
-    moved together and for all raters alike, which keeps what they share.
+    A statistic is the difference of the two error rates, weighted by answers, over its standard
+    deviation under random assignment of clusters to groups. With :math:`e_j` the errors of cluster
+    j minus those expected at the rater's own rate, and weights :math:`a_j` of 1/N inside and -1/N
+    outside, that is :math:`\sqrt{\sum e_j^2\sum(a_j-\bar a)^2/(G-1)}`: from all clusters, so that a
+    group without errors has no variance of its own that is too small. All of a cluster's answers
+    are moved together and for all raters alike, which keeps what they share.
 
     References
     ----------
@@ -253,7 +253,7 @@ def _batches(draws: int, batch: int) -> Iterator[int]:
 def _largest(
     observed: FloatArray, enough: BoolArray, batches: Iterator[FloatArray], draws: int
 ) -> MaxT:
-    """Compare the statistics with their resamples, each alone and with the largest of all."""
+    """Compare each statistic with its resamples, and with the largest of all."""
     seen = np.abs(observed) - _ALIKE
     alone, largest = np.ones(observed.shape), np.ones(observed.shape)
     for resampled in batches if enough.any() else ():

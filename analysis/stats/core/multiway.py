@@ -1,7 +1,7 @@
 """Shares and means of rows that are clustered in several ways.
 
 Answers share an item and a person, but items also share personas and questions: a hundred items
-about ten personas tell less about personas in general than items about a hundred personas.
+about ten personas say less about personas in general than items about a hundred personas.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,8 +47,8 @@ class MultiwayVariance:
     n_clusters : mapping of str to int
         Number of distinct clusters of each clustering.
     used : tuple of str
-        Clusterings with at least two clusters that are not inside another: items that each have
-        one persona are inside personas, and add nothing if personas are clusters.
+        Clusterings with at least two clusters that are not nested in another: items with one
+        persona each are nested in personas and add nothing.
     """
 
     variance: float
@@ -194,7 +194,7 @@ def prepare(clusters: ClusterLabels, n: int) -> PreparedClusters | None:
 def multiway_proportion(
     correct: npt.ArrayLike, clusters: ClusterLabels, *, level: float = 0.95
 ) -> MultiwayProportion:
-    r"""Share of right answers, allowing for items, people, personas and questions in common.
+    r"""Share of right answers, allowing for shared items, people, personas and questions.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ def _note(variance: MultiwayVariance) -> str | None:
 def _outermost(
     names: Sequence[str], codes: Mapping[str, IntArray], sizes: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Clusterings that are inside no other; of two equal ones, the first."""
+    """Clusterings that are not nested in another; of equal ones, the first."""
 
     def inside(fine: str, coarse: str) -> bool:
         if sizes[fine] < sizes[coarse]:

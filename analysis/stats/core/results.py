@@ -1,9 +1,9 @@
-"""Results of statistics: a value or the reason why there is none; checks, quantiles and ranks.
+"""Results of statistics (a value, or the reason for none), checks, quantiles and ranks.
 
 Nothing in this package returns NaN or infinity, and an undefined value is never 0 or 1.
 
-Whole numbers that are close to each other are sorted as numbers of 16 bits, which numpy does
-without comparisons, in a tenth of the time. Results are those of the functions named, to the bit.
+Whole numbers in a small range are sorted as 16-bit numbers, which NumPy does without comparisons in
+a tenth of the time. Results equal those of the named functions exactly.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class Interval:
     n_draws : int or None
         Resamples made; None for a closed form.
     note : str or None
-        What a reader must know before using it, for example
+        A caveat for readers, for example
         ``"conditional on these annotators"``.
     """
 
@@ -211,7 +211,7 @@ def _ranks(ascending: IntArray) -> IntArray:
 
 
 def kinds_of(unit: IntArray, cell: IntArray, n_units: int) -> tuple[IntArray, int]:
-    """Give units with the same cells, one of them perhaps several times, the same code.
+    """Give units with the same multiset of cells the same code.
 
     Returns the code of each unit, -1 without cells, and the number of codes. `unit` and `cell` are
     one pair each of a unit and a cell of it, both codes from 0.
@@ -299,7 +299,7 @@ def mid_ranks(values: FloatArray) -> FloatArray:
 
 
 def _codes(values: FloatArray) -> npt.NDArray[np.uint16] | None:
-    """Small whole numbers in the order of `values`; None if they are not so far apart."""
+    """Small whole numbers in the order of `values`; None if their range is too large."""
     if values.ndim != 1 or not values.size:
         return None
     lowest = values.min()

@@ -1,8 +1,7 @@
 """Variance of a mean over rows that share annotators, personas and questions.
 
-Two items are related if the same person voted on both, if they are about the same persona, or
-if they ask the same question. Conclusions about other people, personas and questions must allow
-for all three together.
+Two items are related if the same person voted on both, or if they have the same persona or
+question. Conclusions about other people, personas and questions must allow for all three.
 """
 
 from collections.abc import Mapping
@@ -115,7 +114,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """What rows have in common, computed once for any number of values of these rows.
+    """What rows share, computed once for any number of values on these rows.
 
     Attributes
     ----------
@@ -353,7 +352,7 @@ def _short(n: int, kinds: Mapping[str, Kind], used: list[str], degrees: FloatArr
     if people is not None:
         per_row = float(people.memberships.sum()) / max(n, 1)
         effective = effective_number(people.sizes) or 0.0
-        # Seats that are filled at random make loads a little unequal: that is rounded away.
+        # Randomly filled seats make loads slightly unequal, which is rounded away.
         is_few = effective < FEWEST_ANNOTATORS - 1e-9
         is_few |= round(effective) < ANNOTATORS_PER_ANSWER * per_row - 1e-9
         if is_few and ANNOTATOR not in found:

@@ -27,8 +27,8 @@ class Votes:
     n_items, n_annotators, n_options : int
         Sizes, including items without a vote and options that nobody chose.
     n_missing : int
-        Rows of long form that were dropped because they held no choice. A matrix does not show
-        whether an item was not answered or not asked, so it is 0.
+        Rows of long form dropped because they had no choice; 0 for a matrix, which does not show
+        whether an item was unanswered or not asked.
     """
 
     item: IntArray

@@ -95,8 +95,8 @@ class Migration(migrations.Migration):
                     "by",
                     models.CharField(
                         choices=[
-                            ("item", "Each item counts alike"),
-                            ("persona", "Each persona counts alike"),
+                            ("item", "Every item counts equally"),
+                            ("persona", "Every persona counts equally"),
                         ],
                         default="item",
                         help_text="In the share of wrong answers.",

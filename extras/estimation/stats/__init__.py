@@ -1,4 +1,4 @@
-"""Statistics of systems, and of all judged items; `thirdperson.stats` offers them too."""
+"""Statistics of systems and of all judged items, also in `thirdperson.stats`."""
 
 from extras.estimation.stats.calibrated import (
     CalibratedMean,

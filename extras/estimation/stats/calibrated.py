@@ -1,4 +1,4 @@
-"""Means over all judged items by a judge's signal that is calibrated on people's answers."""
+"""Means over all judged items from a judge's signal, calibrated on people's answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Fit = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 def isotonic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
-    """Values at `at` of the increasing function with the least squares; constant outside of `x`.
+    """Values at `at` of the least-squares increasing function; constant outside `x`.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def logistic(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:
 def cross_fitted(
     fit: Fit, target: FloatArray, signal: FloatArray, known: BoolArray, folds: IntArray
 ) -> FloatArray:
-    """Each item's prediction by a curve that its own fold had no part in, shape (n_items,)."""
+    """Each item's prediction by a curve fitted without its fold, shape (n_items,)."""
     found = np.empty(target.size)
     for fold in np.unique(folds):
         held_out = folds == fold
@@ -79,14 +79,14 @@ class CalibratedMean:
     ----------
     mean : Estimate
     outside : float or None
-        Share of the items whose signal lies beyond those of all answered items.
+        Share of items whose signal is outside the range of the answered items.
     residual : GeneralDifference
-        Mean of the answers less their predictions by the other folds: far from 0 if the
+        Mean of the answers minus their predictions by the other folds: far from 0 if the
         calibration does not fit these items.
     oracle_share : float or None
         Share of the variance that comes from learning the calibration.
     n_answered, n_items : int
-        Items with an answer from which it was learned, and the items of the mean.
+        Answered items used for calibration, and the items of the mean.
     reason : str or None
         ``"too_few_items"`` with fewer than ten answered items or fewer than ten in the mean, or
         fewer than two folds.
@@ -115,16 +115,16 @@ def calibrated_mean(
     Parameters
     ----------
     target : array_like of float, shape (n_items,)
-        What people answered, 0 to 1; NaN where nobody did.
+        People's answers, 0 to 1; NaN where there are none.
     signal : array_like of float, shape (n_items,)
-        What the judge says, 0 to 1; items with NaN are left out.
+        The judge's signal, 0 to 1; items with NaN are left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     folds : array_like of int, shape (n_items,)
-        Items that share a persona belong to one fold.
+        Items that share a persona must be in one fold.
     of : array_like of bool, shape (n_items,), optional
-        The items of the mean, for example those of one system; the correction is learned from
-        all. Without it, all items.
+        The items of the mean, for example those of one system; all items by default. The correction
+        is learned from all.
     level : float, default 0.95
 
     Returns
@@ -133,12 +133,12 @@ def calibrated_mean(
 
     Notes
     -----
-    The correction is the increasing function with the least squares; the prediction of an item
-    is learned from the folds that it is not in. The variance is that of the mean prediction
-    (`Sharing.spread`) and of the correction itself: the estimate without the answers of one fold,
-    for each of K folds, :math:`\frac{K-1}K\sum(\hat\theta_{-k}-\bar\theta)^2` with K - 1 degrees
-    of freedom, as in causal judge evaluation [1]_. Folds hold personas together, but not questions
-    and people, so it is at least the variance of the mean residual with all that items share.
+    The correction is the least-squares increasing function; each item's prediction is learned from
+    the other folds. The variance is that of the mean prediction (`Sharing.spread`) and of the
+    correction itself: the estimate without the answers of one fold, for each of K folds,
+    :math:`\frac{K-1}K\sum(\hat\theta_{-k}-\bar\theta)^2` with K - 1 degrees of freedom, as in
+    causal judge evaluation [1]_. Folds hold personas together, but not questions and people, so it
+    is at least the variance of the mean residual with all that items share.
 
     References
     ----------
@@ -195,14 +195,14 @@ def calibrated_mean(
 
 
 def _without(items: Sampled, parts: IntArray, fold: int, used: BoolArray) -> float:
-    """The mean if the answers of one fold were not known."""
+    """The mean without the answers of one fold."""
     known = items.answered & (parts != fold)
     return float(isotonic(items.signal[known], items.target[known], items.signal[used]).mean())
 
 
 @dataclass(frozen=True)
 class WeightedMean:
-    """Mean of what people would answer on all items, each answer weighing 1/probability.
+    """Mean of people's answers to all items, with each answer weighted by 1/probability.
 
     Attributes
     ----------
@@ -217,8 +217,8 @@ class WeightedMean:
     n_answered, n_items : int
         Items with an answer, and all items.
     reason : str or None
-        Why there is no estimate: ``"too_few_items"`` with fewer than ten answered items, or ten
-        others.
+        Why there is no estimate: ``"too_few_items"`` with fewer than ten answered or ten other
+        items.
     """
 
     alone: Estimate
@@ -239,20 +239,20 @@ def weighted_mean(
     probability: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> WeightedMean:
-    r"""Mean over all items from answers on some, drawn with known probabilities.
+    r"""Mean over all items from answers to some, drawn with known probabilities.
 
     Parameters
     ----------
     target : array_like of float, shape (n_items,)
-        What people answered, 0 to 1; NaN where nobody did.
+        People's answers, 0 to 1; NaN where there are none.
     signal : array_like of float, shape (n_items,)
-        What the judge says, 0 to 1; items with NaN are left out.
+        The judge's signal, 0 to 1; items with NaN are left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     folds : array_like of int, shape (n_items,)
-        The model's prediction for a fold's items is learned from the other folds.
+        A fold's predictions are learned from the other folds.
     probability : array_like of float, shape (n_items,), optional
-        With which an item was drawn for people; any equal ones if it is left out.
+        Probability that an item was drawn for people; equal by default.
     level : float, default 0.95
 
     Returns
@@ -262,11 +262,11 @@ def weighted_mean(
     Notes
     -----
     With :math:`w_i=1/\pi_i` and a prediction :math:`m_i` for every item, the estimate is
-    :math:`\bar m+\sum w_i(y_i-m_i)/\sum w_i`, the sums over answered items. It is right whatever
-    the prediction [1]_. `alone` has :math:`m=0`, `powered` :math:`m=\lambda f` with the
-    :math:`\lambda` from 0 to 1 of least variance, `modelled` the prediction of a logistic curve
-    of the log odds of the signal. The error is a mean of scores of items; its variance allows for
-    all that items share (`Sharing.spread`).
+    :math:`\bar m+\sum w_i(y_i-m_i)/\sum w_i`, the sums over answered items. It is unbiased for any
+    prediction [1]_. `alone` has :math:`m=0`, `powered` :math:`m=\lambda f` with the :math:`\lambda`
+    from 0 to 1 of least variance, `modelled` the prediction of a logistic curve of the log odds of
+    the signal. The error is a mean of item scores; its variance allows for everything that items
+    share (`Sharing.spread`).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Prediction-powered mean: people's answers on some items, a judge's signal on all of them."""
+"""Prediction-powered mean: people's answers to some items, a judge's signal for all."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True)
 class PoweredMean:
-    """Mean of what people would answer on all items.
+    """Mean of people's answers to all items.
 
     Attributes
     ----------
@@ -33,14 +33,14 @@ class PoweredMean:
     powered : Estimate
         With the judge's signal.
     weight : float or None
-        Weight of the signal, 0 to 1: 0 ignores the judge. With strata, the mean over items.
+        Weight of the signal, 0 to 1; 0 ignores the judge. With strata, the mean over items.
     n_answered, n_items : int
         Items with an answer, and all items.
     n_strata : int
-        Strata that were estimated on their own.
+        Strata that were estimated separately.
     reason : str or None
-        Why there is no estimate: ``"too_few_items"`` with fewer than ten answered items, or ten
-        others.
+        Why there is no estimate: ``"too_few_items"`` with fewer than ten answered or ten other
+        items.
     """
 
     alone: Estimate
@@ -59,16 +59,16 @@ def tuned_weight(
     *,
     among: int | None = None,
 ) -> float:
-    r"""Weight of the signal with the smallest variance, between 0 and 1.
+    r"""Weight of the signal that minimises the variance, between 0 and 1.
 
     Parameters
     ----------
     target, signal : ndarray of float, shape (n,)
-        Of answered items.
+        Values for answered items.
     more : ndarray of float, shape (N,)
-        Signal of the others.
+        Signal for the other items.
     among : int, optional
-        Answered items of the estimate, if the weight is learned from some of them.
+        Number of answered items of the estimate, if the weight is learned from a part of them.
 
     Notes
     -----
@@ -101,11 +101,11 @@ def ppi_mean(
     Parameters
     ----------
     target, signal : array_like of float, shape (n,)
-        Answers of people and signal of the judge, for a random sample of the items.
+        People's answers and the judge's signal for a random sample of the items.
     more : array_like of float, shape (N,)
-        Signal of the judge for other items.
+        The judge's signal for other items.
     weight : float, optional
-        Of the signal; that of `tuned_weight` if it is left out.
+        Weight of the signal; by default from `tuned_weight`.
     level : float, default 0.95
 
     Returns
@@ -160,20 +160,20 @@ def powered_mean(
     Parameters
     ----------
     target : array_like of float, shape (n_items,)
-        What people answered, 0 to 1; NaN where nobody did. The answered items are a random
-        sample of all items, or of each stratum.
+        People's answers, 0 to 1; NaN where there are none. The answered items are a random sample
+        of all items, or of each stratum.
     signal : array_like of float, shape (n_items,)
-        What the judge says, 0 to 1; items with NaN are left out.
+        The judge's signal, 0 to 1; items with NaN are left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     strata : array_like of int, shape (n_items,), optional
-        Groups of items that the sample was drawn from. Those with fewer than ten answered, or ten
-        other, items are joined.
+        Groups of items that the sample was drawn from. Those with fewer than ten answered or ten
+        other items are merged.
     folds : array_like of int, shape (n_items,), optional
-        The weight of a fold's items is then learned from the other folds.
+        If given, a fold's weight is learned from the other folds.
     level : float, default 0.95
     rng : numpy.random.Generator
-        For the bootstrap below 30 answered items.
+        Used for the bootstrap below 30 answered items.
 
     Returns
     -------
@@ -185,8 +185,8 @@ def powered_mean(
     mean of one score for each item; the variance of that mean allows for all that items share
     (`Sharing.spread`), with a t distribution. Below 30 answered items the quantiles are those of a
     bootstrap t over items of each stratum, with the weight tuned again in each resample; the mean
-    signal of the other items is drawn from its normal distribution. The interval of the answers
-    alone is made in the same way, with weight 0; it is used for both if it is the narrower one.
+    signal of the other items is drawn from its normal distribution. The interval from answers alone
+    is computed in the same way with weight 0, and replaces the other if it is narrower.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def _of_judged(codes: npt.ArrayLike | None, judged: npt.NDArray[np.bool_]) -> In
 
 
 def _joined(strata: IntArray | None, items: Sampled) -> IntArray:
-    """Codes 0..S-1 of strata; those with few items of a kind are one stratum together."""
+    """Codes 0..S-1 of strata; those with too few items are merged."""
     if strata is None:
         return np.zeros(items.n_items, dtype=np.int64)
     values, codes = np.unique(strata, return_inverse=True)
@@ -249,7 +249,7 @@ def _joined(strata: IntArray | None, items: Sampled) -> IntArray:
     rest = np.isin(codes, np.flatnonzero(small))
     some = items.answered & rest
     if rest.any() and min(some.sum(), rest.sum() - some.sum()) < FEWEST:
-        # The rest is too small as well: it joins the largest stratum.
+        # If the merged stratum is still too small, it joins the largest one.
         small[int(np.where(small, -1, sizes).argmax())] = True
         rest = np.isin(codes, np.flatnonzero(small))
     _, joined = np.unique(np.where(rest, values.size, codes), return_inverse=True)
@@ -257,7 +257,7 @@ def _joined(strata: IntArray | None, items: Sampled) -> IntArray:
 
 
 def _weights(items: Sampled, groups: IntArray, folds: IntArray | None) -> FloatArray:
-    """The weight of the signal at each item; at others, the mean over the stratum's answers."""
+    """The weight of the signal at each item; for unanswered items, the stratum's mean."""
     found = np.zeros(items.n_items)
     for group in range(int(groups.max()) + 1):
         rows = groups == group
@@ -275,7 +275,7 @@ def _weights(items: Sampled, groups: IntArray, folds: IntArray | None) -> FloatA
 
 
 def _scores(items: Sampled, groups: IntArray, weights: FloatArray) -> tuple[float, FloatArray]:
-    """The estimate, and scores with mean 0 whose mean is its error."""
+    """The estimate, and centred scores whose mean is its error."""
     scores, values = np.zeros(items.n_items), np.zeros(items.n_items)
     for group in range(int(groups.max()) + 1):
         rows = groups == group
@@ -302,7 +302,7 @@ def _bootstrap_t(
 
     None if all answers are alike.
     """
-    total = np.zeros((2, DRAWS + 1))  # value and variance; those of the data come first
+    total = np.zeros((2, DRAWS + 1))  # value and variance, first of the data, then of the resamples
     for group in range(int(groups.max()) + 1):
         rows = groups == group
         y, f = (each[rows & items.answered] for each in (items.target, items.signal))
@@ -320,7 +320,7 @@ def _bootstrap_t(
             if spread > 1e-15:
                 weight = np.clip(covariance / spread, 0, 1)
         rest = ys - weight[:, None] * fs
-        # Half an answer that differs, so that a resample without variation has an error.
+        # Half a differing answer, so that a resample without variation still has an error.
         least = np.ptp(rest[0]) ** 2 * 0.5 / y.size * (1 - 0.5 / y.size)
         own = np.maximum(rest.var(axis=1), least) / y.size
         total[0] += share * (rest.mean(axis=1) + weight * mean)

@@ -1,4 +1,4 @@
-"""Whether two sides rank systems alike."""
+"""Agreement of two sides' rankings of systems."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,13 +35,12 @@ class RankingAgreement:
     n : int
         Contests that both sides decided.
     kendall, spearman : Estimate
-        Rank correlations: Kendall's tau b, and Spearman's rho; undefined below three systems
-        (``"too_few_systems"``) or if a side ranks all systems alike (``"no_variation"``).
+        Rank correlations: Kendall's tau b, and Spearman's rho; undefined with fewer than three
+        systems (``"too_few_systems"``) or if a side ranks all equally (``"no_variation"``).
     first_top, second_top : tuple of int
-        The strongest system of each side; several if they share the place.
+        The strongest system of each side; several if tied.
     same_top, same_order : float or None
-        Share of resamples in which both sides have the same system at the top, and the same
-        order of all systems.
+        Share of resamples in which both sides have the same top system, and the same order.
     reason : str or None
         Why all of them are undefined: ``"not_connected"`` if a side has no strengths.
     resampled_reason : str or None
@@ -81,8 +80,8 @@ def ranking_agreement(
     first, second : array_like of int, shape (n_items,)
         Choices of both sides: 0, 1, 2 (a tie) or -1 (missing).
     clusters : mapping of str to array_like of int, each of shape (n_items,)
-        What items share, for example ``item``, ``persona``, ``question``. Those that are not
-        inside another are resampled, independently of each other.
+        What items share, for example ``item``, ``persona``, ``question``. Clusterings that are not
+        nested in another are resampled independently.
     n_draws : int, default 1000
         Resamples, at least 2.
     rng : numpy.random.Generator
@@ -92,14 +91,14 @@ def ranking_agreement(
     Returns
     -------
     RankingAgreement
-        No interval and no shares (``"not_connected"``) if more than 5 % of the resamples leave a
+        Without interval and shares (``"not_connected"``) if more than 5 % of the resamples leave a
         side without strengths.
 
     Notes
     -----
-    Systems are ranked by the strengths of `system_strengths`. Both sides are uncertain: two sides
-    that agree about every system rank some resamples differently if systems are about as strong.
-    With several clusterings the weight of an item is the product of their weights [1]_, which is
+    Systems are ranked by the strengths of `system_strengths`. Both sides are uncertain: even sides
+    that agree completely rank some resamples differently if systems are about equally strong. With
+    several clusterings the weight of an item is the product of their weights [1]_, which is
     conservative.
 
     References
@@ -209,7 +208,7 @@ def _weights(
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[Iterator[FloatArray], str]:
-    """Weights of all items for each resample, and the clusterings that were resampled."""
+    """Weights of all items in each resample, and the resampled clusterings."""
     prepared = prepare(codes, rows.size)
     used = prepared.used if prepared is not None else ()
     sources = [
@@ -240,7 +239,7 @@ def _spearman(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def _ratio(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Products over the root of the products of squares; NaN where a side does not vary."""
+    """Correlation of centred rows; NaN where a side does not vary."""
     size = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
     shared = (first * second).sum(axis=1)
     found = np.divide(shared, size, out=np.full(size.size, np.nan), where=size > 0)

@@ -24,12 +24,12 @@ class RoganGladen:
     bootstrap : Estimate
         With the interval of resampled clusters.
     sensitivity, specificity : float or None
-        Of the judge, among answered items.
+        The judge's, on answered items.
     n_answered, n_items : int
-        Items with an answer of yes or no, and all items.
+        Items answered yes or no, and all items.
     reason : str or None
-        ``"too_few_items"`` with fewer than ten answered items, ``"empty_group"`` without a yes or
-        without a no, ``"at_chance"`` if the judge may be no better than chance.
+        ``"too_few_items"`` with fewer than ten answered items, ``"empty_group"`` if yes or no never
+        occurs, ``"at_chance"`` if the judge may be no better than chance.
     """
 
     delta: Estimate
@@ -51,16 +51,16 @@ def rogan_gladen(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> RoganGladen:
-    r"""Share of items at which people would say yes, from a judge's yes or no on all of them.
+    r"""Share of items to which people would say yes, from a judge's yes or no to all.
 
     Parameters
     ----------
     target : array_like of float, shape (n_items,)
-        1 yes, 0 no of people; any other value and NaN count as no answer.
+        People's answers: 1 yes, 0 no; anything else counts as no answer.
     test : array_like of float, shape (n_items,)
-        1 yes, 0 no of the judge; NaN is left out.
+        The judge's answers: 1 yes, 0 no; NaN is left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     clusters : array_like of int, shape (n_items,)
         What the bootstrap resamples, for example personas.
     n_draws : int, default 1000
@@ -73,9 +73,9 @@ def rogan_gladen(
 
     Notes
     -----
-    :math:`(\hat p+sp-1)/(se+sp-1)` [1]_. It assumes that the judge errs as often on items without
-    an answer. The delta method has the errors of all three shares, and what items share; the
-    judge counts as no better than chance if the interval of :math:`se+sp-1` contains 0.
+    :math:`(\hat p+sp-1)/(se+sp-1)` [1]_. It assumes that the judge errs as often on unanswered
+    items. The delta method includes the errors of all three shares and what items share; the judge
+    counts as no better than chance if the interval of :math:`se+sp-1` contains 0.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Estimates whose error is a mean over items, and what they have in common."""
+"""Shared parts of estimates whose error is a mean over items."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ FEWEST = 10  # items with answers, and items without
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Items that a judge judged, of which people answered some.
+    """Items that a judge judged and people partly answered.
 
     Attributes
     ----------
     target : ndarray of float, shape (n_items,)
-        What people answered, from 0 to 1; NaN where nobody answered.
+        People's answers, from 0 to 1; NaN where there are none.
     signal : ndarray of float, shape (n_items,)
-        What the judge says about it, from 0 to 1, for every item.
+        The judge's signal for every item, from 0 to 1.
     sharing : Sharing
         What the items have in common.
     answered : ndarray of bool, shape (n_items,)
@@ -78,8 +78,8 @@ def interval_of_scores(
 ) -> Estimate:
     """Estimate of a share whose error is the mean of `scores`, shape (n_items,).
 
-    `oracle` is the variance of an independent error and its degrees of freedom; `quantiles`
-    replace those of t. Degrees of freedom are not more than those of the answered items alone.
+    `oracle` is the variance of an independent error and its degrees of freedom; `quantiles` replace
+    those of t. Degrees of freedom never exceed those of the answered items.
     """
     check_level(level)
     if reason := why_not(items.known):
@@ -100,7 +100,7 @@ def interval_of_scores(
 
 
 def within(found: Estimate) -> Estimate:
-    """A share without what is below 0 or above 1."""
+    """Clip a share to 0..1."""
     if found.value is None:
         return found
     interval = found.interval
@@ -113,12 +113,12 @@ def within(found: Estimate) -> Estimate:
 
 
 def width(found: Estimate) -> float | None:
-    """Distance between the ends of the interval; None without one."""
+    """Width of the interval; None without one."""
     return None if found.interval is None else found.interval.high - found.interval.low
 
 
 def answers_saved(n_answered: int, alone: Estimate, combined: Estimate) -> float | None:
-    """How many more answered items answers alone would need for an interval as narrow.
+    """Number of further answered items that would give as narrow an interval without a judge.
 
     Parameters
     ----------

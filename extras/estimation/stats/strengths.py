@@ -19,14 +19,14 @@ class Strengths:
     Attributes
     ----------
     n, n_ties : int
-        Contests, and those of them that are ties.
+        Contests, and ties among them.
     strengths : tuple of Estimate
         Natural logarithms, with mean 0.
     tie : Estimate
         Logarithm of Davidson's parameter; undefined (``"empty_group"``) without ties.
     reason : str or None
         Why every strength is None: ``"too_few_items"`` with fewer than two systems that meet,
-        ``"not_connected"`` if some systems never lose to the others or never meet them.
+        ``"not_connected"`` if some systems never lose to, or never meet, the others.
     """
 
     n: int
@@ -64,7 +64,7 @@ def system_strengths(
     Parameters
     ----------
     contests : Contests
-        Every system is part of the model.
+        All systems are part of the model.
     choice : array_like of int, shape (n_items,)
         0 first response, 1 second response, 2 a tie, -1 missing.
     sharing : Sharing
@@ -80,9 +80,9 @@ def system_strengths(
     :math:`P(i\succ j)\propto e^{(\beta_i-\beta_j)/2}`, :math:`P(j\succ i)\propto
     e^{-(\beta_i-\beta_j)/2}` and :math:`P(i\sim j)\propto\nu` [2]_; without ties this is Bradley
     and Terry's :math:`P(i\succ j)=1/(1+e^{\beta_j-\beta_i})` [1]_. Newton's method, with steps that
-    are halved until the likelihood increases. The estimate is finite and unique if from every
-    system a chain of strict wins leads to every other one [3]_; otherwise it is undefined.
-    With ties this is sufficient, not necessary. Intervals are those of the linearised estimate,
+    are halved until the likelihood increases. The estimate is finite and unique if a chain of
+    strict wins leads from every system to every other [3]_; otherwise it is undefined. With ties
+    this is sufficient, not necessary. Intervals are those of the linearised estimate,
     :math:`H^{-1}` times the scores of the contests, with the variance of `Sharing.spread`.
 
     References
@@ -164,7 +164,7 @@ def fit_strengths(wins: FloatArray, ties: FloatArray) -> Fits:
 
 
 def _is_connected(beats: BoolArray) -> BoolArray:
-    """Whether chains of wins lead from every system to every other one, shape (n_tables,)."""
+    """Whether chains of wins connect every system to every other, shape (n_tables,)."""
     n = beats.shape[1]
     reach = (beats | np.eye(n, dtype=np.bool_)).astype(np.float32)
     for _ in range(max(n - 1, 1).bit_length()):
@@ -174,7 +174,7 @@ def _is_connected(beats: BoolArray) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class _Expected:
-    """Of contests with a difference of strengths: half the mean margin, its variance, and ties."""
+    """Half the mean margin, its variance, and ties, of contests with a difference of strengths."""
 
     half_margin: FloatArray
     variance: FloatArray
@@ -183,7 +183,7 @@ class _Expected:
 
 def _expected(difference: FloatArray, log_tie: FloatArray) -> _Expected:
     half = np.abs(difference) / 2
-    # Divided by the larger of the weights, so that none overflows.
+    # Divided by the larger weight to avoid overflow.
     top = np.maximum(half, log_tie)
     win, loss, tie = np.exp(half - top), np.exp(-half - top), np.exp(log_tie - top)
     total = win + loss + tie
@@ -193,7 +193,7 @@ def _expected(difference: FloatArray, log_tie: FloatArray) -> _Expected:
 
 
 def _information(beta: FloatArray, log_tie: FloatArray, games: FloatArray) -> FloatArray:
-    """Minus the second derivative, with 1 for the mean of strengths that nothing determines."""
+    """The negative second derivative, with 1 for the undetermined mean of strengths."""
     n = beta.shape[1]
     expected = _expected(beta[:, :, None] - beta[:, None, :], log_tie[:, None, None])
     between = games * expected.variance
@@ -235,7 +235,7 @@ def _newton(wins: FloatArray, ties: FloatArray) -> tuple[FloatArray, FloatArray]
                 break
             size[falls] /= 2
         (beta, log_tie), height = ahead, there
-    # Chains of wins exist, but some are so rare that the steps do not end.
+    # Chains of wins exist, but some are too rare for the steps to converge.
     lost = np.abs(gradient).max(axis=1) > _TOLERANCE * total
     beta[lost], log_tie[lost] = np.nan, np.nan
     return beta, log_tie

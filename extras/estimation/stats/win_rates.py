@@ -1,4 +1,4 @@
-"""How often the responses of a system win, as counted and corrected for errors of a judge."""
+"""Win rates of systems, as counted and corrected for a judge's errors."""
 
 import math
 from dataclasses import dataclass, replace
@@ -28,12 +28,12 @@ TIE = 2
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """Which systems wrote the two responses of each item.
+    """The systems that wrote the two responses of each item.
 
     Attributes
     ----------
     first, second : ndarray of int, shape (n_items,)
-        Codes of the systems, from 0; -1 in both for an item that does not compare two of them.
+        Codes of the systems, from 0; both are -1 for an item that does not compare two of them.
     n_systems : int
     """
 
@@ -53,7 +53,7 @@ class Contests:
         return cls(one, two, int(max(one.max(initial=-1), two.max(initial=-1))) + 1)
 
     def rows(self, *choices: npt.ArrayLike) -> IntArray:
-        """Positions of the items that compare two systems and have every one of the choices."""
+        """Positions of the items that compare two systems and have all choices."""
         has = self.first >= 0
         for choice in choices:
             codes = np.asarray(choice)
@@ -80,7 +80,7 @@ def margins(choice: npt.ArrayLike, rows: IntArray) -> FloatArray:
 def linearised(
     value: FloatArray, scores: FloatArray, sharing: Sharing, *, level: float
 ) -> list[Estimate]:
-    """Estimates whose errors are means of `scores`, shape (n_estimates, n_rows)."""
+    """Build estimates whose errors are means of `scores`, shape (n_estimates, n_rows)."""
     if reason := why_not(sharing):
         return [Estimate(float(each), interval_reason=reason) for each in value]
     spread, found = sharing.spread(scores), []
@@ -97,12 +97,12 @@ def linearised(
 
 @dataclass(frozen=True)
 class WinRate:
-    """Share of its contests that a system wins; a tie counts half.
+    """Share of contests that a system wins; a tie counts half.
 
     Attributes
     ----------
     wins, ties, n : int
-        Contests won, tied, and all.
+        Contests won, tied, and in total.
     rate : Estimate
         Undefined (``"empty_group"``) without contests.
     """
@@ -122,10 +122,10 @@ class CorrectedWinRates:
     n : int
         Contests that the judge decided.
     n_both : int
-        Those with a reference that is not a tie.
+        Those whose reference is not a tie.
     accuracy : Estimate
-        Share of `n_both` in which the judge chose the system that the reference chose; a tie of
-        the judge counts half.
+        Share of `n_both` in which judge and reference chose the same system; a tie by the judge
+        counts half.
     rates : tuple of Estimate
         One per system. Undefined (``"at_chance"``) if the interval of `accuracy` reaches 1/2.
     """
@@ -191,32 +191,32 @@ def corrected_win_rates(
     *,
     level: float = 0.95,
 ) -> CorrectedWinRates:
-    r"""Win rates that the reference would give, from those of a judge and its known errors.
+    r"""Estimate the reference's win rates from a judge's win rates and its known errors.
 
     Parameters
     ----------
     contests : Contests
     judge, reference : array_like of int, shape (n_items,)
-        Choices of the judge, and of the people or the own answers by which its errors are
-        known: 0, 1, 2 (a tie) or -1 (missing).
+        Choices of the judge, and of the people or own answers that reveal its errors: 0, 1, 2 (a
+        tie) or -1 (missing).
     sharing : Sharing
-        What the items share, with the people who voted if they are the reference.
+        What the items share, including the people who voted if they are the reference.
     level : float, default 0.95
 
     Returns
     -------
     CorrectedWinRates
-        A rate whose interval lies outside of [0, 1] contradicts the assumption and is
-        undefined (``"not_identified"``).
+        A rate whose interval is outside [0, 1] contradicts the assumption and is undefined
+        (``"not_identified"``).
 
     Notes
     -----
     The estimator of Rogan and Gladen [1]_ for pairs: with margins :math:`m` of the judge and
-    :math:`r` of the reference (1, 0, -1), :math:`E(m\mid r)=\lambda r` gives
-    :math:`\bar r=\bar m/\hat\lambda`, where :math:`\hat\lambda=\sum mr/\sum r^2=2a-1` for a judge
-    of accuracy a. It assumes that the errors are the same whichever system wrote the better
-    response: a judge that prefers a system for its own sake is not corrected. The interval is
-    linearised and contains the error of :math:`\hat\lambda`; ends beyond 0 and 1 are cut off.
+    :math:`r` of the reference (1, 0, -1), :math:`E(m\mid r)=\lambda r` gives :math:`\bar r=\bar
+    m/\hat\lambda`, where :math:`\hat\lambda=\sum mr/\sum r^2=2a-1` for a judge of accuracy a. It
+    assumes that errors do not depend on which system wrote the better response: favouritism towards
+    a system is not corrected. The interval is linearised and includes the error of
+    :math:`\hat\lambda`; ends are clipped to 0 and 1.
 
     References
     ----------
@@ -255,7 +255,7 @@ def corrected_win_rates(
     met = signs != 0
     sizes = met.sum(axis=1, keepdims=True)
     gained = (signs * judged).sum(axis=1, keepdims=True) / np.maximum(sizes, 1)
-    # The mean of each row of scores is 0: its spread is that of the estimate.
+    # Each row of scores has mean 0, so its spread is that of the estimate.
     scores = rows.size * (signs * judged - gained * met) / np.maximum(sizes, 1) / slope
     error = np.where(both, judged * known - slope, 0.0) / n_both
     scores = scores - gained / slope**2 * rows.size * error
@@ -280,7 +280,7 @@ def _half_scale(mean: GeneralDifference) -> Estimate:
 
 
 def _within_bounds(found: Estimate) -> Estimate:
-    """A share without what is below 0 or above 1."""
+    """Clip a share to 0..1."""
     assert found.value is not None  # noqa: S101 - undefined shares do not come here
     interval = found.interval
     if interval is not None:

@@ -1,4 +1,4 @@
-"""Models of annotators that label items; `thirdperson.stats` offers them too."""
+"""Models of annotators that label items, also in `thirdperson.stats`."""
 
 from extras.label_models.stats.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
 from extras.label_models.stats.label_models import Glad, Mace, glad, mace

@@ -1,4 +1,4 @@
-"""Annotators' accuracies fitted together with the answers: one each, or a confusion matrix."""
+"""Annotators' accuracies, one each or a confusion matrix, fitted together with the answers."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class OneCoin:
     priors : ndarray of float, shape (n_options,)
         Estimated shares of the options.
     log_likelihood : float
-        At `priors` and `accuracy`; the prior does not count in it.
+        At `priors` and `accuracy`, without the prior.
     n_iterations : int
     converged : bool
     """
@@ -57,21 +57,19 @@ def one_coin(
 ) -> OneCoin:
     r"""Estimate true options and one accuracy per annotator together.
 
-    For studies in which each person answers too few items for a confusion matrix, such
-    as 30 items.
+    For studies with too few items per person for a confusion matrix, such as 30.
 
     Parameters
     ----------
     votes : Votes
         Choices of the annotators; repeated readings count separately.
     prior : tuple of float, default (8, 4)
-        Right and wrong answers that everybody starts with: the assumption about an annotator before
-        the first answer. ``(0, 0)`` is maximum likelihood, which treats anyone who happens to
-        agree with two others on 30 items as never wrong.
+        Right and wrong answers that everybody starts with. ``(0, 0)`` is maximum likelihood, which
+        treats anyone who happens to agree with two others on 30 items as never wrong.
     tolerance : float, default 1e-10
-        Stop if a step gains less and changes no posterior probability by more than 1e-8.
+        Stop when a step gains less and changes no posterior probability by more than 1e-8.
     max_iterations : int, default 1000
-        Steps of expectation-maximisation, accelerated as those of `dawid_skene`.
+        Steps of expectation-maximisation, accelerated as in `dawid_skene`.
 
     Returns
     -------
@@ -84,16 +82,16 @@ def one_coin(
 
     Notes
     -----
-    Dawid and Skene's model with the confusion matrix of annotator j restricted to
-    :math:`a_j` on the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by
-    expectation-maximisation from the vote shares. M-step:
-    :math:`a_j=\frac{r+\sum_iT_{i,l_{ij}}}{r+w+n_j}` with r and w of `prior`. Annotators who all err
-    in the same way are not covered: the model takes their shared mistakes for the truth.
+    Dawid and Skene's model with the confusion matrix of annotator j restricted to :math:`a_j` on
+    the diagonal and :math:`(1-a_j)/(C-1)` elsewhere, by expectation-maximisation from the vote
+    shares. M-step: :math:`a_j=\frac{r+\sum_iT_{i,l_{ij}}}{r+w+n_j}` with r and w of `prior`. The
+    model does not cover annotators who all err in the same way: it takes their shared mistakes for
+    the truth.
 
-    If items have few votes, use the accuracies rather than the answers. Simulated with 300
-    items of three answers and 30 answers per person, none of the variants labels more items
-    correctly than the plain majority (accuracies .55 to .95: majority .838, this prior .838,
-    maximum likelihood .815; accuracies .5 to .75: .677, .657, .588).
+    If items have few votes, use the accuracies rather than the answers. In simulations with 300
+    items, three answers each and 30 answers per person, no variant labels more items correctly than
+    the plain majority (accuracies .55 to .95: majority .838, this prior .838, maximum likelihood
+    .815; accuracies .5 to .75: .677, .657, .588).
 
     References
     ----------
@@ -165,7 +163,7 @@ def one_coin(
 
 
 def _log_chances(accuracy: FloatArray, n_options: int) -> FloatArray:
-    """Log probability of a choice, shape (n_options, n_annotators, n_options): truth, who, choice.
+    """Log probability by truth, annotator and choice, shape (n_options, n_annotators, n_options).
 
     An annotator who is never right, or never wrong, has an impossible choice.
     """
@@ -195,8 +193,8 @@ class DawidSkene:
     converged : bool
         Whether the steps converged within their limit.
     collapsed : tuple of int
-        Options that somebody chose but that are the most probable one at no item: the model
-        explained all of them as errors, so check its answers.
+        Options that somebody chose but that are most probable for no item: the model explained them
+        all as errors, so check its answers.
     """
 
     posterior: FloatArray
@@ -210,11 +208,11 @@ class DawidSkene:
 
     @property
     def informativeness(self) -> FloatArray:
-        """Information in one choice of each annotator about the truth, in bits, (n_annotators,).
+        """Information about the truth in one choice of each annotator, in bits, (n_annotators,).
 
-        Mutual information of choice and truth: 0 for somebody who ignores the item, including
-        those who always choose the same, and as high for somebody who is always wrong as for one
-        who is always right.
+        Mutual information of choice and truth: 0 for an annotator who ignores the item, for example
+        always chooses the same, and equally high for one who is always wrong and one who is always
+        right.
         """
         joint = self.priors[:, None] * self.confusion
         independent = self.priors[:, None] * joint.sum(axis=1, keepdims=True)
@@ -240,7 +238,7 @@ def dawid_skene(
         Added to every expected count before a confusion row is normalised. 0 is the original
         method.
     tolerance : float, default 1e-10
-        Stop if a step gains less log-likelihood and changes no posterior probability by more than
+        Stop when a step gains less log-likelihood and changes no posterior probability by more than
         1e-8.
     max_iterations : int, default 1000
         Steps of expectation-maximisation.
@@ -256,16 +254,15 @@ def dawid_skene(
 
     Notes
     -----
-    Expectation-maximisation, started from the vote shares, which also fixes which class is
-    which, and accelerated [2]_. M-step: :math:`p_q = \operatorname{mean}_i T_{iq}`,
-    :math:`\pi_{jql} \propto \epsilon + \sum_i T_{iq} n_{ijl}`; E-step in log space:
-    :math:`T_{iq} \propto p_q \prod_{jl} \pi_{jql}^{n_{ijl}}`. An annotator who never sees
-    class q has a uniform row. Items that the same annotators answered alike
-    are computed once; one iteration costs O(votes x options). Priors use items
-    with votes only.
+    Accelerated expectation-maximisation [2]_, started from the vote shares, which also identifies
+    the classes. M-step: :math:`p_q = \operatorname{mean}_i T_{iq}`, :math:`\pi_{jql} \propto
+    \epsilon + \sum_i T_{iq} n_{ijl}`; E-step in log space: :math:`T_{iq} \propto p_q \prod_{jl}
+    \pi_{jql}^{n_{ijl}}`. An annotator who never sees class q has a uniform row. Items with
+    identical answers from the same annotators are computed once; one iteration costs O(votes x
+    options). Priors use items with votes only.
 
-    A confusion matrix of two options from 30 labels is mostly noise. If annotators label
-    so few items, use the answers rather than the matrices.
+    A confusion matrix of two options from 30 labels is mostly noise. With so few items, use the
+    answers, not the matrices.
 
     References
     ----------
@@ -295,7 +292,7 @@ def dawid_skene(
     def step(posterior: FloatArray) -> tuple[FloatArray, float]:
         log_confusion = log_or_impossible(_confusion(patterns, posterior, smoothing))
         updated, log_likelihood = expect(patterns.priors(posterior), log_confusion)
-        # What smoothing adds to the likelihood that it climbs: a Dirichlet prior of each row.
+        # Smoothing acts as a Dirichlet prior of each row and is part of the objective.
         prior = smoothing * float(log_confusion.sum()) if smoothing else 0.0
         return updated, log_likelihood + prior
 

@@ -1,4 +1,4 @@
-"""What models of annotators share: patterns of answers, and iteration until it converges."""
+"""Patterns of answers and accelerated iteration, shared by models of annotators."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from analysis.stats.core.votes import Votes
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The different sets of votes that items have. Any model of labels treats such items alike.
+    """Distinct sets of votes on items. Label models treat items with the same votes alike.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Patterns:
     given : tuple of sparse matrix, one per option, each of shape (n_patterns, n_annotators)
         How often each annotator chose the option on one item with the pattern.
     received : tuple of sparse matrix, each of shape (n_annotators, n_patterns)
-        The same on all items with the pattern.
+        The same, over all items with the pattern.
     """
 
     of_item: IntArray
@@ -57,7 +57,7 @@ class Patterns:
         return np.asarray(counts / counts.sum(axis=0))
 
     def priors(self, posterior: FloatArray) -> FloatArray:
-        """Mean over the items with votes, shape (n_options,); uniform where there are none."""
+        """Mean over the items with votes, shape (n_options,); uniform if there are none."""
         n_items = self.n_items.sum()
         if not n_items:
             return np.full(len(posterior), 1 / len(posterior))
@@ -74,7 +74,7 @@ class Patterns:
         return np.stack(columns)
 
     def log_joint_of_right(self, gain: FloatArray) -> FloatArray:
-        """The same for votes that gain only if they are right, shape (n_annotators, n_options)."""
+        """The same for votes that gain only if right, shape (n_annotators, n_options)."""
         return np.stack([one @ own for one, own in zip(self.given, gain.T, strict=True)])
 
     def expected(self, posterior: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ def normalised(log_joint: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def log_or_impossible(probability: FloatArray) -> FloatArray:
-    """Logarithms; that of 0 is minus infinity, which is right for an impossible option."""
+    """Logarithms, with minus infinity for 0: an impossible option."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(probability))
 
@@ -112,22 +112,22 @@ def log_or_impossible(probability: FloatArray) -> FloatArray:
 def allowed_shares(guess: FloatArray, near: FloatArray) -> FloatArray:
     """Turn a guess into shares that add up to 1, each at least a hundredth of `near`.
 
-    So no option becomes impossible: a share that reaches 0 never rises again.
+    This keeps every option possible: a share of 0 would never rise again.
     """
     kept = np.maximum(guess, near / 100)
     return np.asarray(kept / kept.sum(axis=0))
 
 
 def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
-    """Pattern of each item, items of each pattern, and the pattern that an item is the example of.
+    """Pattern of each item, items of each pattern, and the pattern that an item exemplifies.
 
-    The last is -1 for all items but the first of each pattern.
+    The last is -1 except for the first item of each pattern.
     """
     cell = votes.annotator * votes.n_options + votes.choice
     of_item, n_patterns = kinds_of(votes.item, cell, votes.n_items)
     voted = np.flatnonzero(of_item >= 0)
     _, first = np.unique(of_item[voted], return_index=True)
-    # In the order of their first items, so that sums do not depend on the names of the options.
+    # Ordered by first item, so that sums do not depend on the options' names.
     order = np.argsort(first)
     number = np.empty(n_patterns, dtype=np.int64)
     number[order] = np.arange(n_patterns)
@@ -138,9 +138,9 @@ def _alike(votes: Votes) -> tuple[IntArray, FloatArray, IntArray]:
     return of_item, n_items, example
 
 
-# One plain step: the state after it, and the merit of the state before it.
+# One plain step: the next state, and the merit of the given one.
 FittingStep = Callable[[FloatArray], tuple[FloatArray, float]]
-# Takes an extrapolated state and an allowed one close by; returns an allowed state.
+# Takes an extrapolated state and a nearby allowed one; returns an allowed state.
 Allow = Callable[[FloatArray, FloatArray], FloatArray]
 
 TOLERANCE = 1e-10  # largest gain in merit of a converged step
@@ -159,7 +159,7 @@ class FixedPoint:
     state : ndarray of float
         The state after the last step.
     n_steps : int
-        Steps computed, those after rejected extrapolations included.
+        Steps computed, including those after rejected extrapolations.
     converged : bool
         Whether a plain step changed merit and state by at most the tolerances.
     """
@@ -190,7 +190,7 @@ def climb(
     allow : callable
         Turns an extrapolated state into an allowed one, given an allowed state near it.
     weights : ndarray of float, optional
-        How often each entry of the last axis counts in lengths, if it stands for several.
+        Weight of each entry of the last axis in lengths, if it represents several.
     tolerance : float, default 1e-10
         Largest gain in merit of a converged step. Rounding of the merit is allowed for.
     max_steps : int, default 1000
@@ -198,11 +198,11 @@ def climb(
 
     Notes
     -----
-    With :math:`r=F(x)-x` and :math:`v=F(F(x))-F(x)-r` the extrapolation is
-    :math:`x+2ar+a^2v` with :math:`a=\|r\|/\|v\|`, followed by one plain step. One that lowers the
-    merit is dropped, so the merit never falls. Twenty plain steps come first, and :math:`a`
-    is at most 1, then 4, then 16 and so on: without that, 1 of 60 simulated studies of 240 items
-    ended at another, higher maximum than plain steps.
+    With :math:`r=F(x)-x` and :math:`v=F(F(x))-F(x)-r` the extrapolation is :math:`x+2ar+a^2v` with
+    :math:`a=\|r\|/\|v\|`, followed by one plain step. An extrapolation that lowers the merit is
+    rejected, so the merit never falls. Twenty plain steps come first, and :math:`a` is at most 1,
+    then 4, then 16 and so on: otherwise 1 of 60 simulated studies of 240 items ended at a
+    different, higher maximum than plain steps.
 
     References
     ----------

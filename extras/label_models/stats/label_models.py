@@ -11,12 +11,12 @@ from analysis.stats.core.results import BoolArray, FloatArray, IntArray
 from analysis.stats.core.votes import Votes
 from extras.label_models.stats.fitting import MAX_STEPS, TOLERANCE, Patterns, climb, normalised
 
-MAX_LOG_EASE = 300.0  # largest value that a step may try; it does not overflow
+MAX_LOG_EASE = 300.0  # largest value that a step may try without overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Mace:
-    """Answers, and competence of annotators who either know or spam.
+    """Answers, and competence of annotators who either know or spam, by MACE.
 
     Attributes
     ----------
@@ -49,10 +49,10 @@ class Glad:
     posterior, answer
         As in `Mace`.
     ability : ndarray of float, shape (n_annotators,)
-        0 for guessing, above 0 if right more often than wrong, below 0 for the reverse; NaN without
-        votes.
+        0 for guessing, positive if right more often than wrong, negative for the reverse; NaN
+        without votes.
     ease : ndarray of float, shape (n_items,)
-        Above 0; a right answer has log-odds ``ability * ease``. NaN without votes.
+        Positive; a right answer has log-odds ``ability * ease``. NaN without votes.
     n_iterations : int
     converged : bool
     """
@@ -80,15 +80,15 @@ def mace(
     votes : Votes
         Choices of the annotators.
     prior : tuple of float, default (0.5, 0.5)
-        Beta prior of competence: of knowing and of spamming. The default expects annotators
-        who do either most of the time.
+        Beta prior of competence: knowing and spamming. The default expects annotators who mostly do
+        one or the other.
     spam_prior : float, default 10
-        Dirichlet prior of every option of the spam distribution.
+        Dirichlet prior of each option in the spam distribution.
     tolerance : float, default 1e-10
-        Stop if a step gains less of the variational bound and changes no expected count by more
+        Stop when a step raises the variational bound by less and changes no expected count by more
         than 1e-8.
     max_iterations : int, default 1000
-        Steps, accelerated as those of `dawid_skene`.
+        Steps, accelerated as in `dawid_skene`.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def mace(
     -----
     :math:`P(l\mid q)=\theta_j[l=q]+(1-\theta_j)\xi_{jl}` with a uniform prior of the options, by
     variational Bayes: parameters enter by :math:`\exp(\psi(n+\alpha)-\psi(\sum(n+\alpha)))`.
-    It starts from the vote shares instead of at random, so there is one result.
+    It starts from the vote shares instead of at random, so the result is unique.
 
     References
     ----------
@@ -128,11 +128,11 @@ def mace(
         return _Spamming.of(spammed, given, prior, spam_prior)
 
     def expect(fitted: _Spamming) -> tuple[FloatArray, FloatArray, float]:
-        # All votes of an annotator for an option have the same odds.
+        # All of an annotator's votes for an option have the same odds.
         knowing = fitted.knowing[:, None]
         wrong = fitted.spamming[:, None] * fitted.spam
         posterior, total = normalised(patterns.log_joint_of_right(np.log1p(knowing / wrong)))
-        # A vote for the likely truth is knowledge or luck; any other is spam.
+        # A vote for the likely truth comes from knowledge or luck, any other from spamming.
         known = knowing / (knowing + wrong)
         spammed = chosen - known * patterns.expected_right(posterior)
         evidence = float((chosen * np.log(wrong)).sum())
@@ -146,7 +146,7 @@ def mace(
     def allow(guess: FloatArray, near: FloatArray) -> FloatArray:
         return np.clip(guess, near / 100, chosen - (chosen - near) / 100)
 
-    # Weight of a choice at the start: as if everybody knew half of the time.
+    # Initial weight of a choice, as if everybody knew half of the time.
     half = 1 / (1 + votes.n_options)
     start = chosen - (1 - half) * patterns.expected_right(patterns.shares)
     reached = climb(step, start, allow=allow, tolerance=tolerance, max_steps=max_iterations)
@@ -193,7 +193,7 @@ class _Spamming:
 
 
 def _expected_logs(counts: FloatArray) -> FloatArray:
-    """Of shares with Dirichlet distributions, one per row."""
+    """Expected logarithms of Dirichlet-distributed shares, one distribution per row."""
     return np.asarray(digamma(counts) - digamma(counts.sum(axis=1, keepdims=True)))
 
 
@@ -221,8 +221,8 @@ def glad(
         Weight of the normal priors of ability (mean 1) and log ease (mean 0); 1 is standard
         deviation 1.
     tolerance : float, default 1e-5
-        Stop if no slope of the penalised log-likelihood is steeper: the priors bend it by at
-        least `strength`, so the maximum is missed by at most 1e-10.
+        Stop when no slope of the penalised log-likelihood is steeper. Its curvature is at least
+        `strength`, so the maximum is missed by at most 1e-10.
     max_iterations : int, default 1000
         Steps of L-BFGS.
 
@@ -237,10 +237,10 @@ def glad(
 
     Notes
     -----
-    :math:`P(right)=\sigma(\alpha_j\beta_i)`, a wrong answer any of the others alike, options
-    equally likely beforehand. The likelihood of the votes, with the answers summed out and the
-    priors added, is maximised by L-BFGS from ability 1 and log ease 0. Expectation-maximisation
-    has the same maxima and takes many times as many steps.
+    :math:`P(right)=\sigma(\alpha_j\beta_i)`, wrong answers equally likely, and a uniform prior of
+    the options. The likelihood of the votes, with the answers summed out and the priors added, is
+    maximised by L-BFGS from ability 1 and log ease 0. Expectation-maximisation has the same maxima
+    and takes many times as many steps.
 
     References
     ----------
@@ -263,7 +263,7 @@ def glad(
     others = float(np.log(votes.n_options - 1))
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
-        """Penalised log-likelihood of the votes, negative, and its slope."""
+        """Negative penalised log-likelihood of the votes, and its gradient."""
         a, b = x[:n][votes.annotator], np.exp(np.minimum(x[n:], MAX_LOG_EASE))[votes.item]
         score = a * b
         joint = _log_joint(votes, score + others)
@@ -318,8 +318,8 @@ def _check_iterations(max_iterations: int) -> None:
 def _log_total(log_values: FloatArray) -> FloatArray:
     """Logarithm of the sum over the options of each item, shape (n_items, 1).
 
-    A few options are summed one after the other, several times faster than by
-    `scipy.special.logsumexp`; minus infinity means an impossible option.
+    Summing the few options in turn is several times faster than `scipy.special.logsumexp`; minus
+    infinity means an impossible option.
     """
     total = log_values[:, 0]
     for option in range(1, log_values.shape[1]):
@@ -328,7 +328,7 @@ def _log_total(log_values: FloatArray) -> FloatArray:
 
 
 def _log_joint(votes: Votes, gain: FloatArray) -> FloatArray:
-    """Sum of the log odds `gain`, shape (n,), that each vote gives to its choice, per option."""
+    """Sum per option of the log odds `gain`, shape (n,), that each vote gives to its choice."""
     cell = votes.item * votes.n_options + votes.choice
     totals = np.bincount(cell, gain, minlength=votes.n_items * votes.n_options)
     return totals.reshape(votes.n_items, votes.n_options).astype(np.float64, copy=False)

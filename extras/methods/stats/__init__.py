@@ -1,4 +1,4 @@
-"""Statistics that few studies need; `thirdperson.stats` offers them too."""
+"""Statistics that few studies need, also in `thirdperson.stats`."""
 
 from extras.methods.stats.ceiling import (
     AgreementCeiling,

@@ -29,9 +29,9 @@ class AgreementCeiling:
         Agreement of one annotator with another.
     low : Estimate
         Agreement of the majority of an item's other annotators with one annotator. A judge that
-        knew people in general would reach it or more.
+        knew people in general would reach at least this.
     high : Estimate
-        No judge agrees more with one more person. It is `low` or more.
+        No judge can agree more with one more person; at least `low`.
     """
 
     n_items: int
@@ -49,9 +49,9 @@ class ShareOfPossible:
     agreement : Estimate
         With one more person.
     low, high : float or None
-        The share, between these for a ceiling between its bounds.
+        Range of the share for a ceiling between its bounds.
     interval : Interval or None
-        For the share, wherever the ceiling is between its bounds.
+        Interval of the share for any ceiling between its bounds.
     reason : str or None
         Why there is no share: ``"at_chance"`` if the ceiling may be no higher than chance.
     interval_reason : str or None
@@ -76,7 +76,7 @@ def agreement_ceiling(
     counts : array_like of int, shape (n_items, n_options)
         Answers of people.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     level : float, default 0.95
 
     Returns
@@ -86,12 +86,11 @@ def agreement_ceiling(
 
     Notes
     -----
-    If :math:`p_o` is the share of all people who would choose o at an item, a judge agrees with
-    one more person at most :math:`E\max_op_o`. A few answers per item do not identify it. It is
-    at least the agreement of any rule, such as the majority of the others, ties split evenly
-    (two others: one of them). With C options and pairs that agree at the rate
-    :math:`a=E\sum_op_o^2` it is at most :math:`(1+\sqrt{(C-1)(Ca-1)})/C`, which is reached if
-    all items are equally hard.
+    If :math:`p_o` is the share of all people who would choose o for an item, a judge's agreement
+    with one more person is at most :math:`E\max_op_o`. A few answers per item do not identify it.
+    It is at least the agreement of any rule, such as the majority of the others with ties split
+    evenly. With C options and pairs that agree at the rate :math:`a=E\sum_op_o^2` it is at most
+    :math:`(1+\sqrt{(C-1)(Ca-1)})/C`, which is reached if all items are equally hard.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def share_of_possible(
     counts : array_like of int, shape (n_items, n_options)
         Answers of people; items with fewer than two are left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     level : float, default 0.95
 
     Returns
@@ -133,7 +132,7 @@ def share_of_possible(
     -----
     :math:`(A-1/C)/(M-1/C)` for an agreement A, C options and a ceiling M at either bound of
     `agreement_ceiling`. A itself is a lower bound of the ceiling, so the share is at most 1
-    unless chance puts it above the higher bound. The interval holds for both bounds, each by the
+    unless it exceeds the higher bound by chance. The interval holds for both bounds, each by the
     delta method with the variance of `Sharing.spread`. There is no share if the interval of a
     bound contains 1/C.
 
@@ -182,7 +181,7 @@ def share_of_possible(
         )
         found.append(share)
         ends += [share - half, share + half]
-    # The agreement itself is a lower bound of the ceiling.
+    # Agreement itself is a lower bound of the ceiling.
     by_low, by_high = found
     by_low = max(by_high, min(by_low, 1.0))
     low, high = sorted((by_low, by_high))
@@ -194,7 +193,7 @@ def share_of_possible(
 
 
 def retest_ceiling(retest: float) -> float | None:
-    r"""Best accuracy about answers that people themselves repeat only in part.
+    r"""Best possible accuracy for answers that people do not always repeat.
 
     Parameters
     ----------
@@ -208,8 +207,8 @@ def retest_ceiling(retest: float) -> float | None:
 
     Notes
     -----
-    If an answer slips with the probability s, either way alike and at random each time, two answers
-    agree at the rate :math:`r=s^2+(1-s)^2`, and the best accuracy about one of them is
+    If answers slip with probability s, symmetrically and independently, two answers agree at the
+    rate :math:`r=s^2+(1-s)^2`, and the best accuracy for one of them is
     :math:`1-s=(1+\sqrt{2r-1})/2`.
 
     Examples
@@ -282,7 +281,7 @@ def agreed_with(answer: npt.ArrayLike, counts: npt.ArrayLike) -> FloatArray:
 
 
 def pair_agreement(counts: IntArray) -> FloatArray:
-    """Share of an item's pairs of people who agree, shape (n_items,); NaN below two answers."""
+    """Share of an item's pairs of people who agree, shape (n_items,); NaN below two."""
     n = row_sums(counts)
     pairs = np.maximum(n * (n - 1), 1)
     return np.where(n >= 2, row_sums(counts * (counts - 1)) / pairs, np.nan)
@@ -308,7 +307,7 @@ def _checked(counts: npt.ArrayLike) -> IntArray:
 
 
 def _mean(values: FloatArray, sharing: Sharing, level: float) -> Estimate:
-    """The mean of shares with an interval inside 0 and 1."""
+    """The mean of shares, with an interval within [0, 1]."""
     found: GeneralDifference = general_difference(values, sharing, level=level)
     if found.value is None:
         return Estimate(None, "no_pairs")
@@ -319,7 +318,7 @@ def _mean(values: FloatArray, sharing: Sharing, level: float) -> Estimate:
 
 
 def _highest(pair: Estimate, n_options: int) -> Estimate:
-    """The upper bound of the ceiling: a growing function of the agreement of pairs."""
+    """The upper bound of the ceiling, an increasing function of pair agreement."""
     if pair.value is None:
         return pair
     value = _bound(pair.value, n_options)

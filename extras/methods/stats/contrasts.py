@@ -1,4 +1,4 @@
-"""Differences of two sides, each on its own set of items, and links of items that share people."""
+"""Differences of two sides on different sets of items, and links between items sharing people."""
 
 from dataclasses import dataclass
 
@@ -89,7 +89,7 @@ def set_contrast(
 ) -> Contrast:
     r"""Mean credit of one side on its own set of items minus the other side's on its own set.
 
-    For the items of which each side is certain: the sets overlap and differ.
+    Used for the items of which each side is certain: the sets overlap but differ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Cost-accuracy frontier: accuracy and price of labelling by people, a judge, or both."""
+"""Cost-accuracy frontier of labelling by people, a judge, or both."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -33,19 +33,19 @@ class Mix:
         judge votes as one of them; ``"judge, then people"``: the majority of `people` if the
         judge is less certain than `threshold`.
     people : int
-        People per item, for items that people label.
+        People per item that people label.
     threshold : float or None
-        Of the last policy.
+        Threshold of the last policy.
     price : float
         Mean price of an item.
     accuracy : float
-        Expected accuracy on these items, a tie counting one half.
+        Expected accuracy on these items; a tie counts one half.
     interval : Interval or None
-        Of the accuracy, from resampling items; None without `rng`, or if all items are alike.
+        Interval of the accuracy from resampled items; None without `rng` or if all items are alike.
     best : bool
         Whether nothing at this price or below is more accurate.
     often_best : float or None
-        Share of the resamples in which it is `best`: how much of the choice is luck.
+        Share of resamples in which it is `best`: how much of the choice is luck.
     """
 
     policy: Policy
@@ -84,10 +84,10 @@ def price_mixes(
     truth : array_like of int, shape (n_items,)
         True option; -1 is unknown.
     price_person, price_judge : float
-        Of one answer, in any currency, not negative.
+        Price of one answer in any currency, not negative.
     thresholds : array_like of float, default (60, 70, 80, 90)
-        Certainties below which people label an item. Choose them before the data: the
-        best of many is overestimated.
+        Certainties below which people label an item. Choose them before you see the data: the best
+        of many is overestimated.
     rng : numpy.random.Generator, optional
         Source of randomness. None: no intervals.
     n_draws : int, default 1000
@@ -97,8 +97,8 @@ def price_mixes(
     Returns
     -------
     tuple of Mix
-        By price, then accuracy; empty if no item has a truth, the judge's answer
-        and at least two people. Numbers of people go up to the fewest that any of these items has.
+        Sorted by price, then accuracy; empty if no item has a truth, a judge's answer and at least
+        two people. Numbers of people go up to the smallest number on any of these items.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def price_mixes(
 
     Notes
     -----
-    The accuracy of k people is the exact mean over all choices of k of those of the item, as in
+    The accuracy of k people is the exact mean over all choices of k of an item's people, as in
     `crowd_equivalence`. Intervals resample items with their people. The best of many policies is
     partly luck, which its own interval does not show: `often_best` does, and a choice between
     policies should be confirmed on other items.
@@ -141,7 +141,7 @@ def price_mixes(
     usable = (votes.counts().sum(axis=1) >= 2) & (np.asarray(judge) >= 0)
     stated = stated[usable & np.isin(np.asarray(truth), (0, 1))]
     tried = np.asarray(thresholds, dtype=np.float64)
-    # Items of equal counts that every threshold treats alike are one kind of item.
+    # Items with equal counts that every threshold treats alike are computed as one kind.
     reached = (stated[:, None] >= tried).sum(axis=1)
     kind = np.zeros(size.size, dtype=np.int64)
     for part in (right, size, judge_right, reached):
@@ -157,7 +157,7 @@ def price_mixes(
     outcome = np.stack([way.outcome for way in ways], axis=1)
 
     def of(weights: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Accuracy, price and whether it is best, of each way in each row of weights."""
+        """Accuracy, price and whether it is best, for each policy and row of weights."""
         share = weights / weights.sum(axis=1, keepdims=True)
         accuracy, price = share @ outcome, shared + price_person * (share @ asked)
         return accuracy, price, _best(accuracy, price)
@@ -196,7 +196,7 @@ def price_mixes(
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """Policy of labelling, with its outcome and whether people are asked, by kind of item."""
+    """A labelling policy, its outcome and whether people are asked, by kind of item."""
 
     policy: Policy
     people: int
@@ -230,7 +230,7 @@ def _with_judge(
     judge_right: npt.NDArray[np.int64],
     k: int,
 ) -> FloatArray:
-    """Majority of k people and the judge, a tie counting one half."""
+    """Majority of k people and the judge; a tie counts one half."""
     # Of k + 1 votes, j + judge_right are right; more than half win, exactly half tie.
     needed = (k + 1) / 2 - judge_right
     whole = np.floor(needed)
@@ -240,7 +240,7 @@ def _with_judge(
 
 
 def _best(accuracy: FloatArray, price: FloatArray) -> BoolArray:
-    """Policies that no cheaper or equally cheap one reaches, in each row."""
+    """Policies that no cheaper or equally cheap one matches, in each row."""
     order = np.lexsort((-accuracy, price), axis=1)
     ascending = np.take_along_axis(accuracy, order, axis=1)
     before = np.maximum.accumulate(ascending, axis=1)[:, :-1]

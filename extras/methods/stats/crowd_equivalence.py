@@ -33,9 +33,9 @@ class CrowdPoint:
     k : int
         People per item.
     accuracy : float
-        Expected accuracy of their majority, a tie counting one half.
+        Expected accuracy of their majority; a tie counts one half.
     n_items : int
-        Items that it is counted on; 0 if it is a prediction of the fitted model.
+        Items counted; 0 for a prediction of the fitted model.
     """
 
     k: int
@@ -50,21 +50,20 @@ class CrowdEquivalence:
     Attributes
     ----------
     people : float or None
-        k whose majority is as accurate as the judge, linear between odd numbers; None if
+        k whose majority is as accurate as the judge, interpolated between odd numbers; None if
         there is none.
     place : str or None
         ``"between"`` if `people` is defined. ``"below one"``: less accurate than one person.
-        ``"above any"``: more accurate than the majority of 101, because mistakes that people
-        share limit it.
+        ``"above any"``: more accurate than the majority of 101, which shared mistakes limit.
     interval : Interval or None
-        Item-bootstrap percentiles of `people`, if both ends are finite numbers of people.
+        Item-bootstrap percentiles of `people`, if both ends are finite.
     low, high : float or None
         The same with open ends: `low` is None if the judge may be worth less than one person,
-        `high` is None if it may be worth more than 101.
+        `high` if it may be worth more than 101.
     judge_accuracy, ceiling : float or None
         Accuracy of the judge on the items used, and of the majority of infinitely many people.
     curve : tuple of CrowdPoint
-        k = 1, 3, 5 and so on as far as it was needed.
+        k = 1, 3, 5 and so on, as far as needed.
     n_items, n_draws : int
         Items with a truth, the judge's answer and at least two people; resamples.
     seed : int or None
@@ -88,12 +87,12 @@ class CrowdEquivalence:
 
 
 def majority_of_some(right: npt.ArrayLike, n: npt.ArrayLike, k: int) -> FloatArray:
-    r"""Probability that the majority of `k` people, drawn from those of an item, is right.
+    r"""Probability that the majority of `k` people drawn from an item's people is right.
 
     Parameters
     ----------
     right, n : array_like of int, shape (n_items,)
-        Right answers and answers of each item, between two options; ``n >= k``.
+        Right answers and all answers of each item, with two options; ``n >= k``.
     k : int
         People drawn without replacement.
 
@@ -130,7 +129,7 @@ def crowd_equivalence(
     n_draws: int = 1000,
     level: float = 0.95,
 ) -> CrowdEquivalence:
-    r"""Number of people whose majority is as accurate as a judge, on the same items.
+    r"""Number of people whose majority is as accurate as a judge on the same items.
 
     Parameters
     ----------
@@ -157,15 +156,15 @@ def crowd_equivalence(
 
     Notes
     -----
-    If every item has at least k people, the majority of k is the exact mean over all choices
-    of k of them. For more, each item has a probability p of a right answer that follows a beta
-    distribution over items, fitted by moments: the mean of p is the accuracy of one person, the
-    mean of :math:`p^2` the probability that two are both right, each averaged within items. The
-    majority of infinitely many is right where p > 1/2: the ceiling. If items do not differ
-    at all, p is one number.
+    If every item has at least k people, the accuracy of k is the exact mean over all choices of k.
+    Beyond that, each item has a probability p of a right answer that follows a beta distribution
+    over items, fitted by moments: the mean of p is the accuracy of one person, the mean of
+    :math:`p^2` the probability that two are both right, each averaged within items. The majority of
+    infinitely many is right where p > 1/2: the ceiling. If items do not differ at all, p is one
+    number.
 
-    Resampling items keeps judge and people together. People are treated as a random sample; if
-    few people answered everything, the interval is conditional on them.
+    Resampling items keeps judge and people together. People count as a random sample; if few people
+    answered everything, the interval is conditional on them.
 
     Examples
     --------
@@ -242,7 +241,7 @@ def crowd_equivalence(
 def people_and_judge(
     votes: Votes, judge: npt.ArrayLike, truth: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Right answers, answers and whether the judge is right, of the items that have all of it."""
+    """Right answers, all answers and whether the judge is right, for items that have all three."""
     if votes.n_options != 2:
         raise ValueError(f"The comparison is for two options, `votes` has {votes.n_options}.")
     choice, truths = np.asarray(judge, dtype=np.int64), np.asarray(truth, dtype=np.int64)
@@ -282,7 +281,7 @@ def _curves(
 
 
 def _shape(mean: FloatArray, square: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Parameters of the beta distribution, and the rows without one because p does not vary."""
+    """Parameters of the beta distribution, and the rows without one, where p does not vary."""
     variance = square - mean**2
     most = mean * (1 - mean)
     # Between the smallest and the largest variance that a distribution on [0, 1] can have.
@@ -317,7 +316,7 @@ def _ceiling(mean: FloatArray, square: FloatArray) -> FloatArray:
 
 
 def _invert(curves: FloatArray, accuracy: FloatArray, steps: Sequence[int]) -> FloatArray:
-    """Smallest k at which the curve reaches the accuracy; minus or plus infinity outside it."""
+    """Smallest k at which the curve reaches the accuracy; infinite outside the curve."""
     reached = curves >= accuracy[:, None] - 1e-12
     first = reached.argmax(axis=1)
     rows = np.arange(len(curves))

@@ -25,11 +25,11 @@ from analysis.stats.core.results import (
 from analysis.stats.core.shared_variance import Sharing
 
 N_LEVELS = 4
-# Answers needed of each kind: right, wrong, with each truth and with each choice.
+# Minimum of answers of each kind: right, wrong, each truth and each choice.
 FEWEST_OF_A_KIND = 10
 LEAST_D = 0.2
 STEPS = 200
-CHANGE = 0.1  # of a count, for the influence of one answer
+CHANGE = 0.1  # step of a count, for the influence of one answer
 
 
 @dataclass(frozen=True)
@@ -39,22 +39,22 @@ class Insight:
     Attributes
     ----------
     m_ratio : float or None
-        `meta_d` / `d_prime`: 1 if certainty uses all the evidence of the choice, 0 if it says
-        nothing about being right.
+        `meta_d` / `d_prime`: 1 if certainty uses all the evidence behind the choice, 0 if it is
+        unrelated to being right.
     d_prime, criterion : float or None
-        Sensitivity of the choices and their leaning, above 0 towards option 0; None if there are
-        too few answers.
+        Sensitivity of the choices and their bias, positive towards option 0; None with too few
+        answers.
     meta_d : float or None
         The d′ at which an ideal observer would have certainties like these.
     reason : str or None
         Why `m_ratio` is None: ``"empty_group"``, ``"no_variation"`` (all right, all wrong, or one
         certainty), ``"too_few_items"``, or ``"not_identified"`` (d′ below 0.2).
     interval : Interval or None
-        Of `m_ratio`.
+        Interval of `m_ratio`.
     interval_reason : str or None
-        Why there is none although `m_ratio` is defined.
+        Why there is no interval although `m_ratio` is defined.
     n, n_right, n_levels : int
-        Answers used, right ones among them, and levels of certainty among them.
+        Answers used, right ones among them, and their levels of certainty.
     """
 
     m_ratio: float | None
@@ -67,7 +67,7 @@ class Insight:
     n: int = 0
     n_right: int = 0
     n_levels: int = 0
-    # The change of `m_ratio` by one more answer like each of those given; 0 for unused ones.
+    # The change of `m_ratio` due to one more answer like each given one; 0 for unused ones.
     influence: FloatArray = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
 
@@ -81,8 +81,8 @@ def certainty_levels(
     certainty : array_like of float, shape (n,)
         NaN is missing.
     by : array_like of int, shape (n,), optional
-        Person of each answer, from 0. Levels are then formed among the answers of each person,
-        so that they do not depend on how people use the scale.
+        Person of each answer, from 0. Levels are then formed per person, so that they do not depend
+        on how people use the scale.
     n_levels : int, default 4
         At least 2.
 
@@ -94,7 +94,7 @@ def certainty_levels(
     Notes
     -----
     An answer with the mid-rank r among n is at level :math:`\\lfloor Kr/n\\rfloor`, with r between
-    0 and n. Two different certainties always give two levels, and some may stay empty.
+    0 and n. Two different certainties always give two levels; some levels may stay empty.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def insight(
     n_levels: int = N_LEVELS,
     level: float = 0.95,
 ) -> Insight:
-    r"""d′, meta-d′ and the M-ratio of choices between two options with a certainty each.
+    r"""d′, meta-d′ and the M-ratio of choices between two options, each with a certainty.
 
     Parameters
     ----------
@@ -163,14 +163,14 @@ def insight(
 
     Notes
     -----
-    Answers are counted by truth, choice and level, over all people. To each cell 1/2K is added for
-    K levels in use, which adds 0.5 to hits and false alarms and 1 to their totals. Then
+    Answers are counted by truth, choice and level, over all people. With K levels in use, 1/2K is
+    added to each cell, that is 0.5 to hits and false alarms and 1 to their totals. Then
     :math:`d'=z(H)-z(F)` and :math:`c=-(z(H)+z(F))/2`. meta-d′ maximises the likelihood of the
-    levels given truth and choice, with criteria of their own for each choice and
-    :math:`c/d'` fixed at its value for the choices [1]_.
+    levels given truth and choice, with separate criteria for each choice and :math:`c/d'` fixed
+    at its value for the choices [1]_.
 
-    The interval is linearised: the M-ratio changes by the sum of the influences of answers, and
-    the variance of that sum allows for all that answers share (`Sharing.spread`).
+    The interval is linearised: the M-ratio changes by the sum of the answers' influences, whose
+    variance allows for everything that answers share (`Sharing.spread`).
 
     References
     ----------
@@ -232,21 +232,21 @@ def insight_difference(
     *,
     level: float = 0.95,
 ) -> GeneralDifference:
-    """M-ratio of the first side minus that of the second, with what their items share.
+    """M-ratio of the first side minus that of the second, allowing for what their items share.
 
     Parameters
     ----------
     first, second : Insight
     first_item, second_item : array_like of int
-        Item of each answer that the side was computed from, as codes of `sharing`.
+        Item of each of the side's answers, as codes of `sharing`.
     sharing : Sharing
-        What items have in common, with the people who voted.
+        What items have in common, including the people who voted.
     level : float, default 0.95
 
     Returns
     -------
     GeneralDifference
-        Without p values of equivalence. Undefined for the reason of the first side that is.
+        Without p values of equivalence. If undefined, with the reason of the first undefined side.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def insight_difference(
 
 
 def _too_few(table: FloatArray) -> Reason | None:
-    """Why answers by truth and choice do not suffice, or None."""
+    """Why the answers by truth and choice are too few, or None."""
     right, n = table[0, 0] + table[1, 1], table.sum()
     if n == 0:
         return "empty_group"
@@ -344,7 +344,7 @@ def fit_meta_d(
     Returns meta-d′ (NaN if it was not found) and all parameters: meta-d′ and, for each choice, the
     logarithms of the distances between criteria, from the criterion of the choice outwards.
 
-    Fisher scoring, damped in each table whose likelihood would fall.
+    Fisher scoring, damped in tables whose likelihood would fall.
     """
     d, c = _type_1(counts)
     side = np.array([-1.0, 1.0])

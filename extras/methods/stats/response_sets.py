@@ -1,4 +1,4 @@
-"""Answers as sets: a response, the other one, or either of them."""
+"""Answers as sets: one response, the other, or either."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.results import FloatArray, IntArray
 from analysis.stats.core.shared_variance import Sharing
 
-# Rows: the sets {r1}, {r2} and {r1, r2}; columns: whether r1 is in it, whether r2 is.
+# Rows: the sets {r1}, {r2} and {r1, r2}; columns: whether it contains r1, and r2.
 _IN_SET = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 ROUNDING = 9
 
@@ -24,7 +24,7 @@ class ForcedChoices:
     counts : ndarray of int, shape (3, 2)
         Pairs of answers by set ({r1}, {r2}, both) and by forced choice (r1, r2).
     shares : ndarray of float, shape (3, 2)
-        The same as shares of each set; one half each for a set that was never answered.
+        The same as shares of each set; one half each for a set that never occurs.
     """
 
     counts: IntArray
@@ -37,7 +37,7 @@ def set_vectors(shares: npt.ArrayLike) -> FloatArray:
     Parameters
     ----------
     shares : array_like of float, shape (n_items, 3)
-        Of the sets {r1}, {r2} and both.
+        Shares of the sets {r1}, {r2} and both.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def set_distance(
     *,
     level: float = 0.95,
 ) -> GeneralDifference:
-    r"""Mean squared distance of a judge's set vectors from those of people in general.
+    r"""Mean squared distance between the set vectors of a judge and of people in general.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def set_distance(
     counts : array_like of int, shape (n_items, 3)
         People's answers by set; items with fewer than two are left out.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     level : float, default 0.95
 
     Returns
@@ -77,9 +77,9 @@ def set_distance(
     Notes
     -----
     With vectors v of the judge and :math:`\hat p` of k answers, the distance of an item is the mean
-    over both responses of :math:`(v-\hat p)^2-\hat p(1-\hat p)/(k-1)`, whose expected value is
-    the distance from the vectors of all people [1]_. It depends on the judge's sets alone: what it
-    says when it is forced to choose has no part in it.
+    over both responses of :math:`(v-\hat p)^2-\hat p(1-\hat p)/(k-1)`, whose expected value is the
+    distance from the vectors of all people [1]_. It depends only on the judge's sets, not on its
+    forced choices.
 
     References
     ----------
@@ -101,7 +101,7 @@ def set_distance(
 
 
 def forced_choices(sets: npt.ArrayLike, forced: npt.ArrayLike) -> ForcedChoices:
-    """Estimate how a rater chooses when forced, given the set that it answers.
+    """Estimate how a rater chooses when forced, given its set answer.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def forced_shares(shares: npt.ArrayLike, matrix: npt.ArrayLike) -> FloatArray:
     Parameters
     ----------
     shares : array_like of float, shape (n_items, 3)
-        Of the sets {r1}, {r2} and both.
+        Shares of the sets {r1}, {r2} and both.
     matrix : array_like of float, shape (3, 2)
-        Of r1 and r2 when forced, for each set.
+        Shares of r1 and r2 when forced, for each set.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def forced_shares(shares: npt.ArrayLike, matrix: npt.ArrayLike) -> FloatArray:
 
 
 def ranks(distances: Sequence[float | None]) -> list[int | None]:
-    """Places by distance, the smallest first; equal ones share a place, None has none.
+    """Ranks by distance, smallest first; equal distances share a rank, None has none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Distance between a judge's distribution over the options and that of people's answers."""
+"""Distance between a judge's distribution over the options and people's."""
 
 from dataclasses import dataclass
 
@@ -18,19 +18,19 @@ _MANHATTAN, _WASSERSTEIN = (0.5, 0.5, 0.5), (0.5, 0.5, 0.0)
 
 @dataclass(frozen=True)
 class SoftLabelScores:
-    """How far a judge's distribution is from that of people, on the items that have both.
+    """Distance between a judge's and people's distributions, on the items that have both.
 
     Attributes
     ----------
     n_items : int
         Items with two or more answers and a distribution of the judge.
     squared : GeneralDifference
-        Squared distance, without bias at any number of answers: 0 for the distribution of people
-        in general, at most 1. Below 0 by chance.
+        Squared distance, unbiased at any number of answers: 0 for the distribution of people in
+        general, at most 1. Can be below 0 by chance.
     manhattan, wasserstein : float or None
-        Distance from the shares among the answers given, 0 to 1. Few answers make it larger.
+        Distance from the observed shares, 0 to 1. Few answers make it larger.
     manhattan_by_chance, wasserstein_by_chance : float or None
-        The same if people answered by the judge's distribution: what few answers alone give.
+        The same if people answered by the judge's distribution: the effect of few answers alone.
     reason : str or None
         Why these are None: ``"no_pairs"`` without an item that has two answers.
     """
@@ -61,10 +61,10 @@ def soft_label_scores(
     counts : array_like of int, shape (n_items, n_options)
         Answers of people.
     sharing : Sharing
-        What the items share, with the people who answered.
+        What the items share, including the people who answered.
     noise : array_like of float, shape (n_items,), optional
-        Half the sum of the variances of `shares`, where they are themselves shares of a few
-        readings; NaN counts as 0.
+        Half the sum of the variances of `shares`, if these are shares of a few readings; NaN counts
+        as 0.
     level : float, default 0.95
 
     Returns
@@ -74,7 +74,7 @@ def soft_label_scores(
     Notes
     -----
     With shares :math:`\hat p_o` of k answers, the squared distance of an item is
-    :math:`\frac12\sum_o[(q_o-\hat p_o)^2-\hat p_o(1-\hat p_o)/(k-1)]` less the noise of q. Its
+    :math:`\frac12\sum_o[(q_o-\hat p_o)^2-\hat p_o(1-\hat p_o)/(k-1)]` minus the noise of q. Its
     expected value is :math:`\frac12\sum_o(q_o-p_o)^2` for the shares p of all people. With two
     options that is :math:`(q-p)^2`, the Manhattan distance [1]_, here
     :math:`\frac12\sum_o|q_o-\hat p_o|`, is :math:`|q-\hat p|`, and so is Wasserstein's.
@@ -119,7 +119,7 @@ def soft_label_scores(
 def squared_distances(
     shares: FloatArray, counts: IntArray, noise: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Unbiased squared distance of each item, shape (n_items,); NaN below two answers."""
+    """Unbiased squared distance of each item, shape (n_items,); NaN below two."""
     n = row_sums(counts)
     several = n >= 2
     p = counts / np.maximum(n, 1)[:, None]
@@ -131,7 +131,7 @@ def squared_distances(
 
 
 def _chance(q: FloatArray, n: IntArray) -> FloatArray:
-    """Expected distance of q from the share among n answers drawn from q, entry by entry."""
+    """Expected distance between q and the share among n answers drawn from q, by entry."""
     found = np.empty_like(q)
     for size in np.unique(n):
         rows = n == size

@@ -1,6 +1,6 @@
-"""Simulated studies, their verdicts, and intervals that may be looked at after each answer.
+"""Simulated studies, their verdicts, and intervals that stay valid after every answer.
 
-`thirdperson.stats` offers these names too.
+These names are also in `thirdperson.stats`.
 """
 
 from extras.planning.stats.confidence_sequence import ConfidenceSequence, confidence_sequence

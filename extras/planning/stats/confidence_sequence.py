@@ -1,4 +1,4 @@
-"""An interval of a mean that may be looked at after every observation."""
+"""Intervals of a mean that stay valid if you look after every observation."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ import numpy.typing as npt
 
 from analysis.stats.core.results import FloatArray, check_level
 
-# An end is searched until it is known up to this part of the range.
+# Tolerance of the search for an end, as a share of the range.
 PRECISION = 1e-7
-# No bet risks more than this part of the capital. Means of many answers vary little, so that large
-# bets are worth it: intervals of 30 observations are about a third narrower than with one half.
+# No bet risks more than this share of the capital. Means of many answers vary little, so large bets
+# pay off: intervals of 30 observations are about a third narrower than with one half.
 MOST = 0.9
 
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """Intervals after each observation, all of which hold together.
+    """Simultaneous intervals, one after each observation.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ def confidence_sequence(
     Parameters
     ----------
     values : array_like of float, shape (n,)
-        Observations in the order they came, each with the same mean given those before it.
+        Observations in order of arrival, each with the same mean given the earlier ones.
     low, high : float, default -1 and 1
         Bounds of every observation.
     level : float, default 0.95
@@ -62,13 +62,12 @@ def confidence_sequence(
     Notes
     -----
     With observations scaled to [0, 1], a mean m is excluded once one of the capitals
-    :math:`\tfrac12\prod_i(1\pm\lambda_i^{\pm}(m)(x_i-m))` reaches :math:`1/(1-\text{level})`.
-    The bet is :math:`\lambda_i=\sqrt{2\log(2/\alpha)/(\hat\sigma^2_{i-1}\,i\log(i+1))}` from the
-    observations before i, at most .9 of :math:`1/m` or
-    :math:`1/(1-m)`. Half the sum of both
-    capitals is a non-negative martingale for the true mean, so by Ville's inequality the chance
-    that it is ever excluded is at most :math:`\alpha`, however often one looks. Ends are found by
-    bisection and rounded outwards.
+    :math:`\tfrac12\prod_i(1\pm\lambda_i^{\pm}(m)(x_i-m))` reaches :math:`1/(1-\text{level})`. The
+    bet is :math:`\lambda_i=\sqrt{2\log(2/\alpha)/(\hat\sigma^2_{i-1}\,i\log(i+1))}` from the
+    observations before i, at most .9 of :math:`1/m` or :math:`1/(1-m)`. Half the sum of both
+    capitals is a non-negative martingale for the true mean, so by Ville's inequality the
+    probability that it is ever excluded is at most :math:`\alpha`, however often you look. Ends are
+    found by bisection and rounded outwards.
 
     References
     ----------
@@ -98,7 +97,7 @@ def confidence_sequence(
 
 
 def _bets(x: FloatArray, alpha: float) -> FloatArray:
-    """The bet on each observation, from those before it."""
+    """The bet on each observation, from the earlier ones."""
     n = x.size
     t = np.arange(1, n + 1)
     mean = (0.5 + np.cumsum(x)) / (t + 1)
@@ -109,7 +108,7 @@ def _bets(x: FloatArray, alpha: float) -> FloatArray:
 
 
 def _lower_ends(x: FloatArray, bets: FloatArray, target: float) -> FloatArray:
-    """After each observation the largest mean below which all are excluded."""
+    """After each observation, the largest mean below which all means are excluded."""
     found, end = np.zeros(x.size), 0.0
     for n in range(1, x.size + 1):
         end = _raised(x[:n], bets[:n], target, end)
@@ -118,9 +117,9 @@ def _lower_ends(x: FloatArray, bets: FloatArray, target: float) -> FloatArray:
 
 
 def _raised(x: FloatArray, bets: FloatArray, target: float, start: float) -> float:
-    """The lower end after these observations, if it was `start` before the last one.
+    """The lower end after these observations, given that it was `start` before the last.
 
-    The capital falls as m rises, so that the excluded means are those below one point.
+    Capital falls as m rises, so the excluded means are those below one point.
     """
     if _log_capital(x, bets, start + PRECISION) < target:
         return start

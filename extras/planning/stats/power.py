@@ -17,19 +17,19 @@ STATES = ("better", "worse", "equivalent", "cannot_tell")
 BETTER, WORSE, EQUIVALENT, CANNOT_TELL = range(4)
 ALPHA = 0.05
 HALVINGS = 40  # of an interval that is searched for its end
-FEWEST_ITEMS = 30  # with fewer in common, the headline compares nothing
+FEWEST_ITEMS = 30  # with fewer shared items, the headline makes no comparison
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedVerdicts:
-    """One entry per study.
+    """Verdicts of simulated studies, one entry per study.
 
     Attributes
     ----------
     state : ndarray of int, shape (n_studies,)
-        Position in `STATES`, of the run with the most right answers.
+        Position in `STATES`, for the run with the most right answers.
     not_worse : ndarray of bool, shape (n_studies,)
-        Whether that run is shown to be worse by less than the margin.
+        Whether that run is shown not to be worse by the margin or more.
     half_width : ndarray of float, shape (n_studies,)
         Half the width of the 95 % interval of that run's difference; NaN without an interval.
     se : ndarray of float, shape (n_studies,)
@@ -58,16 +58,16 @@ def verdicts(
     *,
     margin: float = 0.05,
 ) -> SimulatedVerdicts:
-    """What the headline of a report would say about each of many studies.
+    """The headlines that reports would have for many studies.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_studies, n_judges, n_items)
-        Judge right less majority right, for items that both decided.
+        Judge right minus majority right, for items that both decided.
     right : array_like of float, shape (n_studies, n_judges)
-        Right answers of each judge among all its items. The judge with the most is named.
+        Right answers of each judge among all its items. The headline names the judge with the most.
     sharing : Sharing
-        What the items share, with the people who voted.
+        What the items share, including the people who voted.
     margin : float, default 0.05
 
     Returns
@@ -174,13 +174,13 @@ def _holm(p: FloatArray) -> FloatArray:
     return found
 
 
-# Half as much to hold and to draw; the verdicts are computed with twice the digits.
+# Single precision halves memory and time; verdicts are computed in double precision.
 SmallFloats = npt.NDArray[np.float32]
 FEWEST_DRAWS = 2000
-# Numbers that one part of the simulation holds at a time.
+# Numbers that one batch of the simulation holds in memory.
 HELD = 4_000_000
 POWER = 0.8
-# Differences tried around the expected detectable one, as factors of it.
+# Differences to simulate, as multiples of the expected detectable one.
 TRIED = (0.7, 0.85, 1.0, 1.15, 1.35)
 
 
@@ -208,18 +208,18 @@ class Chance:
 
 @dataclass(frozen=True)
 class DesignOutcome:
-    """What studies show if judges are right more often than the majority by `difference`.
+    """Outcomes of studies in which judges are more accurate than the majority by `difference`.
 
     Attributes
     ----------
     difference : float
-        True accuracy of every judge less that of the majority.
+        True accuracy of every judge minus that of the majority.
     chances : mapping of str to Chance
-        Of ``"better"``, ``"worse"``, ``"equivalent"``, ``"cannot_tell"``, which add up to 1, and
-        of ``"not_worse"``: worse by less than the margin, at the one-sided level of 5 %.
+        Chances of ``"better"``, ``"worse"``, ``"equivalent"`` and ``"cannot_tell"``, which add up
+        to 1, and of ``"not_worse"``: worse by less than the margin, at the one-sided level of 5 %.
     half_width : float or None
-        Median half width of the 95 % interval of the difference; None if a study of this design
-        has none.
+        Median half width of the 95 % interval of the difference; None if studies of this design
+        have none.
     """
 
     difference: float
@@ -229,10 +229,10 @@ class DesignOutcome:
 
 @dataclass(frozen=True)
 class Detectable:
-    """The smallest true difference that is called better with the probability `POWER`.
+    """The smallest true difference that is detected as better with probability `POWER`.
 
     `low` and `high` are the ends of its Monte Carlo interval. `value` is None if no judge can be
-    that much better, or if studies of this design never conclude.
+    that much better, or if studies of this design never reach a conclusion.
     """
 
     value: float | None
@@ -247,12 +247,12 @@ class Power:
     Attributes
     ----------
     outcomes : tuple of DesignOutcome
-        For each difference asked for that a judge can have.
+        For each requested difference that is possible for a judge.
     detectable : Detectable
     majority : float
         True accuracy of the majority.
     too_few : tuple of str
-        Kinds of clusters that are too few for any verdict.
+        Kinds of clusters with too few members for any verdict.
     n_draws : int
         Simulated studies for each difference.
     seed : int or None
@@ -277,24 +277,24 @@ def simulate_power(
     rng: np.random.Generator,
     step: Callable[[float], None] = lambda share: None,
 ) -> Power:
-    """Simulate studies, and count the verdicts that their reports would have.
+    """Simulate studies and count the verdicts of their reports.
 
     Parameters
     ----------
     model : StudyModel
-        How people and judges come to be right; its `answers` are those of the layout.
+        Model of people's and judges' accuracy; its `answers` must match the layout.
     layout : Layout
         Who answers what.
     differences : tuple of float
         True differences between every judge and the majority.
     judges : int, default 1
-        Runs that compete for being the best.
+        Runs that compete for the best result.
     margin : float, default 0.05
-        Of equivalence.
+        Equivalence margin.
     n_draws : int, default 2000
     rng : numpy.random.Generator
     step : callable
-        Called with the share that is done.
+        Called with the share completed.
 
     Returns
     -------
@@ -307,10 +307,10 @@ def simulate_power(
 
     Notes
     -----
-    Every draw has items, annotators, personas and questions of its own; who answers what stays.
-    All differences use the same draws. The verdict is that of `general_difference` and
-    `adjusted_states`, for the run with the most right answers. Where the majority is tied (even
-    numbers of answers), an item is left out, as in a report.
+    Every draw has new items, annotators, personas and questions; who answers what stays fixed. All
+    differences use the same draws. The verdict is that of `general_difference` and
+    `adjusted_states`, for the run with the most right answers. Items with a tied majority (even
+    numbers of answers) are left out, as in a report.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def simulate_power(
 
 @dataclass(frozen=True, eq=False)
 class _PowerPart:
-    """Some simulated studies: people are fixed, judges depend on how good they are."""
+    """A batch of simulated studies: fixed people, and judges by their accuracy."""
 
     layout: Layout
     majority: FloatArray  # (studies, items), NaN where tied
@@ -360,7 +360,7 @@ class _PowerPart:
 
     @cached_property
     def _decided(self) -> list[Sharing]:
-        """What the items share that the majority of each study decides."""
+        """What the items with a decided majority share, by study."""
         return [self.layout.sharing.take(known) for known in ~np.isnan(self.majority)]
 
     @property
@@ -413,7 +413,7 @@ def _part(
 def _difficulty(
     model: StudyModel, layout: Layout, shape: tuple[int, ...], rng: np.random.Generator
 ) -> SmallFloats:
-    """How easy each item is compared with the average, shape (..., items)."""
+    """Ease of each item relative to the average, shape (..., items)."""
     found = model.effects.item * _normal(rng, (*shape, layout.n_items))
     for sd, codes in (
         (model.effects.persona, layout.persona),
@@ -431,7 +431,7 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> SmallFloats:
 def _near_detectable(
     model: StudyModel, part: _PowerPart, margin: float
 ) -> list[tuple[float, float]]:
-    """Differences around the one that is expected to be detectable, with intercepts of judges."""
+    """Differences around the expected detectable one, with the judges' intercepts."""
     equal = model.judge_ease(0.0)
     se = np.array([]) if equal is None else part.verdicts(equal, margin).se
     if np.isnan(se).all():
@@ -452,7 +452,7 @@ def _outcome(difference: float, found: SimulatedVerdicts) -> DesignOutcome:
 
 
 def _detectable(found: Mapping[float, SimulatedVerdicts]) -> Detectable:
-    """Interpolate between the differences that were simulated, in order."""
+    """Interpolate between the simulated differences, in order."""
     chances = [
         Chance.of(int((one.state == BETTER).sum()), one.state.size) for one in found.values()
     ]

@@ -1,4 +1,4 @@
-"""Simulated studies: who answers what, and how people and judges come to be right or wrong."""
+"""Simulated studies: who answers what, and who is right."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,14 +24,14 @@ FURTHEST = 12.0  # on the logit scale
 
 @dataclass(frozen=True)
 class Effects:
-    """Standard deviations on the logit scale, and what judges find hard like people.
+    """Standard deviations on the logit scale, and the overlap of difficulties.
 
     Attributes
     ----------
     item, annotator, persona, question : float
-        Of the difficulty of items, the skill of annotators, and of personas and questions.
+        Difficulty of items, skill of annotators, and effects of personas and questions.
     overlap : float
-        Correlation of what is hard for people with what is hard for a judge, in [0, 1].
+        Correlation of difficulty for people and for a judge, in [0, 1].
     """
 
     item: float = 1.0
@@ -49,29 +49,29 @@ class Effects:
 
     @property
     def of_items(self) -> float:
-        """Standard deviation of everything that an item has, with its persona and question."""
+        """Total standard deviation of an item with its persona and question."""
         return float(np.sqrt(self.item**2 + self.persona**2 + self.question**2))
 
 
 @dataclass(frozen=True)
 class StudyModel:
-    r"""Accuracies of people, of their majority, and of judges.
+    r"""Model of the accuracies of people, their majority and judges.
 
     Attributes
     ----------
     accuracy : float
-        How often one annotator is right, in (0, 1).
+        Accuracy of one annotator, in (0, 1).
     answers : int
         Answers behind a majority.
     effects : Effects
 
     Notes
     -----
-    An annotator is right with the probability
-    :math:`\operatorname{logit}^{-1}(\mu+h_i+s_a)`, where h is the sum of normal effects of the
-    item, its persona and its question, and s of the annotator. A judge is right with
-    :math:`\operatorname{logit}^{-1}(\nu+\rho h_i+\sqrt{1-\rho^2}h'_i)`, where h' has the same
-    distribution. Expected values are Gauss-Hermite quadratures.
+    An annotator is right with the probability :math:`\operatorname{logit}^{-1}(\mu+h_i+s_a)`, where
+    h is the sum of the normal effects of the item, its persona and its question, and s the effect
+    of the annotator. A judge is right with :math:`\operatorname{logit}^{-1}(\nu+\rho
+    h_i+\sqrt{1-\rho^2}h'_i)`, where h' has the same distribution. Expected values are Gauss-Hermite
+    quadratures.
     """
 
     accuracy: float
@@ -92,7 +92,7 @@ class StudyModel:
 
     @cached_property
     def _decided(self) -> tuple[FloatArray, FloatArray]:
-        """By difficulty: probability of a right and of a wrong majority."""
+        """Probabilities of a right and of a wrong majority, by difficulty."""
         hard = self.effects.of_items * NODES
         one = special.expit(self.ease + hard[:, None] + self.effects.annotator * NODES) @ WEIGHTS
         half = self.answers / 2
@@ -102,12 +102,12 @@ class StudyModel:
 
     @property
     def majority(self) -> float:
-        """How often the majority is right, of the items that it decides."""
+        """Accuracy of the majority on the items that it decides."""
         right, wrong = self._decided
         return float(WEIGHTS @ right / (WEIGHTS @ (right + wrong)))
 
     def judge(self, ease: float) -> float:
-        """How often a judge with this intercept is right, at items that the majority decides."""
+        """Accuracy of a judge with this intercept on the items that the majority decides."""
         rho = self.effects.overlap
         hard = self.effects.of_items * NODES
         own = np.sqrt(1 - rho**2) * hard
@@ -116,7 +116,7 @@ class StudyModel:
         return float(decided @ chance / decided.sum())
 
     def judge_ease(self, difference: float) -> float | None:
-        """The intercept of a judge that is right this much more often than the majority.
+        """The intercept of a judge that is this much more accurate than the majority.
 
         None if its accuracy would be outside 0 to 1.
         """
@@ -160,7 +160,7 @@ class Layout:
 
     @cached_property
     def sharing(self) -> Sharing:
-        """What items share, as in a report."""
+        """What the items share, as in a report."""
         item = np.repeat(np.arange(self.n_items), self.answers)
         votes = Votes.from_long(item, self.seats.ravel(), np.zeros(item.size, dtype=np.int64))
         clusters = {"persona": self.persona, "question": self.question}
@@ -181,11 +181,11 @@ def random_layout(
     Parameters
     ----------
     persona, question : ndarray of int, shape (n,)
-        Codes of items that exist or are expected. If `n_items` is smaller, items are drawn from
-        them; if it is larger, further items have personas and questions of their own that repeat
-        the same pattern, so that everything grows together.
+        Codes of existing or expected items. If `n_items` is smaller, items are drawn from them; if
+        it is larger, further items get new personas and questions in the same pattern, so that
+        everything grows together.
     n_items, answers, per_annotator : int
-        Items, answers to each, and items of each annotator.
+        Items, answers per item, and items per annotator.
     rng : numpy.random.Generator
 
     Returns
@@ -206,17 +206,17 @@ def random_layout(
     (9, True)
     """
     if min(n_items, answers, per_annotator) < 1 or persona.size == 0:
-        raise ValueError("There must be at least one item, one answer and one item of a person.")
+        raise ValueError("There must be at least one item, one answer and one item per annotator.")
     if per_annotator > n_items:
         raise ValueError(f"An annotator cannot answer {per_annotator} of {n_items} items.")
     if answers * n_items < per_annotator:
-        raise ValueError("There are fewer seats than items of one annotator.")
+        raise ValueError("There are fewer seats than items per annotator.")
     seats = np.empty((n_items, answers), dtype=np.int64)
-    last = np.empty(0, dtype=np.int64)  # items of the annotator who is not full yet
+    last = np.empty(0, dtype=np.int64)  # items of the annotator being filled
     for turn in range(answers):
         order = rng.permutation(n_items)
         if last.size:
-            # Items that this annotator has already come last in the next round.
+            # Items that this annotator already has come last in the next round.
             known = np.isin(order, last)
             order = np.concatenate([order[~known], order[known]])
         at = turn * n_items + np.arange(n_items)
@@ -231,6 +231,6 @@ def random_layout(
 
 def _copied(codes: IntArray, place: IntArray, copy: IntArray) -> IntArray:
     wide = int(codes.max()) + 1
-    if wide == 1:  # A study about one persona or one question stays so.
+    if wide == 1:  # A study about one persona or one question keeps just one.
         return np.zeros(place.size, dtype=np.int64)
     return relabel(codes[place] + copy * wide)[0]

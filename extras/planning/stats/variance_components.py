@@ -1,4 +1,4 @@
-"""Effects of items, annotators, personas and questions, estimated from a study with data."""
+"""Estimate effects of items, annotators, personas and questions from a study's data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
 from extras.planning.stats.simulated_studies import FURTHEST, Effects, StudyModel, quadrature
 
 NAMES = ("item", "annotator", "persona", "question", "overlap")
-# Below this there are too few for a standard deviation of their effects.
+# Fewest members needed to estimate the standard deviation of their effects.
 FEWEST = 5
 MOST_SD = 4.0
 STEPS = 17  # of a table of covariances
 ROUNDS = 12
-# Fewer than for power: every bootstrap sample needs thousands of them.
+# Fewer than for power, because every bootstrap sample needs thousands.
 NODES, WEIGHTS = quadrature(24)
 
 
@@ -29,7 +29,7 @@ class Component:
     ----------
     value : float or None
     low, high : float or None
-        Of the 95 % interval, by parametric bootstrap.
+        Ends of the 95 % interval, by parametric bootstrap.
     reason : str or None
         Why there is no value: ``"too_few_clusters"`` or ``"not_identified"``.
     """
@@ -42,18 +42,18 @@ class Component:
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """What a pilot says about the next study.
+    """A pilot's estimates for the next study.
 
     Attributes
     ----------
     accuracy : float
-        How often one annotator is right.
+        Accuracy of one annotator.
     judge : float or None
-        How often the judge is right; None without one.
+        Accuracy of the judge; None without one.
     components : mapping of str to Component
         ``item``, ``annotator``, ``persona``, ``question`` and ``overlap``.
     n_draws : int
-        Of the parametric bootstrap.
+        Draws of the parametric bootstrap.
     seed : int or None
     """
 
@@ -64,14 +64,14 @@ class VarianceComponents:
     seed: int | None
 
     def effects(self, otherwise: Effects) -> Effects:
-        """The estimated effects; where there is no estimate those of `otherwise`."""
+        """The estimated effects, completed by `otherwise`."""
         known = {name: one.value for name, one in self.components.items() if one.value is not None}
         return Effects(**{name: known.get(name, getattr(otherwise, name)) for name in NAMES})
 
 
 @dataclass(frozen=True, eq=False)
 class PilotAnswers:
-    """Single answers of people that can be scored, and the judge at each item.
+    """Scorable single answers of people, and the judge's result for each item.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class PilotAnswers:
 def variance_components(
     pilot: PilotAnswers, *, n_draws: int = 200, rng: np.random.Generator
 ) -> VarianceComponents | None:
-    r"""Estimate the effects behind a study's answers.
+    r"""Estimate the variance components of a study's answers.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ def variance_components(
     Notes
     -----
     The covariances of two answers that share an item, annotator, persona or question are those of
-    `Sharing.components`. Each is turned into a standard deviation on the logit scale for which the
-    model of `StudyModel` has that covariance (Gauss-Hermite quadrature, all together, by
-    repetition). A persona or question that cannot be told from its items belongs to `item`.
-    Intervals are the 2.5 and 97.5 percentiles of estimates from studies that are simulated with
-    the estimated effects and the pilot's own seats.
+    `Sharing.components`. Each becomes the standard deviation on the logit scale for which
+    `StudyModel` has that covariance (Gauss-Hermite quadrature, solved jointly by iteration). A
+    persona or question that cannot be separated from its items is part of `item`. Intervals are the
+    2.5 and 97.5 percentiles of estimates from studies simulated with the estimated effects and the
+    pilot's seats.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def variance_components(
 
 
 class _Design:
-    """What answers share; everything that does not depend on who was right."""
+    """What answers share: everything that does not depend on who was right."""
 
     def __init__(self, pilot: PilotAnswers) -> None:
         self.pilot, n = pilot, pilot.correct.size
@@ -233,7 +233,7 @@ class _Design:
         n: int,
         rng: np.random.Generator,
     ) -> tuple[FloatArray, FloatArray | None]:
-        """Answers of people and of the judge in `n` studies with these seats."""
+        """Answers of people and the judge in `n` studies with these seats."""
         pilot, size = self.pilot, self.pilot.persona.size
         model = StudyModel(min(max(accuracy, 0.02), 0.98), 1, effects)
 
@@ -268,7 +268,7 @@ def _ease(accuracy: float, sd: float) -> float:
 
 
 def _standard_deviations(mean: float, covariances: npt.NDArray[np.float64]) -> FloatArray:
-    """Of items, annotators, personas and questions, for covariances of answers that share one."""
+    """Standard deviations for covariances of answers that share an item, annotator, and so on."""
     item, annotator, persona, question = covariances
     total = 1.0
     for _ in range(ROUNDS):
@@ -283,7 +283,7 @@ def _standard_deviations(mean: float, covariances: npt.NDArray[np.float64]) -> F
 
 
 def _table(mean: float, total: float) -> tuple[FloatArray, FloatArray]:
-    """Covariance of two answers, by the part of the total variance that they share."""
+    """Covariance of two answers, given the share of the total variance in common."""
     ease = _ease(mean, total**0.5)
     shared = total * np.linspace(0, 1, STEPS) ** 2
     own = np.sqrt(total - shared)

@@ -1,1 +1,1 @@
-"""The checks, one module for each family of statistics."""
+"""Checks, one module per family of statistics."""

@@ -1,4 +1,4 @@
-"""Shares of right answers: clustered designs, small bands, and shares at their boundary."""
+"""Shares of right answers: clustered designs, small bands, and shares near 0 or 1."""
 
 from functools import cache, partial
 
@@ -87,7 +87,7 @@ def boundary(rng: np.random.Generator, counts: Counts, *, n: int, p: float) -> N
 
 
 def near_one(rng: np.random.Generator, counts: Counts) -> None:
-    """40 personas × 5 items; each persona has a chance of its own, .97 on average."""
+    """40 personas × 5 items; each persona has its own chance, .97 on average."""
     chance = np.repeat(rng.beta(19.4, 0.6, 40), 5)
     right = (rng.random(200) < chance).astype(float)
     sharing = Sharing.of_items(200, {"persona": np.arange(200) // 5})
@@ -96,7 +96,7 @@ def near_one(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def groups_alike(rng: np.random.Generator, counts: Counts, *, of_group: int) -> None:
-    """No group differs; 30 people answer 30 items each, and answers of one person are alike."""
+    """No group differs; 30 people answer 30 items each, and one person's answers correlate."""
     annotator, item = np.repeat(np.arange(30), 30), np.tile(np.arange(300), 3)
     group = (annotator >= of_group).astype(np.int64)
     logit = 0.4 + rng.normal(0, 0.8, 30)[annotator] + rng.normal(0, 1, 300)[item]
@@ -128,7 +128,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"errors on {of_group} of 30 personas that are like the others",
-            "300 items; personas (SD .7) and questions (SD .5) differ, the group does not matter.",
+            "300 items; personas (SD .7) and questions (SD .5) differ, the group has no effect.",
             partial(errors_of_groups, of_group=of_group),
             {
                 "Welch test of personas rejects": errs(0.05, most=0.07),
@@ -158,7 +158,7 @@ CHECKS = (
     ),
     MethodCheck(
         "majorities in blocks",
-        "The majority of three, where groups of three people share 30 items.",
+        "The majority of three; groups of three people share 30 items.",
         majority_in_blocks,
         {"interval over blocks": covers(), "Wilson": compared()},
         quick=600,
@@ -167,7 +167,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"majorities without blocks, SD {sd:g} of people",
-            "The majority of three, where everybody shares items with many others.",
+            "The majority of three; everybody shares items with many others.",
             partial(majority_of_spread_people, sd=sd),
             {"interval by shared annotators": covers(least=0.92), "Wilson": compared()},
             quick=150,
@@ -205,7 +205,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"a group of {of_group} of 30 people that does not differ",
-            "30 people answer 30 items each; answers of one person are alike.",
+            "30 people answer 30 items each; one person’s answers correlate.",
             partial(groups_alike, of_group=of_group),
             {
                 "clustered test rejects": errs(),

@@ -1,4 +1,4 @@
-"""Agreement of annotators, of a judge with itself, and errors that people and judges share."""
+"""Agreement of annotators, of a judge with itself, and errors shared by people and judges."""
 
 from functools import partial
 from itertools import product
@@ -53,7 +53,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"alpha, {n_items} items × {k} answers",
-            "Krippendorff’s alpha is .2: shares of items are beta-distributed.",
+            "Krippendorff’s alpha is .2; item shares are beta-distributed.",
             partial(alpha, n_items=n_items, k=k),
             {"item bootstrap": covers(least=0.92), "alpha": is_on_average(ALPHA, within=0.005)},
             quick=150,
@@ -63,7 +63,7 @@ CHECKS = (
     ),
     MethodCheck(
         "a judge compared with itself",
-        "Two settings of a judge with the same chances on 200 items, three readings each.",
+        "Two settings of a judge with equal chances on 200 items, three readings each.",
         same_judge,
         {"change beyond noise": covers(least=0.92)},
         quick=150,
@@ -106,7 +106,7 @@ def careful(rng: np.random.Generator, counts: Counts) -> None:
 FLAGS = (
     MethodCheck(
         "careful people",
-        "300 items, 30 people who vary in ability, three judges that err alike; nobody copies.",
+        "300 items, 30 people of varying ability, three judges with similar errors; nobody copies.",
         careful,
         {
             "careful people stand out": errs(FALSE_FLAGS_PER_1000 / 1000),

@@ -1,4 +1,4 @@
-"""Biases of judges, each of a known size: factors of the prompt, probes, and length."""
+"""Biases of judges of known size: factors of the prompt, probes, and length."""
 
 from functools import partial
 
@@ -9,14 +9,14 @@ from analysis.stats import Sharing, length_pull, own_preference, probe_effect
 from analysis.stats.comparison.contrasts import factor_effects
 from analysis.stats.core.results import FloatArray, IntArray
 
-# What 2,000,000 items of `pulled` with pull .4 and SD 1.2 give over personas of their own pull.
+# Result of 2,000,000 items of `pulled` with pull .4 and SD 1.2 across personas.
 PULL_OF_LENGTH = 0.241
 
 
 def pulled(
     rng: np.random.Generator, n: int, *, pull: float, sd_persona: float = 0.0
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Lengths, choices that follow length and truth, the truth, and the persona of each item."""
+    """Lengths, choices that depend on length and truth, the truth, and the persona of each item."""
     one, two = rng.integers(20, 200, (2, n))
     truth, persona = rng.integers(0, 2, n), np.arange(n) // 10
     own = rng.normal(0, sd_persona, persona.max() + 1)[persona]
@@ -51,8 +51,8 @@ def probed(
 ) -> tuple[IntArray, IntArray, IntArray, dict[str, IntArray]]:
     """Answers before and after a probe, item and clusters of each: 300 items asked twice.
 
-    The probe adds `shift` to the chance of the favoured response 0 on average, more or less by
-    persona and question.
+    On average the probe adds `shift` to the chance of the favoured response 0, varying by persona
+    and question.
     """
     persona, question = np.divmod(np.arange(300), 15)
     more = shift + rng.uniform(-0.12, 0.12, 20)[persona] + rng.uniform(-0.12, 0.12, 15)[question]
@@ -68,8 +68,8 @@ def of_own(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Choices of the judge's own response, gold answers, and personas of 300 pairs.
 
-    The judge's own response is the better one in 70 % of pairs. Errors are made at the rate
-    `missed` where it is and at the rate `taken` where it is not, more or less by persona.
+    The judge's own response is better in 70 % of pairs. The error rate is `missed` there and
+    `taken` elsewhere, varying by persona.
     """
     persona = np.arange(300) // 10
     gold = (rng.random(300) < 0.7).astype(np.int64)
@@ -119,7 +119,7 @@ def own(rng: np.random.Generator, counts: Counts, *, missed: float, taken: float
 CHECKS = (
     MethodCheck(
         "a judge that errs as often for as against its own responses",
-        "300 pairs of 30 personas; its own response is better in 70 %, errors in 25 % of both.",
+        "300 pairs of 30 personas; its own response is better in 70 %; 25 % errors in both cases.",
         partial(own, missed=0.25, taken=0.25),
         {
             "DBG": covers(),
@@ -132,7 +132,7 @@ CHECKS = (
     ),
     MethodCheck(
         "a judge whose errors favour its own responses",
-        "The same with errors in 40 % where the other is better and in 20 % where its own is.",
+        "The same with 40 % errors if the other response is better and 20 % if its own is.",
         partial(own, missed=0.2, taken=0.4),
         {"DBG": covers(), "errors that favour own responses": covers()},
         quick=150,
@@ -152,7 +152,7 @@ CHECKS = (
     ),
     MethodCheck(
         "a probe that works",
-        "300 items twice; a probe adds 15 points on average, more or less by persona and question.",
+        "300 items twice; a probe adds 15 points on average, varying by persona and question.",
         partial(probes, shift=0.15),
         {"shift": covers()},
         quick=150,
@@ -168,7 +168,7 @@ CHECKS = (
     ),
     MethodCheck(
         "the pull of length",
-        "400 items of 40 personas whose preference for longer responses differs.",
+        "400 items of 40 personas with different preferences for longer responses.",
         length,
         {
             "log odds, by persona": covers(least=0.92),

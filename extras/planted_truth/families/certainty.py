@@ -21,7 +21,7 @@ from extras.planted_truth.answers import block_design
 def judge_with_impressions(
     rng: np.random.Generator, truth: IntArray, k: int, skill: float = 0.9
 ) -> Votes:
-    """k readings whose certainty grows with the strength of the impression of the item."""
+    """k readings whose certainty grows with the strength of the item's impression."""
     signal = skill * np.where(truth == 0, 1, -1)[:, None]
     impression = signal + rng.normal(0, 1.4, (truth.size, k))
     certainty = np.clip(np.round(50 + 14 * np.abs(impression)), 1, 100)
@@ -37,7 +37,7 @@ def panel(rng: np.random.Generator, n: int) -> tuple[Votes, Votes, IntArray]:
     return Votes.from_long(item, annotator, people.choice, people.certainty), runs, truth
 
 
-# Levels of certainty, and the share of answers that is right at each.
+# Levels of certainty, and the share of right answers at each.
 PERFECT = ((0.5, 0.6, 0.7, 0.8, 0.9), (0.5, 0.6, 0.7, 0.8, 0.9))
 ONE_LEVEL = ((0.95,), (0.95,))
 BOASTFUL = ((0.7, 0.8, 0.9, 0.95), (0.6, 0.65, 0.7, 0.7))
@@ -47,7 +47,7 @@ CertaintyLevels = tuple[tuple[float, ...], tuple[float, ...]]
 def stated(
     rng: np.random.Generator, levels: CertaintyLevels, n: int, alike: int = 1
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Certainty, whether right, and the unit of each answer; answers of a unit are alike."""
+    """Certainty, correctness and unit of each answer; answers of a unit correlate."""
     certainties, accuracy = (np.array(values) for values in levels)
     unit = np.arange(n) // alike
     level = rng.integers(0, certainties.size, n)
@@ -61,7 +61,7 @@ LEVELS = np.array([50, 60, 70, 80, 90])
 
 @cache
 def of_true_shares() -> tuple[float, float]:
-    """Brier score and AUROC of somebody whose certainties `LEVELS` are the shares right."""
+    """Brier score and AUROC of a rater whose certainties `LEVELS` equal the shares right."""
     share = LEVELS / 100
     wins = np.sign(LEVELS[:, None] - LEVELS) / 2 + 0.5
     weight = np.outer(share, 1 - share)
@@ -105,7 +105,7 @@ def at_coverage(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def ranks(rng: np.random.Generator, counts: Counts, *, rho: float) -> None:
-    """Certainties of two sides whose items, personas and questions correlate with `rho`."""
+    """Certainties of two sides with correlation `rho` across items, personas and questions."""
     place = rng.permutation(300)
     clusters = {"persona": place % 20, "question": place // 20 % 15}
     tied = np.linalg.cholesky([[1.0, rho], [rho, 1.0]])
@@ -140,7 +140,7 @@ CHECKS = (
     ),
     MethodCheck(
         "certainties that are the shares right",
-        "300 answers with certainties 50 to 90, each the probability of being right.",
+        "300 answers with certainties from 50 to 90 that equal the probability of being right.",
         true_shares,
         {
             "Brier score": covers(least=0.92),
@@ -152,7 +152,7 @@ CHECKS = (
     ),
     MethodCheck(
         "accuracy at people’s coverage",
-        "300 items, three people and three runs each, whose certainty follows their impression.",
+        "300 items, three people and three runs each, with certainty that follows the impression.",
         at_coverage,
         {WORDS[side]: covers(least=0.92) for side in SIDES},
         quick=40,
@@ -161,7 +161,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"rank correlation of certainties, {rho:g}",
-            "300 items, 20 personas × 15 questions, which matter to both sides with SD .5.",
+            "300 items, 20 personas × 15 questions, with effects of SD .5 on both sides.",
             partial(ranks, rho=rho),
             {
                 "Spearman’s correlation in general": covers(),

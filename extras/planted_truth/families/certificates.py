@@ -1,4 +1,4 @@
-"""Certified thresholds: how often the error above one exceeds what the certificate promises."""
+"""Certified thresholds: how often the error above one exceeds the promised share."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -29,9 +29,10 @@ EASE, SD_PERSONA, SD_ITEM, POSITION = 1.6, 0.7, 1.5, 0.5
 
 
 def judged(rng: np.random.Generator, persona: IntArray, name: str) -> tuple[FloatArray, IntArray]:
-    """A signal in percent for each item, NaN without an answer, and 1 where the answer is right.
+    """A signal in percent per item, NaN without an answer, and 1 for right answers.
 
-    The judge leans towards the right answer by persona and item, and towards the first one shown.
+    The judge leans towards the right answer, varying by persona and item, and towards the first one
+    shown.
     """
     n = persona.size
     lean = EASE + rng.normal(0, SD_PERSONA, int(persona.max()) + 1)[persona]
@@ -88,7 +89,7 @@ def _is_wrong(threshold: float | None, error_at: Errors, max_error: float) -> bo
 
 
 def clustered(rng: np.random.Generator, counts: Counts, *, alike: float) -> None:
-    """30 personas × 30 items whose error rate is .21 on average and differs by persona."""
+    """30 personas × 30 items with an error rate of .21 on average that differs by persona."""
     persona, question = np.repeat(np.arange(30), 30), rng.integers(0, 200, 900)
     spread = 1 / alike - 1
     error = rng.beta(0.21 * spread, 0.79 * spread, 30)[persona]
@@ -110,7 +111,7 @@ def clustered(rng: np.random.Generator, counts: Counts, *, alike: float) -> None
 def of_signal(
     rng: np.random.Generator, counts: Counts, *, name: str, max_error: float | None
 ) -> None:
-    """240 personas × 2 items; `max_error` None: the error is 21 % at every value, 20 % promised."""
+    """240 personas × 2 items; `max_error` None: 21 % errors at every value, 20 % promised."""
     persona, question = np.repeat(np.arange(240), 2), rng.integers(0, 2000, 480)
     signal, correct = judged(rng, persona, name)
     if max_error is None:
@@ -136,9 +137,9 @@ def of_signal(
 
 
 def unequal(rng: np.random.Generator, counts: Counts, *, by: Weighting, busy_errs: bool) -> None:
-    """240 personas of 1 to 12 items who differ; one counted as `by` says errs in 21 %, not 20 %.
+    """240 differing personas of 1 to 12 items; counted by `by`, the error is 21 %, not 20 %.
 
-    Who has many items, and what many are asked about, is judged better or worse than the others.
+    Personas with many items, and frequent questions, are judged better or worse than others.
     """
     size = np.where(rng.random(240) < 0.2, rng.integers(8, 13, 240), rng.integers(1, 4, 240))
     persona = np.repeat(np.arange(240), size)
@@ -162,8 +163,8 @@ def unequal(rng: np.random.Generator, counts: Counts, *, by: Weighting, busy_err
 
 
 def _lean(by: Weighting, *, busy_errs: bool) -> FloatArray:
-    """What errors of personas with many items have more, and what all have more, on average 0."""
-    # A fifth have 10 items on average, the others 2.
+    """Extra error of personas with many items, and of all; 0 on average."""
+    # A fifth of personas have 10 items on average, the others 2.
     share_of_busy = 0.2 * 10 / (0.2 * 10 + 0.8 * 2) if by == "item" else 0.2
     more = 0.2 if busy_errs else -0.2
     return np.array([more, -more * share_of_busy])
@@ -171,7 +172,7 @@ def _lean(by: Weighting, *, busy_errs: bool) -> FloatArray:
 
 @cache
 def true_errors(name: str) -> dict[int, float]:
-    """The share of wrong answers from each threshold on, in 400,000 items."""
+    """The share of wrong answers at or above each threshold, in 400,000 items."""
     rng = np.random.default_rng(3)
     signal, correct = judged(rng, np.arange(400_000) // 4, name)
     return {at: float(1 - correct[signal >= at].mean()) for at in FINE if (signal >= at).any()}
@@ -212,8 +213,8 @@ CHECKS = (
         )
         for name in SIGNALS
         for error, max_error, more in (
-            ("errors at every value", None, "21 % errors at every value, 20 % are promised."),
-            ("errors where undecided", 0.1, "a judge errs where it is undecided; 10 % promised."),
+            ("errors at every value", None, "21 % errors at every value, 20 % promised."),
+            ("errors where undecided", 0.1, "a judge that errs where undecided; 10 % promised."),
         )
     ),
     *(
@@ -235,7 +236,7 @@ CHECKS = (
     *(
         MethodCheck(
             f"items that share personas, correlation {alike:g}",
-            "30 personas × 30 items; the error rate is 21 % at every certainty, 20 % is promised.",
+            "30 personas × 30 items; 21 % errors at every certainty, 20 % promised.",
             partial(clustered, alike=alike),
             {
                 "one item of each persona and question: certificate is wrong": errs(DELTA),

@@ -1,4 +1,4 @@
-"""Claims of a report: how many make one although nothing differs, and whether planted ones hold."""
+"""Claims of reports: false ones if nothing differs, and detection of planted effects."""
 
 import numpy as np
 
@@ -19,10 +19,10 @@ def expit(x: FloatArray) -> FloatArray:
 def study(
     rng: np.random.Generator, effect: float, personas: int
 ) -> tuple[list[FloatArray], list[IntArray]]:
-    """Tests of every kind, adjusted within it, and the signs of what each says.
+    """Tests of every kind, adjusted within it, and the direction of each.
 
-    Raters err alike on hard personas; with an effect, each errs more on the first age, chooses side
-    A more often, and is more certain than right.
+    Raters share errors on hard personas. With an effect, each errs more on the first age, chooses
+    side A more often, and is overconfident.
     """
     loads = rng.integers(1, 20, personas) if rng.random() < 0.5 else np.full(personas, 10)
     persona = np.repeat(np.arange(personas), loads)
@@ -65,7 +65,7 @@ def study(
 
 
 def claimed(adjusted: list[FloatArray]) -> list[np.ndarray]:
-    """Which members of each kind are claimed."""
+    """The claimed members of each kind."""
     smallest = [float(np.nanmin(p)) if np.isfinite(p).any() else None for p in adjusted]
     return [p <= level for p, level in zip(adjusted, holding(smallest), strict=True)]
 
@@ -82,7 +82,7 @@ def nothing(rng: np.random.Generator, counts: Counts) -> None:
 def planted(rng: np.random.Generator, counts: Counts) -> None:
     adjusted, signs = study(rng, 1.5, int(rng.choice([40, 100, 300])))
     found = claimed(adjusted)
-    # The first age errs more than others; other ages less, and other features not at all.
+    # Raters err more on the first age, less on other ages, and equally on other features.
     ages = np.arange(found[0].size) % 12
     wrong = found[0] & (((ages == 0) & (signs[0] < 0)) | ((ages > 0) & (ages < 6) & (signs[0] > 0)))
     wrong_side, wrong_gap = (
@@ -107,7 +107,7 @@ CHECKS = (
     ),
     MethodCheck(
         "reports with planted effects",
-        "Raters err more on one of six ages, lean to a side, and are more certain than right.",
+        "Raters err more on one of six ages, lean to a side, and are overconfident.",
         planted,
         {
             "a claim has the wrong direction": errs(0.02),

@@ -42,18 +42,18 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Design:
-    """A study design: who answers what, and how much personas and questions matter.
+    """A study design: who answers what, and the effects of personas and questions.
 
     Attributes
     ----------
     people : str
         ``blocks`` of three who share 30 items, or ``seats`` that are filled at random.
     personas, questions : int
-        Every item is one persona with one question; 0 draws them at random from 60 each.
+        Every pair of persona and question is an item; 0 draws them at random from 60 each.
     sd : float
         Standard deviation of personas and of questions on the logit scale.
     target : float
-        True accuracy of every judge less that of the majority.
+        True accuracy of every judge minus that of the majority.
     load : float
         The chance to get a seat falls with a person's rank to this power; 0 for equal loads.
     """
@@ -93,7 +93,7 @@ def truth_of(design: Design) -> Truth:
     wanted = majority + design.target
     ease = optimize.brentq(lambda at: WEIGHTS @ logistic(at + sd * NODES) - wanted, -9, 9)
     hard = sd * (IN_COMMON * NODES[:, None] + np.sqrt(1 - IN_COMMON**2) * NODES)
-    judge = (logistic(ease + hard) * WEIGHTS).sum(axis=1)  # for each difficulty for people
+    judge = (logistic(ease + hard) * WEIGHTS).sum(axis=1)  # by difficulty for people
     return Truth(
         single=float(WEIGHTS @ one),
         majority=majority,
@@ -106,7 +106,7 @@ def truth_of(design: Design) -> Truth:
 
 @dataclass(frozen=True, eq=False)
 class StudyBatch:
-    """Studies that share who answered what and differ in all else: clusters, and who was right.
+    """Studies with the same seats and everything else drawn again: clusters, and who was right.
 
     Shapes: `alone` (studies, answers), `majority` (studies, items), `judges` and `certain`
     (studies, judges, items); `certain` is for the first judge and people.
@@ -152,7 +152,7 @@ def batch_of(design: Design, count: int, rng: np.random.Generator) -> StudyBatch
 def _effects(
     design: Design, count: int, persona: IntArray, question: IntArray, rng: np.random.Generator
 ) -> FloatArray:
-    """The easiness of each item compared with the average, shape (studies, items)."""
+    """Ease of each item relative to the average, shape (studies, items)."""
     found = rng.normal(0, SD_ITEM, (count, persona.size))
     for codes in (persona, question):
         found += rng.normal(0, design.sd, (count, codes.max() + 1))[:, codes]
@@ -175,12 +175,12 @@ def _layout(design: Design, rng: np.random.Generator) -> tuple[IntArray, IntArra
 MARGIN, LEVEL, Z_90 = 0.1, 0.05, 1.6448536269514722
 INSIDE = ("equivalent", "different_within_margin")
 BATCH = 50
-# Cells whose items differ from study to study are computed in one of so many studies.
+# Cells whose items vary between studies are computed in one of this many studies.
 EVERY = 5
 
 
 def studies(rng: np.random.Generator, counts: Counts, *, design: Design) -> None:
-    """Count what the first screen would claim about a batch of studies."""
+    """Count the first screen's claims about a batch of studies."""
     truth, batch = truth_of(design), batch_of(design, BATCH, rng)
     _verdicts(counts, batch, truth, design)
     for name, right, sharing, expected in (
@@ -222,7 +222,7 @@ def _verdicts(counts: Counts, batch: StudyBatch, truth: Truth, design: Design) -
 
 
 def _agreement(counts: Counts, batch: StudyBatch, truth: Truth) -> None:
-    """Add the intervals of agreement, which the first screen shows if nobody knows the truth."""
+    """Add the intervals of agreement, which the first screen shows if the truth is unknown."""
     right = batch.alone.reshape(*batch.majority.shape, -1).sum(axis=2).astype(int)
     k = batch.alone.shape[1] // batch.majority.shape[1]
     for votes in right:
@@ -236,7 +236,7 @@ def _agreement(counts: Counts, batch: StudyBatch, truth: Truth) -> None:
 def _where_certain(
     counts: Counts, batch: StudyBatch, index: int, truth: Truth, design: Design
 ) -> None:
-    """Add results for a random certainty, for which the truth of a cell is that of all items."""
+    """Add results for a random certainty, where the truth of a cell is that of all items."""
     judge, majority = batch.judges[index, 0], batch.majority[index]
     own, people = batch.certain[index]
     share = general_proportion(judge[own], batch.judged.take(np.flatnonzero(own)))
@@ -315,7 +315,7 @@ AT_MARGIN = [
 ]
 
 
-# The busiest person answers 63 % of the items of the first: too few people for a verdict.
+# In the first design, the busiest person answers 63 % of items: too few people for a verdict.
 BUSY = (
     Design("seats", n_people=24, load=1.0),
     Design("seats", 0, sd=0.5, n_people=40, load=0.7),
@@ -360,13 +360,13 @@ _OF_PERSON = float((_DENSITY / (1 + np.exp(-0.8 - 0.6 * _Z))).sum() / _DENSITY.s
 
 
 def trios(rng: np.random.Generator, counts: Counts) -> None:
-    """Trios share 30 items; the people of a trio are better or worse than the model together."""
+    """Trios share 30 items; the people of a trio are jointly better or worse than the model."""
     blocks, size = 10, 30
     shift = rng.normal(0, 0.6, (blocks, 1))
     person = rng.random((blocks, size)) < 1 / (1 + np.exp(-0.8 - shift))
     model = rng.random((blocks, size)) < 1 / (1 + np.exp(-0.8))
     diffs = model.astype(float) - person
-    # The two are equally accurate up to the curvature of the logit, which is known.
+    # Both are equally accurate except for the curvature of the logit, which is known.
     target = 1 / (1 + np.exp(-0.8)) - _OF_PERSON
     found = block_difference((diffs - target).ravel(), np.repeat(range(blocks), size))
     counts.happened("t test over blocks rejects", found.p is not None and found.p < 0.05)
@@ -390,7 +390,7 @@ CHECKS = (
     ),
     MethodCheck(
         "blocks of three",
-        "Ten trios of people share 30 items each and are better or worse than a model together.",
+        "Ten trios share 30 items each and are jointly better or worse than a model.",
         trios,
         {
             "t test over blocks rejects": errs(0.05, most=0.06),

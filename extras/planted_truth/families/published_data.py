@@ -1,7 +1,7 @@
-"""The same on judgments of real people: published tables as populations to draw studies from.
+"""Checks on real judgments: published tables as populations to draw studies from.
 
-Patients are drawn with replacement, so a study is a sample of the table's patients and the table
-itself is the truth. Nothing about how people judge or disagree is assumed.
+Patients are drawn with replacement, so the table is the truth of every study. This assumes nothing
+about how people judge or disagree.
 """
 
 from functools import cache, partial
@@ -138,7 +138,7 @@ def psychiatrists(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _split(rng: np.random.Generator, rows: IntArray, k: int) -> tuple[IntArray, IntArray]:
-    """Answers of k of the six psychiatrists of each patient, and of the others, as counts."""
+    """Counts of answers by k of each patient's six psychiatrists, and by the others."""
     answers = np.repeat(np.tile(np.arange(5), len(rows)), rows.ravel()).reshape(-1, 6)
     drawn = rng.permuted(answers, axis=1)
     one, other = (
@@ -149,7 +149,7 @@ def _split(rng: np.random.Generator, rows: IntArray, k: int) -> tuple[IntArray, 
 
 @cache
 def _follows(threshold: int) -> float:
-    """Share of wrong answers of a jury of five with `threshold` or more votes for its answer."""
+    """Error rate of a jury of five whose answer has `threshold` or more votes."""
     wrong = total = 0.0
     for row in DIAGNOSES:
         for sixth in range(5):
@@ -163,7 +163,7 @@ def _follows(threshold: int) -> float:
 
 
 def jury(rng: np.random.Generator, counts: Counts) -> None:
-    """A jury of five psychiatrists predicts the sixth; its certainty is how many agree."""
+    """A jury of five psychiatrists predicts the sixth; its certainty is the number that agree."""
     rows = DIAGNOSES[rng.integers(0, 30, 300)]
     one, five = _split(rng, rows, 1)
     certainty = five.max(axis=1) * 20.0
@@ -178,12 +178,12 @@ def jury(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _shares(column: int) -> FloatArray:
-    """Which patients the anaesthetist of a column judges as the first one did at first."""
+    """Patients on whom an anaesthetist agrees with the first one's first judgment."""
     return np.asarray(FITNESS[:, column] == FITNESS[:, 0], dtype=np.float64)
 
 
 def anaesthetists(rng: np.random.Generator, counts: Counts) -> None:
-    """Two of them as judges of the same patients, the first one as the truth."""
+    """Two anaesthetists judge the same patients, with the first one as the truth."""
     drawn = rng.integers(0, 45, N)
     one, other = _shares(3)[drawn], _shares(4)[drawn]
     truth = float(_shares(3).mean()), float(_shares(4).mean())
@@ -217,7 +217,7 @@ CHECKS = (
     ),
     MethodCheck(
         "a jury of five predicts the sixth (Fleiss, 1971)",
-        "300 patients; a jury is trusted from as many equal votes on as 30 % errors allow.",
+        "300 patients; a jury is trusted from the number of equal votes that 30 % errors allow.",
         jury,
         {"certificate is wrong": errs(DELTA)},
         quick=500,

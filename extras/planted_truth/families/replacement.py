@@ -1,8 +1,8 @@
-"""Could a judge take a person's place?
+"""Whether a judge could take a person's place.
 
-Nobody knows the right label. Items, personas and questions lean to labels; people differ in how
-sharply they see it, in the label that they prefer, and in how much they answer. Part of what leads
-people also leads the judge, which loses to them.
+The right label is unknown. Items, personas and questions lean to labels; people differ in how
+sharply they see this, in preferred labels and in the number of answers. The judge shares part of
+the people's signal and is worse than they are.
 """
 
 from dataclasses import dataclass
@@ -31,22 +31,22 @@ class PlantedLabels:
     Attributes
     ----------
     k : int
-        Answers of each item.
+        Answers per item.
     load : float
         The chance to get a seat falls with a person's rank to this power; 0 for equal loads.
     personas, questions : int
-        Every item is one persona with one question; 0 draws them at random from 60 each.
+        Every pair of persona and question is an item; 0 draws them at random from 60 each.
     sd : float
-        Standard deviation of what personas, and questions, lean to.
+        Standard deviation of the leanings of personas and questions.
     side : float
-        Standard deviation of what people lean to, whatever the item.
+        Standard deviation of people's leanings, whatever the item.
     lean : float
         How much everybody leans to the first label.
     loss : float
-        How much worse than a person the judge agrees with people, on the scale where it is worse.
+        How much less than a person the judge agrees with people, on the scale where it is worse.
     common : float
-        Correlation of what leads people and what leads the judge. With 0 the judge always follows
-        its own, and no loss is set.
+        Correlation of the signals of people and judge. With 0 the judge always follows its own
+        signal, and `loss` is not used.
     """
 
     k: int = 2
@@ -65,7 +65,7 @@ class PlantedLabels:
 
 @dataclass(frozen=True)
 class LabellingTruth:
-    """How often the judge follows what leads it instead of a die, and its loss on each scale."""
+    """How often the judge follows its signal instead of chance, and its loss on each scale."""
 
     follows: float
     raw: float
@@ -74,7 +74,7 @@ class LabellingTruth:
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Studies that share who answered what: `counts` (studies, items, labels), `judge`."""
+    """Studies with the same seats: `counts` (studies, items, labels) and `judge`."""
 
     sharing: Sharing
     counts: IntArray
@@ -83,7 +83,7 @@ class Labelled:
 
 @cache
 def labelling_truth(design: PlantedLabels) -> LabellingTruth:
-    """The judge that loses exactly `design.loss`, from many items with two new people each."""
+    """The judge with a loss of exactly `design.loss`, from many items with two new people each."""
     rng = np.random.default_rng(0)
     sd = float(np.sqrt(SD_ITEM**2 + 2 * design.sd**2))
     shape = (DRAWN, design.labels)
@@ -138,7 +138,7 @@ def labelled(design: PlantedLabels, count: int, rng: np.random.Generator) -> Lab
 def _people(
     design: PlantedLabels, rng: np.random.Generator, shape: int | tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """How sharply people see what an item leans to, and the labels that they prefer."""
+    """How sharply people see an item's leaning, and their preferred labels."""
     size = (shape,) if isinstance(shape, int) else shape
     skill = np.exp(rng.normal(0, SD_SKILL, (*size, 1)))
     return skill, rng.normal(0, design.side, (*size, design.labels))
@@ -165,7 +165,7 @@ def _softmax(logits: FloatArray) -> FloatArray:
 
 
 def _drawn(rng: np.random.Generator, chances: FloatArray) -> IntArray:
-    """One label for each row of chances."""
+    """One label per row of chances."""
     place = rng.random((*chances.shape[:-1], 1))
     return np.asarray((chances.cumsum(axis=-1)[..., :-1] < place).sum(axis=-1), dtype=np.int64)
 
@@ -178,7 +178,7 @@ MODEL = RIGHT - EPSILON / (2 * _MAJORITY - 1)
 
 
 def four_people(rng: np.random.Generator, counts: Counts) -> None:
-    """People are better than the model by exactly what is granted for their price."""
+    """People are better than the model by exactly the advantage granted for its price."""
     people = (rng.random((200, 4)) > RIGHT).astype(int)
     model = (rng.random(200) > MODEL).astype(int)
     votes = Votes.from_matrix(people)
@@ -193,7 +193,7 @@ BATCH = 50
 def in_place_of_a_person(
     rng: np.random.Generator, counts: Counts, *, design: PlantedLabels
 ) -> None:
-    """Count what the first screen would claim where nobody knows the right labels."""
+    """Count the first screen's claims if the right labels are unknown."""
     truth, batch = labelling_truth(design), labelled(design, BATCH, rng)
     for found in pooled_replacement_tests(
         batch.counts, batch.judge, batch.sharing, epsilon=design.loss
@@ -248,7 +248,7 @@ def _described(design: PlantedLabels) -> str:
         f"the judge agrees with people {100 * design.loss:g} points less than a person does, on "
         "the scale where it is worse"
         if design.common
-        else "what leads the judge has nothing to do with what leads people"
+        else "the judge’s signal is unrelated to people’s"
     )
     load = "unequally" if design.load else "equally often"
     rare = ", most answers have the first label" if design.lean else ""
@@ -262,7 +262,8 @@ def _described(design: PlantedLabels) -> str:
 CHECKS = (
     MethodCheck(
         "a model that is too weak by exactly the advantage granted",
-        "200 items, four people right with .8; the model is weaker by what epsilon = .1 grants.",
+        "200 items, four people right with .8; the model is weaker by the advantage of epsilon = "
+        ".1.",
         four_people,
         {
             "any person is found replaceable": errs(0.05, most=0.06),

@@ -1,1 +1,1 @@
-"""Recipes: a published comparison of models as a file, repeated with any models."""
+"""Recipes: published comparisons of models as files, to repeat with any models."""

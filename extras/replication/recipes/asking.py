@@ -1,4 +1,4 @@
-"""A recipe's questions as campaigns: models, prompts, start, cost, work."""
+"""Ask a recipe's questions as campaigns: models, prompts, start, cost and work."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ from studies.services.studies import confirm_providers
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Raise errors of judging as errors of recipes, with the same words."""
+    """Re-raise judging errors as recipe errors with the same message."""
     try:
         yield
     except (JudgingError, StudyError) as error:
@@ -38,7 +38,7 @@ def in_words() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Planned:
-    """A question, the study that has its items, and the plan that asks it."""
+    """A question, the study with its items, and the plan to ask it."""
 
     question: DataQuestion
     study: Study
@@ -47,14 +47,14 @@ class Planned:
 
 @in_words()
 def add_models(models: Models) -> None:
-    """Add every model as a judge; those that are there are brought up to date."""
+    """Add every model as a judge, or update it if it exists."""
     for fields in models.judges:
         add_judge(**fields)
 
 
 @in_words()
 def allow_providers(studies: Sequence[Study], reason: str) -> None:
-    """Confirm that items of these studies are sent to providers."""
+    """Confirm that items of these studies may be sent to providers."""
     for study in studies:
         confirm_providers(study_id=study.pk, reason=reason)
 
@@ -71,8 +71,8 @@ def plans(
 ) -> list[Planned]:
     """A plan for each question, asked of every model.
 
-    `studies` are by data set and variant. With `outputs`, the prompts of the released files
-    that the recipe names are used where they are there.
+    `studies` are by data set and variant. `outputs` is the folder of released files, whose prompts
+    are used if the recipe names them.
     """
     planned = []
     for question in questions:
@@ -100,7 +100,7 @@ def _wording(question: DataQuestion, study: Study, outputs: Path | None) -> str:
         study_id=study.pk, file=file_at(outputs / name), name=f"released {question.ask.key}"
     )
     if stored.setting != question.ask.setting:
-        return ""  # such as the prompt that asked for a certainty from 1 to 5
+        return ""  # for example the prompt that asked for a certainty from 1 to 5
     return stored.reference
 
 
@@ -114,7 +114,7 @@ def start(
     change: bool = False,
     user: User | None = None,
 ) -> None:
-    """Start, or continue, every run within one budget; with `change` within another one."""
+    """Start or continue every run within one budget; `change` replaces an earlier budget."""
     start_with_shared_budget(
         [StudyPlan(one.study.pk, one.plan) for one in planned],
         name=f"{recipe.name}: budget",
@@ -133,7 +133,7 @@ def runs_of(planned: Planned) -> list[JudgeRun]:
 
 @in_words()
 def estimates(planned: Planned) -> list[RunEstimate]:
-    """What each model is asked and what it costs, from the items that are there."""
+    """What each model is asked and what that costs, from the available items."""
     return [estimate_run(cell.run, cell.spec) for cell in cells_of(planned.study, planned.plan)]
 
 
@@ -146,9 +146,9 @@ def requests_for_each(setting: str) -> int:
 
 
 def work_off(planned: Sequence[Planned], *, on_wait: Callable[[int, int], None]) -> list[str]:
-    """Judge every run in this process; return a sentence for each run that stopped early.
+    """Run every judge in this process; return a sentence for each run that stopped early.
 
-    `on_wait` gets the finished and all judgments of the runs so far.
+    `on_wait` receives the numbers of finished and of all judgments.
     """
     runs = [run for one in planned for run in runs_of(one)]
     total = sum(run_progress(run).total for run in runs)
@@ -188,7 +188,7 @@ class RecipeCost:
 def at_full_size(
     recipe: Recipe, questions: Sequence[DataQuestion], models: Models, *, limit: int | None = None
 ) -> list[RecipeCost]:
-    """Costs by the sizes that the recipe states, without data and without a database."""
+    """Costs for the sizes in the recipe, without data or a database."""
     return [
         _by_size(recipe, question, judge, limit)
         for question in questions
@@ -212,7 +212,7 @@ def _by_size(recipe: Recipe, question: DataQuestion, judge: Any, limit: int | No
 
 
 def of_items(planned: Sequence[Planned]) -> Iterator[RecipeCost]:
-    """Costs of what is not answered yet, by the items of the studies."""
+    """Costs of the unanswered questions about the studies' items."""
     for one in planned:
         for row in estimates(one):
             yield RecipeCost(
@@ -221,7 +221,7 @@ def of_items(planned: Sequence[Planned]) -> Iterator[RecipeCost]:
 
 
 def cost_table(recipe: Recipe, costs: Sequence[RecipeCost]) -> Table:
-    """A row for each run, and the sum."""
+    """A row per run, and the total."""
     rows = [
         [
             cost.question.data.title,
@@ -259,9 +259,9 @@ def cost_table(recipe: Recipe, costs: Sequence[RecipeCost]) -> Table:
     )
     return Table(
         "costs",
-        "What each model is asked, and what it costs",
+        "Requests and cost by model",
         columns,
         rows,
-        "Tokens at four letters each; replies that have to be asked for again are not included. "
-        "A dash means that a model has no price.",
+        "Tokens are estimated at four characters each, without repeated requests. A dash means "
+        "that a model has no price.",
     )

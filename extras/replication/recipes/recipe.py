@@ -1,4 +1,4 @@
-"""A recipe: which data, questions and published cells, and the models to repeat it with."""
+"""A recipe: data, questions, published cells, and the models to repeat it with."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from analysis.errors import AnalysisError
 from extras.replication.released.cells import TITLES, published
 
-# The recipe of this paper takes tables and published figures from its replication.
+# The paper's recipe takes its tables and published figures from the replication.
 OF_THE_PAPER = "personalized-judge"
 SHIPPED = Path(__file__).with_name("shipped")
 PARTS = ("overall", "high", "low")
@@ -40,10 +40,10 @@ class BadRecipe(AnalysisError):
 
 @dataclass(frozen=True)
 class Data:
-    """A data set: how its items are drawn in each variant, and how large it is.
+    """A data set: how its items are drawn in each variant, and its size.
 
-    `options` and `items` are by variant; `letters`, the mean length of a prompt, by question.
-    `features` are named sets of feature keys, each by variant.
+    `options` and `items` are by variant; `letters`, the mean length of a prompt, is by question.
+    `features` are named sets of feature keys, by variant.
     """
 
     key: str
@@ -56,13 +56,13 @@ class Data:
     features: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def features_for(self, name: str, variant: str) -> str:
-        """The features that a question names, as a run asks for them."""
+        """The features that a question names, in the form that a run takes."""
         return self.features[name][variant] if name in self.features else name
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A question to every model about some data sets.
+    """A question that every model gets about some data sets.
 
     `wordings` are the released files whose prompts are used, by data set.
     """
@@ -76,7 +76,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class RecipeCell:
-    """A row of a published table, the question that fills it, and the part of its answers."""
+    """A row of a published table, the question that fills it, and the part of the answers."""
 
     table: str
     row: str
@@ -89,7 +89,7 @@ class RecipeCell:
 
 @dataclass(frozen=True)
 class DataQuestion:
-    """A question about one data set in one variant: one run of each model."""
+    """A question about one data set in one variant: one run per model."""
 
     variant: str
     data: Data
@@ -104,8 +104,8 @@ class DataQuestion:
 class Recipe:
     """A comparison as its file describes it.
 
-    `tables` are titles by name; `published` the figures that the answers are compared with, each
-    with table, row, part, model, accuracy, correct and n.
+    `tables` are titles by name; `published` are the figures to compare with, each with table, row,
+    part, model, accuracy, correct and n.
     """
 
     name: str
@@ -244,7 +244,7 @@ def _check_ask(ask: Ask, data: Mapping[str, Data], variants: Mapping[str, str]) 
 
 
 def _of_the_paper() -> tuple[Mapping[str, Any], ...]:
-    """The cells of the paper's tables; averages are parts of their own there."""
+    """The cells of the paper's tables; their averages are separate parts."""
     rows = []
     for cell in published()["cells"]:
         part = "overall" if cell["part"] == "average" else cell["part"]
@@ -288,7 +288,7 @@ def _cells(
 
 def _known(where: str, raw: Any, names: set[str]) -> None:
     if not isinstance(raw, Mapping):
-        raise BadRecipe(f"{where}: write a table.")
+        raise BadRecipe(f"{where}: use a table.")
     if unknown := sorted(raw.keys() - names):
         of = f"{where}: there" if where else "There"
         raise BadRecipe(f"{of} is no field “{unknown[0]}”. Use: {', '.join(sorted(names))}.")
@@ -296,7 +296,7 @@ def _known(where: str, raw: Any, names: set[str]) -> None:
 
 def _each_of(where: str, names: Any, known: Any) -> None:
     if not isinstance(names, (list, tuple)) or not names:
-        raise BadRecipe(f"{where}: write a list of names.")
+        raise BadRecipe(f"{where}: use a list of names.")
     if wrong := [name for name in names if name not in known]:
         raise BadRecipe(f"{where}: “{wrong[0]}” is none of {', '.join(known)}.")
 
@@ -304,21 +304,21 @@ def _each_of(where: str, names: Any, known: Any) -> None:
 def _table(raw: Mapping[str, Any], key: str, where: str = "") -> Mapping[str, Any]:
     value = raw.get(key)
     if not isinstance(value, Mapping) or not value:
-        raise BadRecipe(f"{where}{'.' if where else ''}{key}: write a table with an entry or more.")
+        raise BadRecipe(f"{where}{'.' if where else ''}{key}: use a table with at least one entry.")
     return value
 
 
 def _text(raw: Mapping[str, Any], key: str, where: str = "") -> str:
     value = raw.get(key)
     if not isinstance(value, str) or not value:
-        raise BadRecipe(f"{where}{'.' if where else ''}{key}: write a text in quotes.")
+        raise BadRecipe(f"{where}{'.' if where else ''}{key}: use a text in quotes.")
     return value
 
 
 def _number(raw: Mapping[str, Any], key: str, default: int) -> int:
     value = raw.get(key, default)
     if type(value) is not int or value < 1:
-        raise BadRecipe(f"{key}: write a whole number from 1 up, not {value!r}.")
+        raise BadRecipe(f"{key}: the value is {value!r}. Use a whole number of 1 or more.")
     return value
 
 
@@ -360,7 +360,7 @@ _SIMULATED = "demo-"  # the names of the demo's models
 class Models:
     """Models by name, each with the fields of `add_judge`.
 
-    `simulated`: their answers mean nothing, and everything made of them says so.
+    `simulated`: their answers mean nothing, and all results are labelled so.
     """
 
     judges: tuple[Mapping[str, Any], ...]
@@ -383,11 +383,11 @@ def read_models(path: Path) -> Models:
         raise BadRecipe(f"{path}: there is no field “{unknown[0]}”. Use: judges, simulated.")
     judges = raw.get("judges")
     if not isinstance(judges, list) or not judges or not all(isinstance(j, dict) for j in judges):
-        raise BadRecipe(f"{path}: write a block [[judges]] for each model.")
+        raise BadRecipe(f"{path}: add a block [[judges]] for each model.")
     made = tuple(_judge(path, number, judge) for number, judge in enumerate(judges, start=1))
     names = [judge["name"] for judge in made]
     if len(set(names)) < len(names):
-        raise BadRecipe(f"{path}: two judges have one name. Give each a name of its own.")
+        raise BadRecipe(f"{path}: two judges have the same name. Give each its own name.")
     is_demo = any(str(judge.get("model", "")).startswith(_SIMULATED) for judge in made)
     return Models(made, bool(raw.get("simulated", False)) or is_demo)
 
@@ -402,6 +402,6 @@ def _judge(path: Path, number: int, raw: Mapping[str, Any]) -> dict[str, Any]:
     for key in _MONEY:
         if key in judge:
             if type(judge[key]) not in (int, float) or judge[key] < 0:
-                raise BadRecipe(f"{where}: {key} is {judge[key]!r}. Write US dollars, 0 or more.")
+                raise BadRecipe(f"{where}: {key} is {judge[key]!r}. Use US dollars, 0 or more.")
             judge[key] = Decimal(str(judge[key]))
     return judge

@@ -42,11 +42,11 @@ from studies.models.studies import Study
 
 @dataclass(frozen=True, kw_only=True)
 class Repetition:
-    """How a recipe is repeated.
+    """Options for repeating a recipe.
 
-    `data` is the folder with the data sets, `outputs` that with the paper's released files.
-    `given` replaces options of importers, by data set. `limit` asks about the first items only.
-    `prefix` begins the short names of the studies, instead of the recipe's name.
+    `data` is the folder with the data sets, `outputs` the one with the paper's released files.
+    `given` replaces importer options, by data set. `limit` asks about the first items only.
+    `prefix` replaces the recipe's name at the start of the studies' short names.
     """
 
     variants: tuple[str, ...]
@@ -60,7 +60,7 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Repeated:
-    """What a repetition has now: the content of reproduction.json, its tables and figures."""
+    """The current results: the content of reproduction.json, tables and figures."""
 
     result: Mapping[str, Any]
     tables: list[Table]
@@ -68,7 +68,7 @@ class Repeated:
 
 
 def questions_of(recipe: Recipe, options: Repetition) -> list[DataQuestion]:
-    """The questions about the data sets that are there; all of them without a folder of data."""
+    """The questions about the available data sets; all questions without a data folder."""
     for key in options.given:
         if key not in recipe.data:
             raise BadRecipe(f"There is no data set “{key}”. Use: {', '.join(recipe.data)}.")
@@ -83,7 +83,7 @@ def absent(recipe: Recipe, options: Repetition) -> list[str]:
 
 
 def estimated(recipe: Recipe, models: Models, options: Repetition) -> list[RecipeCost]:
-    """What would be asked, and its cost. Stores nothing and sends nothing."""
+    """The questions to ask and their cost. Stores and sends nothing."""
     questions = questions_of(recipe, options)
     if options.data is None:
         return at_full_size(recipe, questions, models, limit=options.limit)
@@ -96,7 +96,7 @@ def estimated(recipe: Recipe, models: Models, options: Repetition) -> list[Recip
 def prepare(recipe: Recipe, models: Models, options: Repetition) -> list[Planned]:
     """Create or find studies, items, judges and wordings, and plan every question."""
     if options.data is None:
-        raise BadRecipe("Name the folder with the data sets.")
+        raise BadRecipe("Give the folder with the data sets.")
     there, questions = folders(recipe, options.data), questions_of(recipe, options)
     asking.add_models(models)
     studies = {
@@ -128,9 +128,9 @@ def ask(
     user: User | None = None,
     on_wait: Callable[[int, int], None] = lambda ended, total: None,
 ) -> list[str]:
-    """Ask what is not answered yet, within one budget; return why runs stopped early.
+    """Ask the unanswered questions within one budget; return why runs stopped early.
 
-    Without `inline` the workers ask, and this returns at once.
+    Without `inline` the workers do the work, and this returns at once.
     """
     if confirm_sharing is not None:
         studies = list({one.study.pk: one.study for one in planned}.values())
@@ -142,7 +142,7 @@ def ask(
 def found(
     recipe: Recipe, models: Models, options: Repetition, planned: Sequence[Planned]
 ) -> Repeated:
-    """Tables and figures of what is answered so far."""
+    """Tables and figures of the answers so far."""
     recipe = _labelled(recipe, models)
     answers = collect(recipe, planned)
     released = _released(recipe, options.outputs)
@@ -173,7 +173,7 @@ def found(
 
 
 def _labelled(recipe: Recipe, models: Models) -> Recipe:
-    """The recipe with variants that say so if the models are simulated: files keep the label."""
+    """The recipe; variants of simulated models are labelled, so that files keep the label."""
     if not models.simulated:
         return recipe
     names = {key: f"{name}, simulated" for key, name in recipe.variants.items()}
@@ -181,7 +181,7 @@ def _labelled(recipe: Recipe, models: Models) -> Recipe:
 
 
 def _released(recipe: Recipe, outputs: Path | None) -> Replication | None:
-    """The released files counted again, where their folder is given."""
+    """The recounted released files, if their folder is given."""
     if outputs is None or not recipe.is_of_the_paper:
         return None
     try:
@@ -196,7 +196,7 @@ def _state(
     models: Models,
     missing: Sequence[str],
 ) -> str:
-    """What is answered, in a sentence or two."""
+    """The state of the answers in one or two sentences."""
     left = sum(cost.requests for cost in costs)
     answered = sum(one.answered for one in answers)
     model = "model" if len(models.names) == 1 else "models"
@@ -208,13 +208,13 @@ def _state(
 
 
 def slug_of(prefix: str, data: Data, variant: str, *, simulated: bool) -> str:
-    """The short name of a study; answers of simulated models are kept in studies of their own."""
+    """The short name of a study; simulated models get separate studies."""
     name = f"{prefix}-{data.key}-{variant}"
     return f"{name}-simulated" if simulated else name
 
 
 def folders(recipe: Recipe, root: Path) -> dict[str, Path]:
-    """The folder of each data set below `root` that is there. Raises `BadRecipe` if none is."""
+    """The existing data set folders below `root`. Raises `BadRecipe` if there are none."""
     found = {
         key: root / data.folder
         for key, data in recipe.data.items()
@@ -222,7 +222,9 @@ def folders(recipe: Recipe, root: Path) -> dict[str, Path]:
     }
     if not found:
         wanted = ", ".join(dict.fromkeys(data.folder for data in recipe.data.values()))
-        raise BadRecipe(f"{root} has none of the folders {wanted}. Put each data set into its own.")
+        raise BadRecipe(
+            f"{root} has none of the folders {wanted}. Put each data set into its own folder."
+        )
     return found
 
 
@@ -237,9 +239,9 @@ def prepare_study(
     given: Mapping[str, str],
     owner: User | None = None,
 ) -> Study:
-    """The study of a data set in a variant, with all its items; the same call changes nothing.
+    """The study of a data set in a variant, with all its items; repeated calls change nothing.
 
-    `given` are options that replace the recipe's. Raises `BadRecipe` with what is wrong.
+    `given` are options that replace the recipe's. Raises `BadRecipe`.
     """
     sets = data_sets()
     if data.format not in sets:
@@ -262,8 +264,8 @@ def prepare_study(
         raise BadRecipe(f"{slug}: {explain(error)}") from error
     except Refused as error:
         raise BadRecipe(
-            f"{slug}: {error}\nIf the study was made from other files or options, keep it and give "
-            "these another --prefix."
+            f"{slug}: {error}\nIf the study was made from other files or options, keep it and use "
+            "another --prefix here."
         ) from error
     except (BadOption, StudyError) as error:
         raise BadRecipe(f"{slug}: {error}") from error
@@ -271,7 +273,7 @@ def prepare_study(
 
 
 def features_of(study: Study) -> list[str]:
-    """The labels of all features that the personas of a study have."""
+    """The labels of all features of a study's personas."""
     labels: dict[str, str] = {}
     for features in study.personas.values_list("features", flat=True):
         for feature in features:

@@ -18,7 +18,7 @@ from extras.replication.recipes.recipe import DataQuestion, Recipe
 from extras.replication.released.cells import published
 from extras.replication.released.replication import Bars, PaperFigure, bars_table, write_output
 
-_COUNTED = ("done", "unparseable", "refused")  # an item that the model has replied about
+_COUNTED = ("done", "unparseable", "refused")  # an item that has a reply from the model
 NOTHING = {"n": 0, "correct": 0, "accuracy": None}
 
 
@@ -26,8 +26,8 @@ NOTHING = {"n": 0, "correct": 0, "accuracy": None}
 class ModelAnswers:
     """The answers of one model to one question about a data set.
 
-    `rules`: counts by the paper's rule and part, as `replication.counts` gives them for a file.
-    `bars`: right and wrong answers by stated certainty in tens.
+    `rules` are counts by the paper's rule and part, as in `replication.counts`; `bars` are right
+    and wrong answers by stated certainty in tens.
     """
 
     question: DataQuestion
@@ -39,7 +39,7 @@ class ModelAnswers:
 
 
 def collect(recipe: Recipe, planned: Sequence[Planned]) -> list[ModelAnswers]:
-    """The answers to every question; a run without any is there with empty counts."""
+    """The answers to every question, with empty counts for runs without answers."""
     data: dict[str, Dataset] = {}
     found = []
     for one in planned:
@@ -67,7 +67,7 @@ def _answers(
     asked = np.bincount(rows.item[replied], minlength=items) > 0
     has_truth = data.scored_truth(offers_tie=run.offers_tie) != MISSING
     counted = {"drop_nonAB": correct >= 0, "all_rows": asked & has_truth}
-    # As in the paper, an answer without a certainty is not a high one.
+    # As in the paper, an answer without a certainty does not count as high.
     high = np.nan_to_num(certainty, nan=-1.0) >= recipe.threshold
     rules = {
         rule: {
@@ -90,7 +90,7 @@ def _share(correct: Any, kept: Any) -> dict[str, Any]:
 
 
 def _bars(correct: Any, certainty: Any) -> tuple[tuple[str, int, int], ...]:
-    """Right and wrong answers by certainty in tens, cut to 40 to 90 as in the paper."""
+    """Right and wrong answers by certainty in tens, clipped to 40–90 as in the paper."""
     stated = (correct >= 0) & ~np.isnan(certainty)
     tens = np.clip(certainty[stated] // 10, 4, 9).astype(int) * 10
     right = correct[stated] == 1
@@ -107,8 +107,8 @@ _FIGURES = {
     "figure3": "Figure 3: the same with fewer features",
 }
 _ABOUT_FIGURES = (
-    "Answers of A or B by stated certainty in tens, cut to 40–90 as in the paper; the accuracy "
-    "stands above each bar."
+    "Answers of A or B by stated certainty in tens, clipped to 40–90 as in the paper; accuracy "
+    "above each bar."
 )
 
 
@@ -117,9 +117,9 @@ def cell_rows(
     answers: Sequence[ModelAnswers],
     released: Sequence[Mapping[str, Any]] = (),
 ) -> list[dict[str, Any]]:
-    """One row for each figure: published, counted from a released file, or answered now.
+    """One row per figure: published, counted from a released file, or from current answers.
 
-    `released` are the cells of a replication, if the folder of released outputs was given.
+    `released` are the cells of a replication, if a folder of released outputs was given.
     """
     printed = [
         _row(cell, cell["part"], PUBLISHED, cell["model"], cell) for cell in recipe.published
@@ -130,7 +130,7 @@ def cell_rows(
 
 
 def _places(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
-    """The rows of the tables in the order in which they are first named."""
+    """The table rows in order of first mention."""
     return {key: number for number, key in enumerate(dict.fromkeys(map(_place, rows)))}
 
 
@@ -194,7 +194,7 @@ def _row(
 
 
 def tables(recipe: Recipe, rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Each table of the recipe, in each of its rows published figures above today's."""
+    """The tables of the recipe, with published figures above current ones in each row."""
     return [
         _table(name, title, [row for row in rows if row["table"] == name])
         for name, title in recipe.tables.items()
@@ -226,21 +226,21 @@ def _counts(row: Mapping[str, Any] | None) -> dict[str, Any]:
 def _note(name: str) -> str:
     if name in ("table5", "table7"):
         return (
-            "Only published figures: the people's answers were not released, and 300 new items "
-            "need annotators. Invite them to the OpinionQA study; its report compares both."
+            "Only published figures: people's answers were not released, and 300 new items need "
+            "annotators. Invite them to the OpinionQA study; its report compares both."
         )
     if name == "table1":
         return (
             "Without tie, a reply without a verdict is left out; with tie, it is wrong, as in the "
-            "paper. Averages are over the data sets above, once all of them are answered."
+            "paper. Averages over the data sets above appear once all of them are answered."
         )
-    return "High: a certainty of the threshold or more; an answer without one is low."
+    return "High: a certainty at or above the threshold; an answer without one is low."
 
 
 def persona_table(personas: Sequence[tuple[str, str, Sequence[str]]]) -> Table:
-    """Table 6: the features that the paper lists, and those of the personas that were asked about.
+    """Table 6: the features in the paper, and those of the personas in the studies.
 
-    `personas` are data set, variant, and feature labels.
+    `personas` are tuples of data set, variant and feature labels.
     """
     listed = [
         (s["row"].removeprefix("Features of a ").removeprefix("Features of an "), s["text"])
@@ -260,7 +260,7 @@ def persona_table(personas: Sequence[tuple[str, str, Sequence[str]]]) -> Table:
 def charts(
     recipe: Recipe, answers: Sequence[ModelAnswers], released: Sequence[PaperFigure] = ()
 ) -> list[PaperFigure]:
-    """The figures: a panel for each model and question that states a certainty.
+    """The figures: a panel per model and question with a certainty.
 
     Panels of the `released` files, if there are any, come first.
     """

@@ -1,1 +1,1 @@
-"""The paper's released result files, counted again and compared with its published tables."""
+"""Recount the paper's released result files and compare them with its tables."""

@@ -1,4 +1,4 @@
-"""Each published cell compared with its file: equal or different, and why."""
+"""Compare each published cell with its file, and explain differences."""
 
 import json
 import math
@@ -31,15 +31,15 @@ OUTCOMES = {
 
 @cache
 def published() -> dict[str, Any]:
-    """The published cells that are recorded in this package."""
+    """The published cells recorded in this package."""
     content: dict[str, Any] = json.loads(Path(__file__).with_name("published.json").read_text())
     return content
 
 
 def compare_cells(files: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Every published cell with the figures of its file, then cells that only the files have.
+    """Every published cell with its file's figures, then cells found only in the files.
 
-    `files` holds what `counts.describe` says about each file, by its name.
+    `files` has the result of `counts.describe` for each file name.
     """
     cells, seen = [], set()
     for cell in published()["cells"]:
@@ -59,7 +59,7 @@ def compare_cells(files: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def _average(cell: dict[str, Any], cells: list[dict[str, Any]]) -> None:
-    """Fill an average of Table 1: the plain mean over data sets, once all are counted."""
+    """Fill an average of Table 1 with the mean over data sets, once all are counted."""
     setting = cell["row"].removeprefix("Average ")
     parts = [
         other["computed"]
@@ -70,7 +70,7 @@ def _average(cell: dict[str, Any], cells: list[dict[str, Any]]) -> None:
         and other["row"].endswith(setting)
     ]
     if any(part is None for part in parts):
-        cell["outcome"], cell["why"] = "absent", "It needs the files of all data sets."
+        cell["outcome"], cell["why"] = "absent", "The average needs the files of all data sets."
         return
     cell["computed"] = math.fsum(parts) / len(parts)
     cell["equal"] = abs(cell["computed"] - cell["published"]) < 0.0005 + 1e-9
@@ -138,7 +138,7 @@ def _compared(
         if not cell["files"] and cell["part"] != "average":
             result["outcome"] = "no_output"
     elif not any(key in cell for key in ("accuracy", "correct", "n")):
-        result["outcome"], result["why"] = "unpublished", "The paper prints no such cell."
+        result["outcome"], result["why"] = "unpublished", "The paper has no such cell."
     else:
         reasons = _disagreements(result)
         result["equal"] = not reasons
@@ -148,7 +148,7 @@ def _compared(
 
 
 def _disagreements(cell: Mapping[str, Any]) -> list[str]:
-    """One sentence for each printed value that does not agree; empty if all agree."""
+    """One sentence per printed value that differs; empty if all agree."""
     accuracy, correct, n = cell["computed"], cell["computed_correct"], cell["computed_n"]
     reasons = []
     if cell["published_n"] not in (None, n):
@@ -170,27 +170,27 @@ def _remarks(cell: Mapping[str, Any], file: Mapping[str, Any]) -> list[str]:
     if cell["rule"] == "drop_nonAB" and cell["part"] == "overall" and file["answers"]["C"] == 0:
         if decided["n"] < file["parsed"]["n"]:
             remarks.append(
-                f"Over the answers whose truth is no tie it is {decided['correct']}/"
+                f"Over the answers whose truth is not a tie it is {decided['correct']}/"
                 f"{decided['n']} = {decided['accuracy']:.4f}."
             )
     return remarks
 
 
 def _numerator_reason(printed: int, counted: int, n: int) -> str:
-    """The effect of multiplying the rounded accuracy by n and cutting, which can lose one."""
+    """The effect of truncating rounded accuracy times n, which can lose one."""
     if printed == int(n * round(counted / n, 3)):
         return (
-            f"Counted, {counted} of {n} are right; the paper's {printed} is its rounded "
-            "accuracy times the denominator, cut to a whole number."
+            f"By count, {counted} of {n} are right; the paper's {printed} is its rounded "
+            "accuracy times the denominator, truncated."
         )
-    return f"Counted, {counted} of {n} are right."
+    return f"By count, {counted} of {n} are right."
 
 
 def _accuracy_reason(printed: float, accuracy: float | None, correct: int, n: int) -> str:
     if accuracy is None:
         return "The file has no answer in this cell."
     if math.isclose(math.floor(accuracy * 1000) / 1000, printed, abs_tol=1e-9):
-        return f"{correct}/{n} is {accuracy:.5f}; the paper cut it where it should have rounded."
+        return f"{correct}/{n} is {accuracy:.5f}; the paper truncated instead of rounding."
     return f"The file gives {correct}/{n} = {accuracy:.4f}."
 
 
@@ -207,7 +207,7 @@ def rounded(correct: int, n: int, places: int = PLACES, how: str = ROUND_HALF_UP
 def own_fraction(cell: Mapping[str, Any]) -> tuple[bool | None, str]:
     """Whether the printed accuracy is the printed fraction, and why not.
 
-    None if the cell prints no fraction, or one of no answers.
+    None if the cell has no fraction, or a fraction of no answers.
 
     >>> own_fraction({"accuracy": 0.893, "correct": 133, "n": 149})
     (True, '')
@@ -228,13 +228,13 @@ def _reason(cell: Mapping[str, Any], accuracy: float, correct: int, n: int) -> s
     if "fraction" in cell:
         return str(cell["fraction"])
     if rounded(correct, n, how=ROUND_DOWN) == accuracy:
-        return "The paper cut it where it should have rounded."
+        return "The paper truncated instead of rounding."
     fitting = [right for right in range(n + 1) if rounded(right, n) == accuracy]
     if not fitting:
         return f"No whole number of {n} gives {_printed(accuracy)}."
     found = f"{fitting[0]} of {n} gives {_printed(accuracy)}"
     if correct == int(n * accuracy):
-        return f"{found}: the numerator is {_printed(accuracy)} times {n}, cut to a whole number."
+        return f"{found}: the numerator is {_printed(accuracy)} times {n}, truncated."
     return f"{found}. The reason is not known."
 
 
@@ -243,7 +243,7 @@ def _printed(value: float) -> str:
 
 
 def check_printed() -> list[dict[str, Any]]:
-    """Statements of the paper besides its cells, and the arithmetic of those that have one."""
+    """Check the arithmetic of the paper's other statements."""
     checks = []
     for statement in published()["statements"]:
         holds, why = None, statement.get("note", "")

@@ -1,6 +1,6 @@
-"""A folder of released results compared with what the paper prints: tables, figures, files.
+"""Compare a folder of released results with the paper: tables, figures, files.
 
-Figures 2 and 3 have one panel per file. Bars are as in the paper: tens, cut to 40 to 90, right
+Figures 2 and 3 have one panel per file. Bars are as in the paper: tens, clipped to 40–90, right
 answers below and wrong ones on top, accuracy above. Certainty on another scale keeps that scale.
 The page, the saved files and the terminal show the same tables.
 """
@@ -40,7 +40,7 @@ from extras.replication.released.result_files import (
 
 
 def check_output(out: Path, name: str) -> None:
-    """Raise `ForeignFiles` if the folder `out` has files of these names by somebody else."""
+    """Raise `ForeignFiles` if the folder `out` has files with these names from another source."""
     names = (f"{name}.json", f"{name}.html", "tables")
     check_output_folder(out, names, is_ours=holds(out, name))
 
@@ -65,19 +65,19 @@ def write_output(
 FIGURE_TITLES = {
     "figure2": (
         "Figure 2: certainty and accuracy with the whole persona",
-        "Answers of A or B by stated certainty in tens, cut to 40–90 as in the paper; the accuracy "
-        "stands above each bar. Only the files in the folder.",
+        "Answers of A or B by stated certainty in tens, clipped to 40–90 as in the paper; "
+        "accuracy above each bar. Only the files in the folder.",
     ),
     "figure3": (
         "Figure 3: the same with fewer features, or without a persona",
-        "A prompt that asked for certainty from 1 to 5 keeps that scale.",
+        "Prompts that asked for certainty from 1 to 5 keep that scale.",
     ),
 }
 
 
 @dataclass(frozen=True)
 class Bars:
-    """The bars of one file: label, right and wrong answers of each, and the text in the corner."""
+    """The bars of one file (label, right and wrong answers) and the text in the corner."""
 
     title: str
     summary: str
@@ -86,7 +86,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure of the paper and what its panels show; `words` replace its title and caption."""
+    """A figure of the paper and its panels; `words` replace its title and caption."""
 
     name: str
     panels: tuple[Bars, ...]
@@ -124,7 +124,7 @@ def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[PaperFigure, 
 
 
 def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int], ...]:
-    """Label, right and wrong answers of each bar; only A and B count, as in the paper.
+    """Label, right and wrong answers per bar; only A and B count, as in the paper.
 
     >>> from dataclasses import replace
     >>> row = ReleasedAnswer("A", "A", "A", 85, "85", 100, False, True, "")
@@ -193,7 +193,7 @@ EMPTY = {"accuracy": None, "correct": None, "n": None}
 
 
 def all_tables(result: Mapping[str, Any], charts: Iterable[PaperFigure]) -> dict[str, Table]:
-    """Every table by its name; one without rows is left out."""
+    """All non-empty tables by name."""
     made = [files(result["files"])]
     made += [compared(result["cells"], name) for name in TITLES]
     made.append(printed(result["printed"]))
@@ -228,12 +228,12 @@ def files(described: Mapping[str, Mapping[str, Any]]) -> Table:
     )
     return Table(
         "files",
-        "What each file holds",
+        "Contents of each file",
         columns,
         rows,
-        "Accuracy, and right of all below it. Over all rows, a reply without a verdict is wrong. "
-        "High is a certainty of 80 or more; a missing certainty is neither high nor low, and "
-        "certainty on another scale than 1 to 100 has neither.",
+        "Accuracy, with right answers of all below it. Over all rows, a reply without a verdict "
+        "is wrong. High is a certainty of 80 or more; a missing certainty, or one on another "
+        "scale than 1 to 100, is neither high nor low.",
     )
 
 
@@ -268,10 +268,10 @@ def compared(cells: Sequence[Mapping[str, Any]], name: str) -> Table:
         TITLES[name],
         columns,
         rows,
-        "Own fraction: whether the printed accuracy is the fraction printed next to it. Notebook: "
-        "what the authors' released notebook prints about the file. No file here: it is not in the "
-        "folder. Not released: no file has this cell. With tie, and in two cells of Table 4 "
-        "(GPT-4, three features, high; least important feature, low), a reply without a verdict is "
+        "Own fraction: whether the printed accuracy equals the fraction printed next to it. "
+        "Notebook: the value in the authors' released notebook. No file here: the folder lacks "
+        "it. Not released: no file has this cell. With tie, and in two cells of Table 4 (GPT-4, "
+        "three features, high; least important feature, low), a reply without a verdict is "
         "wrong; elsewhere only answers of A and B count, as in the paper.",
     )
 
@@ -307,7 +307,7 @@ def printed(checks: Iterable[Mapping[str, Any]]) -> Table:
         TableColumn("Arithmetic"),
         TableColumn("Why"),
     )
-    return Table("printed", "What the paper states besides these cells", columns, rows)
+    return Table("printed", "Other statements of the paper", columns, rows)
 
 
 def verdict(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -356,7 +356,7 @@ class Replication:
     charts : tuple of PaperFigure
         Figures 2 and 3.
     unreadable : tuple of str
-        Messages about files that are named like results but cannot be read as such.
+        Messages about files that are named like results but cannot be read.
     """
 
     result: Mapping[str, Any]
@@ -365,33 +365,32 @@ class Replication:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Files of a folder in the order of their names, or `NothingToReplicate`."""
+    """A folder's files in order of name. Raises `NothingToReplicate`."""
     try:
         files = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
         raise NothingToReplicate(
             f"{folder} cannot be read: {error.strerror}. "
-            "Name the folder that holds the released result files."
+            "Give the folder with the released result files."
         ) from error
     if not any(ResultName.parse(path.name) for path in files):
         raise NothingToReplicate(
-            f"{folder} holds no released result file. Their names begin with ap_, ec_, prism_ "
+            f"{folder} has no released result files. Their names begin with ap_, ec_, prism_ "
             "or opinionqa_ and end in .jsonl, for example prism_all_features_gpt-4o.jsonl."
         )
     return files
 
 
 def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: None) -> Replication:
-    """Count the released files among `files` and compare them with the published cells.
+    """Recount the released files among `files` and compare them with the published cells.
 
-    Files of other names are skipped and listed. A file that is named like a result but cannot be
-    read as one is listed too, and the others are still compared. `on_file` is called after each
-    file.
+    Files with other names are skipped and listed. A file that is named like a result but cannot be
+    read is listed too, and the others are still compared. `on_file` is called after each file.
     """
     rows, skipped, unreadable = {}, [], []
     for path in files:
         if ResultName.parse(path.name) is None:
-            skipped.append({"file": path.name, "why": "not the name of a released result"})
+            skipped.append({"file": path.name, "why": "not named like a released result"})
         else:
             try:
                 rows[path.name] = read_rows(path)

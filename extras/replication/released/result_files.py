@@ -1,4 +1,4 @@
-"""A released result file: what its name says, its rows, and their counts under two rules."""
+"""A released result file: its name, its rows, and their counts under two rules."""
 
 import json
 import re
@@ -40,18 +40,18 @@ class ReplicationError(Exception):
 
 
 class NothingToReplicate(ReplicationError):
-    """The folder cannot be read or holds no released result file."""
+    """The folder cannot be read or has no released result files."""
 
 
 class UnreadableFile(ReplicationError):
-    """A file is named like a released result but does not hold one."""
+    """A file is named like a released result but is not one."""
 
 
 @dataclass(frozen=True)
 class ResultName:
     """The parts of a released file's name.
 
-    `features` are those that the prompt named; `edition` is the suffix of a repeated run.
+    `features` are those in the prompt; `edition` is the suffix of a repeated run.
     """
 
     file: str
@@ -64,7 +64,7 @@ class ResultName:
 
     @classmethod
     def parse(cls, file: str) -> "ResultName | None":
-        """Read a file name; None if it is not the name of a result file.
+        """Parse a file name; None if it is not that of a result file.
 
         >>> name = ResultName.parse("prism_all_features_with_tie_all_features_gpt-4o.jsonl")
         >>> name.dataset, name.with_tie, name.features, name.model
@@ -88,7 +88,7 @@ class ResultName:
 
     @property
     def title(self) -> str:
-        """A readable title of the file, for headings."""
+        """A title of the file, for headings."""
         parts = [self.dataset, self.model]
         if not self.with_persona:
             parts.append("no persona")
@@ -108,15 +108,15 @@ class ReleasedAnswer:
     answer : str or None
         A, B or C (tie) as the first character of the reply; None for any other reply.
     raw_answer : str
-        The value in the file, cut to 20 characters; ``False`` where there was no reply.
+        The value in the file, cut to 20 characters; ``False`` without a reply.
     truth : str
         A, B or C.
     certainty : int or None
-        The stated value; None where it is missing or not a whole number from 0 up.
+        The stated value; None if missing or not a whole number of 0 or more.
     raw_certainty : str
         The value in the file, for example ``NA``.
     scale : int or None
-        Highest certainty that the prompt offered; None where it asked for none.
+        Highest certainty that the prompt offered; None if it asked for none.
     tie_offered : bool
         Whether the prompt offered C.
     flag : bool or None
@@ -136,7 +136,7 @@ class ReleasedAnswer:
 
     @property
     def parsed(self) -> bool:
-        """Whether the answer is one that the prompt offered."""
+        """Whether the prompt offered this answer."""
         return self.answer in ("A", "B") or (self.answer == "C" and self.tie_offered)
 
     @property
@@ -147,7 +147,7 @@ class ReleasedAnswer:
 def read_rows(path: Path) -> list[ReleasedAnswer]:
     """Read a whole file, or raise `UnreadableFile` with the number of the faulty line.
 
-    Lines end at a line feed alone: texts hold carriage returns and other separators.
+    Only a line feed ends a line: texts contain carriage returns and other separators.
     """
     try:
         data = path.read_bytes()
@@ -162,16 +162,16 @@ def read_rows(path: Path) -> list[ReleasedAnswer]:
         except (ValueError, TypeError, RecursionError) as error:
             raise UnreadableFile(
                 f"{path.name}, line {number}: not a released result ({error}). "
-                "Fetch the file again: a file kept elsewhere leaves only a pointer behind."
+                "Download the file again: it may be only a pointer to large-file storage."
             ) from error
     if not rows:
-        raise UnreadableFile(f"{path.name} is empty. Fetch the file again.")
+        raise UnreadableFile(f"{path.name} is empty. Download the file again.")
     return rows
 
 
 def _row(raw: Any) -> ReleasedAnswer:
     if not isinstance(raw, dict):
-        raise TypeError("a line must hold an object")
+        raise TypeError("a line must contain an object")
     if missing := [key for key in _NEEDED if key not in raw]:
         raise ValueError(f"it lacks {', '.join(missing)}")
     prompt, truth = str(raw["prompt"]), str(raw["ground_truth"])
@@ -193,7 +193,7 @@ def _row(raw: Any) -> ReleasedAnswer:
 
 
 def _certainty(value: Any) -> int | None:
-    """A whole number from 0 up; None for false, "NA" and anything else."""
+    """A whole number of 0 or more; None for false, "NA" and anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -206,8 +206,8 @@ def _certainty(value: Any) -> int | None:
 
 THRESHOLD = 80
 
-# The rows that a rule counts. Without a tie option, the paper drops replies other than A and B;
-# with one, it counts them as wrong.
+# The rows that a rule counts. The paper drops replies other than A and B if there is no tie option,
+# and counts them as wrong if there is one.
 RULES: dict[str, Callable[[ReleasedAnswer], bool]] = {
     "drop_nonAB": lambda row: row.answer in ("A", "B"),
     "all_rows": lambda row: True,
@@ -216,7 +216,7 @@ RULES: dict[str, Callable[[ReleasedAnswer], bool]] = {
 
 
 def share(rows: Iterable[ReleasedAnswer]) -> dict[str, Any]:
-    """Right answers among `rows`; without rows the accuracy is null.
+    """Count right answers among `rows`; without rows the accuracy is null.
 
     >>> share([])
     {'n': 0, 'correct': 0, 'accuracy': None}
@@ -227,7 +227,7 @@ def share(rows: Iterable[ReleasedAnswer]) -> dict[str, Any]:
 
 
 def by_rule(rows: Sequence[ReleasedAnswer], rule: str) -> dict[str, Any]:
-    """Counts overall, high and low under a rule of the paper; a missing certainty is low."""
+    """Count overall, high and low under a rule of the paper; a missing certainty is low."""
     kept = [row for row in rows if RULES[rule](row)]
     high = [row for row in kept if is_high(row)]
     low = [row for row in kept if not is_high(row)]
@@ -241,7 +241,7 @@ def describe(rows: Sequence[ReleasedAnswer]) -> dict[str, Any]:
     with_certainty = [row for row in banded if has_certainty(row)]
     stated = [row.certainty for row in rows if row.certainty is not None]
     answers = Counter(row.answer or "unparseable" for row in rows)
-    # Certainty from 1 to 5 has no band at 80, so nothing is counted and a reason is given.
+    # Certainty from 1 to 5 has no band at 80, so give a reason instead of counts.
     reason = "other_scale" if parsed and not banded else None
     return {
         "rows": len(rows),
@@ -278,7 +278,7 @@ def has_hundred_scale(row: ReleasedAnswer) -> bool:
 
 
 def has_certainty(row: ReleasedAnswer) -> bool:
-    """Whether the row states a certainty that its scale allows."""
+    """Whether the row has a certainty within its scale."""
     return row.certainty is not None and row.certainty <= (row.scale or 100)
 
 

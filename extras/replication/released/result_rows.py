@@ -1,8 +1,8 @@
-"""Result files released with “Can LLM be a Personalized Judge?”: items and answers in one row.
+"""Result files released with “Can LLM be a Personalized Judge?”: items and answers in each row.
 
-A row shows the response of side A first, so `r1` is the file's A and `r2` its B. Another file
-can show the same item with the sides swapped: ids depend only on content, and `aligned` swaps
-a row to the sides of the known item.
+A row shows side A first, so `r1` is the file's A and `r2` its B. Another file can show the same
+item with swapped sides: ids depend only on content, and `aligned` swaps a row to match the known
+item.
 """
 
 import re
@@ -76,10 +76,10 @@ _BORN_AND_LIVES = re.compile(
 
 
 def split_features(user_info: str) -> list[dict[str, str]]:
-    """Features {key, label, value, text} of a persona, one a sentence, in the file's order.
+    """Features {key, label, value, text} of a persona, one per sentence, in the file's order.
 
-    A sentence with two facts becomes two sentences. A sentence that no rule knows is kept whole
-    under the key `fact`; a repeated key is numbered, so that keys stay unique.
+    A sentence with two facts becomes two sentences. A sentence that no rule matches keeps the key
+    `fact`; repeated keys are numbered.
     """
     found: list[dict[str, str]] = []
     used: Counter[str] = Counter()
@@ -133,9 +133,9 @@ class ReleasedResponse:
 class ReleasedRow:
     """One row of a released file: an item, and a model's answer to it.
 
-    `truth` and `choice` are by content (`r1`, `r2`, `tie`; "" if missing). A reply that is not a
-    verdict keeps its first character in `raw_answer`; `raw_certainty` is the file's own value, ""
-    if missing. `has_persona` is False if the model saw no profile.
+    `truth` and `choice` refer to content (`r1`, `r2`, `tie`; "" if missing). `raw_answer` keeps the
+    first character of a reply that is not a verdict; `raw_certainty` is the file's value, "" if
+    missing. `has_persona` is False if the model saw no profile.
     """
 
     line: int
@@ -162,7 +162,7 @@ class ReleasedRow:
 
     @property
     def certainty(self) -> int | None:
-        """Certainty on the scale from 1 to 100; another scale or another value is missing."""
+        """Certainty on the scale from 1 to 100; other scales and values count as missing."""
         if self.certainty_max != 100 or not _CERTAINTY.fullmatch(self.raw_certainty):
             return None
         number = int(self.raw_certainty)
@@ -175,7 +175,7 @@ class ReleasedRow:
 
 
 def aligned(row: ReleasedRow, r1: Mapping[str, Any]) -> ReleasedRow:
-    """`row` in terms of an item whose response 1 is `r1`, with its sides swapped if necessary."""
+    """`row` for an item whose response 1 is `r1`, with its sides swapped if necessary."""
     known = ReleasedResponse(r1["text"], r1.get("prompt") or "")
     if row.r1 == known or row.r2 != known:
         return row
@@ -209,7 +209,7 @@ def parse_released(file: File) -> list[ReleasedRow]:
             rows.append(_row(line, raw, survey=survey))
         except _Unreadable as error:
             field, message = error.args
-            remedy = "Use the file as it was released."
+            remedy = "Use the original file as released."
             rule = "not a released result"
             faults.append(Fault(line, field, rule, message, remedy, file=name))
     if not rows and not faults:
@@ -220,7 +220,7 @@ def parse_released(file: File) -> list[ReleasedRow]:
 
 
 def released_items(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Rows as raw items; a row that repeats an item must have the same ground truth."""
+    """Rows as raw items; rows that repeat an item must have the same ground truth."""
     first: dict[str, ReleasedRow] = {}
     for row in parse_released(file):
         known = first.setdefault(row.item_id, row)
@@ -258,7 +258,7 @@ def _released_item(row: ReleasedRow) -> dict[str, Any]:
 
 
 class _Unreadable(Exception):
-    """A row lacks something; the arguments are the field and the message."""
+    """A row is incomplete; the arguments are the field and the message."""
 
 
 def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
@@ -266,8 +266,8 @@ def _row(line: int, raw: Any, *, survey: bool) -> ReleasedRow:
         raise _Unreadable("row", "a row must be a JSON object.")
     prompt = _text(raw, "prompt")
     profile = _PROFILE.search(prompt)
-    # One released file repeats the last person's `user_info` in every row. The prompt contains
-    # the profile that the model saw.
+    # One released file repeats the last person's `user_info` in every row, but the prompt has the
+    # profile that the model saw.
     user_info = storable(profile[1]) if profile else storable(_text(raw, "user_info"))
     if not user_info:
         raise _Unreadable("user_info", "the row says nothing about the person.")
@@ -316,7 +316,7 @@ def _content(
     if "asst_A" not in raw:
         pairs = _PAIRS.search(prompt)
         if pairs is None:
-            raise _Unreadable("prompt", "the prompt shows no two question-answer pairs.")
+            raise _Unreadable("prompt", "the prompt does not show two question-answer pairs.")
         sides = [
             ReleasedResponse(storable(pairs[f"text_{side}"]), storable(pairs[f"prompt_{side}"]))
             for side in "ab"

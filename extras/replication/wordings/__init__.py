@@ -1,1 +1,1 @@
-"""Wordings of the prompts that released result files carry."""
+"""Wordings recovered from prompts in released result files."""

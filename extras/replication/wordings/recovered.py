@@ -1,4 +1,4 @@
-"""Wordings recovered from released result files, each proven on every prompt of its file."""
+"""Wordings recovered from released result files and checked on every prompt."""
 
 import re
 import shlex
@@ -30,7 +30,7 @@ from studies.prompts import PROMPT_LANGUAGE, slots_of
 from studies.services.studies import lock_study
 from studies.texts.slots import Slots
 
-# The importer reads profile and pairs at the same places, but trims them.
+# The importer reads profile and pairs from the same places, but trims them.
 _PROFILE = re.compile(r"\[User Profile\]\n([^\n]*)")
 _PAIRS = re.compile(
     r"\[Question-Answer Pair A\]\n(?P<a>Question:.*?\nAnswer:.*?)"
@@ -42,7 +42,7 @@ _BLANKS = {" ", "\n", "\t", "\r"}
 
 @dataclass(frozen=True)
 class ReleasedPrompt:
-    """A row of the file: what the importer reads from it, and its prompt with the exact texts."""
+    """A row of the file: the importer's reading, and its prompt with the exact texts."""
 
     released: ReleasedRow
     row: PromptRow
@@ -57,7 +57,7 @@ def read_prompts(file: File) -> list[ReleasedPrompt]:
             1,
             "",
             "not a released result",
-            "the rows of this file carry no prompts with the texts that they show.",
+            "the prompts of this file do not contain the texts of its rows.",
             "Use a result file as it was released, with prompt, user_info, ground_truth and "
             "answer in every row.",
             file=file.name,
@@ -94,7 +94,7 @@ def _texts(raw: dict[str, Any]) -> dict[str, str]:
 def _end_pairs(texts: Sequence[dict[str, str]]) -> None:
     """Name the pairs as responses, without the white space that ends all pairs of a side.
 
-    What more a row has at that end is part of its text.
+    Any further white space is part of a row's text.
     """
     for side in "ab":
         ends = [each[f"pair_{side}"][::-1] for each in texts]
@@ -111,9 +111,9 @@ _SCALE = 100  # the certainties that our protocols read
 
 @dataclass(frozen=True)
 class Recovered:
-    """A wording of a file, and the number of its prompts, all of which it rebuilds.
+    """A file's wording, and the number of prompts that it rebuilds.
 
-    `from_items`: those whose items the study has, and which were rebuilt from these.
+    `from_items` were rebuilt from items of the study.
     """
 
     wording: PromptTemplate
@@ -139,11 +139,11 @@ class Recovered:
 def import_protocol(
     *, study_id: int, file: File, name: str = "", user: User | None = None
 ) -> Recovered:
-    """Store the wording of a released file, some of whose items the study has.
+    """Store the wording of a released file that shares items with the study.
 
-    Nothing is stored unless it rebuilds the prompt of every row: from the study's items, or from
-    the row's own texts if the study lacks its item. Raises `NotRecovered` or `Refused` with the
-    rows at fault.
+    The wording is stored only if it rebuilds every prompt: from the study's items or, for items
+    that the study lacks, from the row's texts. Raises `NotRecovered` or `Refused` with the rows at
+    fault.
     """
     study = lock_study(study_id)
     every = read_prompts(file)
@@ -164,8 +164,10 @@ def import_protocol(
         study_id=study.pk,
         name=name or file.name.removesuffix(".jsonl")[:60],
         setting=setting,
-        note=f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} "
-        f"prompts it rebuilds byte for byte.{remark}",
+        note=(
+            f"Recovered from {file.name} (SHA-256 {file.sha256()}), whose {len(every):,} prompts "
+            f"it rebuilds byte for byte.{remark}"
+        ),
         source=PromptTemplate.Source.RECOVERED,
         exact_texts=wording.exact_texts,
         user=user,
@@ -179,8 +181,8 @@ def import_template(
 ) -> PromptTemplate:
     """Store the words of a released file's prompts as a wording of any study.
 
-    Unlike `import_protocol`, the study needs none of its items, so profiles and texts are spelled
-    as the study spells them. Where nothing is known of a person, the profile is empty. Raises
+    Unlike in `import_protocol`, the study needs none of its items, so profiles and texts keep the
+    study's spelling. If nothing is known about a person, the profile is empty. Raises
     `NotRecovered` or `Refused`, and `InvalidValue`.
     """
     every = read_prompts(file)
@@ -201,14 +203,14 @@ def import_template(
 
 
 def _setting_of(prompts: list[ReleasedPrompt]) -> tuple[str, str]:
-    """The protocol that reads the replies, and a remark if it leaves something out."""
+    """The protocol that reads the replies, and a remark if it ignores a part."""
     common = Counter((prompt.released.setting, prompt.released.certainty_max) for prompt in prompts)
     [((setting, most), _)] = common.most_common(1)
     if most in (None, _SCALE):
         return setting, ""
     return Standard.name, (
-        f" They ask for a certainty from 1 to {most}, which is not stored: certainties here are "
-        f"from 1 to {_SCALE}."
+        f" They ask for a certainty from 1 to {most}, which is not stored because certainties "
+        f"here go from 1 to {_SCALE}."
     )
 
 
@@ -245,7 +247,7 @@ def _sentences(features: "list[Mapping[str, str]] | tuple[Mapping[str, str], ...
 def _exact_texts(
     prompts: list[ReleasedPrompt], items: dict[str, Item], slots: list[str], study: Study
 ) -> dict[str, object]:
-    """How the file spells the texts of its items, where it differs from them."""
+    """The file's spelling of item texts, where it differs from the study's."""
     texts = ExactTexts()
     for prompt in prompts:
         item = items[prompt.released.item_id]
@@ -255,8 +257,8 @@ def _exact_texts(
         spelling = spelling_of(slots_of(item, shown_first=shown), exact, shown_first=shown)
         if not texts.add(item, spelling):
             raise NotRecovered(
-                f"Line {prompt.row.line}: item {item.key} occurs twice in this file, spelled in "
-                "two ways. Keep one of the rows."
+                f"Line {prompt.row.line}: this file has item {item.key} in two spellings. Keep "
+                "one of the rows."
             )
     return texts.stored()
 
@@ -292,7 +294,7 @@ class ExactTexts:
         self._items: dict[str, dict[str, Any]] = {}
 
     def add(self, item: Item, spelling: Mapping[str, str]) -> bool:
-        """Keep the spelling of an item; False if it was added before with another one."""
+        """Keep the spelling of an item; False if it was added with another one."""
         entry: dict[str, Any] = {
             name: self._numbers.setdefault(text, len(self._numbers))
             for name, text in spelling.items()
@@ -307,7 +309,7 @@ class ExactTexts:
 
 
 def spelling_of(slots: Slots, exact: Mapping[str, str], *, shown_first: str) -> dict[str, str]:
-    """The texts of a prompt that differ from those of its item, `slots`; responses by content."""
+    """The texts of a prompt that differ from its item's `slots`; responses by content."""
     names = names_by_side(shown_first)
     return {
         names.get(slot, slot): text for slot, text in exact.items() if text != getattr(slots, slot)

@@ -1,9 +1,8 @@
-"""Finds the template behind prompts whose texts are known.
+"""Find the template behind prompts with known texts.
 
-Every prompt is read from its start, a few of them side by side. Where all of them continue with
-their own text of the same slot, the slot is there; where all have the same letter, the letter is
-part of the template. So a text that happens to occur in the constant words misleads nobody.
-Pure: rows in, template out.
+Several prompts are read in parallel from the start. If all continue with their own text of the same
+slot, the template has the slot there; if all have the same letter, the letter is part of the
+template. A text that also occurs in the constant words therefore does no harm.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ _SHOWN = 40  # letters before and after a difference
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """A prompt of a file, and the texts that it may contain by their slots."""
+    """A prompt of a file, and the texts that it may contain, by slot."""
 
     line: int
     prompt: str
@@ -55,19 +54,19 @@ class SlotName:
 
 
 class NotRecovered(JudgingError):
-    """No template rebuilds these prompts; the message says where they disagree."""
+    """No template rebuilds these prompts; the message says where they differ."""
 
 
 def recover(rows: Sequence[PromptRow]) -> RecoveredText:
     """The template that turns the texts of every row into its prompt, byte for byte.
 
-    Raises `NotRecovered`: for rows that disagree it names two of them and the first differing
-    place, and for too few rows what they leave open.
+    Raises `NotRecovered`, which names two differing rows and the first difference, or says what too
+    few rows leave open.
     """
     if len({row.prompt for row in rows}) < 2:
         raise NotRecovered(
-            "The file has fewer than two different prompts, so the constant words cannot be told "
-            "from the texts of an item. Use a file with more rows."
+            "The file has fewer than two different prompts, so the constant words cannot be "
+            "separated from an item's texts. Use a file with more rows."
         )
     read = _rows_to_read(rows)
     template = _Search(read).template()
@@ -84,7 +83,7 @@ def recover(rows: Sequence[PromptRow]) -> RecoveredText:
 
 
 def _rows_to_read(rows: Sequence[PromptRow]) -> list[PromptRow]:
-    """Some rows from all parts of the file: those with every text, and each text with a variant."""
+    """A sample of rows from all parts of the file, with every text, and each text in a variant."""
     most = max(sum(map(bool, row.texts.values())) for row in rows)
     full = [row for row in rows if sum(map(bool, row.texts.values())) == most]
     first = full[0]
@@ -99,7 +98,7 @@ def _rows_to_read(rows: Sequence[PromptRow]) -> list[PromptRow]:
 
 
 def _with_unvaried(template: RecoveredText, texts: Mapping[str, str]) -> RecoveredText:
-    """The template with slots for texts that all rows share, where they occur once."""
+    """The template with slots for texts shared by all rows, if they occur once."""
     for name, text in texts.items():
         if not text or name in template.slots:
             continue
@@ -107,8 +106,8 @@ def _with_unvaried(template: RecoveredText, texts: Mapping[str, str]) -> Recover
         found = sum(part.count(text) for part in template.parts if isinstance(part, str))
         if found > 1:
             raise NotRecovered(
-                f"The {name} is the same in every row and occurs {found} times in the prompts, so "
-                "its place cannot be told. Use a file with more variety."
+                f"The {name} is the same in every row and occurs {found} times in the prompts, "
+                "so its place is ambiguous. Use a file with more variety."
             )
         for part in template.parts:
             if found and isinstance(part, str) and text in part:
@@ -125,11 +124,11 @@ _Ways = Iterator[tuple[str | SlotName, _Places]]
 
 
 class _Search:
-    """A depth-first search through the prompts of some rows at once."""
+    """A depth-first search through several prompts in parallel."""
 
     def __init__(self, rows: Sequence[PromptRow]) -> None:
         self._rows = rows
-        # Long texts first: a text that begins like another one is not mistaken for it.
+        # Long texts first, so that a text is not mistaken for another with the same beginning.
         self._slots = sorted(
             (
                 name
@@ -170,7 +169,7 @@ class _Search:
         raise NotRecovered(self._dead_end(furthest))
 
     def _ways_on(self, places: _Places) -> _Ways:
-        """How the prompts can be read on from `places`: a slot first, then a constant letter."""
+        """Ways to continue from `places`: slots first, then a constant letter."""
         both = list(zip(self._rows, places, strict=True))
         for name in self._slots:
             if all(row.prompt.startswith(row.texts[name], at) for row, at in both):
@@ -188,15 +187,15 @@ class _Search:
             if one.prompt[at : at + 1] != other.prompt[there : there + 1]
         )
         return (
-            f"Lines {one.line} and {other.line} do not have one template. The first place where "
-            f"they differ and no text of the item explains it: line {one.line} at character "
-            f"{at + 1:,} has {_excerpt(one.prompt, at)}, line {other.line} at character "
-            f"{there + 1:,} has {_excerpt(other.prompt, there)}."
+            f"Lines {one.line} and {other.line} have no common template. At the first difference "
+            f"that no item text explains, line {one.line} at character {at + 1:,} has "
+            f"{_excerpt(one.prompt, at)}, line {other.line} at character {there + 1:,} has "
+            f"{_excerpt(other.prompt, there)}."
         )
 
 
 def _joined(parts: Sequence[str | SlotName]) -> Iterator[str | SlotName]:
-    """Parts with neighbouring letters as one text."""
+    """Parts, with neighbouring letters joined."""
     text = ""
     for part in parts:
         if isinstance(part, str):
@@ -217,9 +216,9 @@ def _disagreement(one: PromptRow, other: PromptRow, rebuilt: str) -> str:
         min(len(rebuilt), len(other.prompt)),
     )
     return (
-        f"Lines {one.line} and {other.line} do not have one template. With the words of line "
-        f"{one.line}, the prompt of line {other.line} has at character {at + 1:,} "
-        f"{_excerpt(rebuilt, at)}, but it is {_excerpt(other.prompt, at)}."
+        f"Lines {one.line} and {other.line} have no common template. With the words of line "
+        f"{one.line}, the prompt of line {other.line} would have {_excerpt(rebuilt, at)} at "
+        f"character {at + 1:,}, but it has {_excerpt(other.prompt, at)}."
     )
 
 

@@ -20,7 +20,7 @@ def _languages() -> tuple[str, ...]:
 
 
 def languages_of(names: Iterable[str]) -> tuple[str, ...] | None:
-    """The languages in which all of these probes and mitigations have their texts.
+    """The languages in which all these probes and mitigations have texts.
 
     None if none of them adds any words.
     """

@@ -14,7 +14,7 @@ from judging.models import Judge
 from judging.runs.judges import PRESETS, add_judge
 
 AUTO = "auto"
-# Options that are stored as given; an option that is not given keeps its default or its value.
+# Options that are stored as given; others keep their default or current value.
 _FIELDS = (
     "backend",
     "model",
@@ -42,7 +42,7 @@ _FIELDS = (
 
 
 def dollars(text: str) -> Decimal:
-    """An amount of money; argparse turns the `ValueError` into its message."""
+    """Parse an amount of money; argparse turns the `ValueError` into its message."""
     try:
         amount = Decimal(text)
     except InvalidOperation:
@@ -77,7 +77,7 @@ class Command(BaseCommand):
     help = (
         "Add a judge: a model behind any OpenAI-compatible server, at Anthropic or Gemini, or a "
         "file of recorded replies. "
-        "The same command again changes nothing. Prices, limits, address and key can be changed."
+        "Repeating the command changes nothing. Prices, limits, address and key can be changed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -86,24 +86,26 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="model name on the server; for replay, the file")
         parser.add_argument(
             "--base-url",
-            help="full address, of most servers including /v1 (default: the provider's)",
+            help="full address, for most servers including /v1 (default: the provider's)",
         )
         parser.add_argument(
             "--also-at",
             action="append",
             metavar="URL",
-            help="another address of the same model; repeatable, none with an empty text",
+            help="another address of the same model; repeatable, empty removes all",
         )
         parser.add_argument(
             "--own-server",
             action=BooleanOptionalAction,
             dest="is_own_server",
-            help="the server is yours: nobody else receives what is sent there",
+            help="the server is yours, so nobody else receives the items",
         )
         parser.add_argument(
             "--api-key-env", metavar="VAR", help="environment variable with the API key"
         )
-        parser.add_argument("--preset", choices=PRESETS, help="a judge of the paper, or a provider")
+        parser.add_argument(
+            "--preset", choices=PRESETS, help="preset: a judge of the paper, or a provider"
+        )
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
         parser.add_argument("--max-tokens", type=int, help="maximum tokens of a reply")
@@ -116,24 +118,24 @@ class Command(BaseCommand):
         parser.add_argument(
             "--structured",
             action=BooleanOptionalAction,
-            help="request structured output that the server enforces (json_schema)",
+            help="request structured output, enforced by the server (json_schema)",
         )
         parser.add_argument(
-            "--takes-images", action=BooleanOptionalAction, help="the model takes pictures"
+            "--takes-images", action=BooleanOptionalAction, help="the model accepts pictures"
         )
         parser.add_argument(
-            "--takes-audio", action=BooleanOptionalAction, help="the model takes sounds"
+            "--takes-audio", action=BooleanOptionalAction, help="the model accepts sounds"
         )
         parser.add_argument(
             "--probabilities",
             choices=Judge.Probabilities.values,
-            help="of the options: next to each reply, or only them instead of a reply",
+            help="option probabilities: next to each reply, or instead of a reply",
         )
         parser.add_argument(
             "--concurrency",
             type=slots,
             metavar="N",
-            help="maximum concurrent requests, or auto: as many as the response times allow",
+            help="maximum number of concurrent requests, or auto: as many as response times allow",
         )
         parser.add_argument("--rpm", type=int, help="requests per minute")
         parser.add_argument("--tpm", type=int, help="tokens per minute")
@@ -151,7 +153,7 @@ class Command(BaseCommand):
             "--price-cached-input",
             type=dollars,
             metavar="USD",
-            help="per million input tokens that the server has in its cache",
+            help="per million input tokens from the server's cache",
         )
         parser.add_argument(
             "--batch-price",
@@ -170,8 +172,10 @@ class Command(BaseCommand):
             "--leave-out",
             action="append",
             metavar="P",
-            help="parameter that the server refuses, so that requests leave it out: temperature, "
-            "top_p or seed; repeatable, none with an empty text",
+            help=(
+                "parameter to leave out because the server refuses it: temperature, top_p or "
+                "seed; repeatable, empty removes all"
+            ),
         )
         parser.add_argument(
             "--own-source",

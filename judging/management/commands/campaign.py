@@ -25,8 +25,8 @@ _POLL_SECONDS = 0.5
 class Command(BaseCommand):
     help = (
         "Start all runs of a campaign: judges × settings × features × orders. docs/judging.md "
-        "describes the TOML file. The same command again continues the campaign; "
-        "another plan under its name is refused."
+        "describes the TOML file. Repeating the command continues the campaign; a different plan "
+        "under the same name is refused."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,12 +35,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--change",
             action="store_true",
-            help="give the campaign of this name the plan and the budget of the file",
+            help="replace the plan and budget of the campaign with this name",
         )
         how = parser.add_mutually_exclusive_group()
-        how.add_argument("--dry-run", action="store_true", help="show the cost, start nothing")
-        how.add_argument("--wait", action="store_true", help="follow the workers until the end")
-        how.add_argument("--inline", action="store_true", help="do the work here, without broker")
+        how.add_argument(
+            "--dry-run", action="store_true", help="show the cost without starting anything"
+        )
+        how.add_argument("--wait", action="store_true", help="wait until the workers finish")
+        how.add_argument(
+            "--inline", action="store_true", help="run in this process, without a broker"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -62,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError as error:
             raise CommandError(f"{path} is not UTF-8.") from error
-        except FieldError as error:  # the fields of a plan are the keys of its file
+        except FieldError as error:  # fields of a plan are named like the keys of its file
             raise CommandError(f"{path}: {error.worded(_key_of)}") from error
         except (JudgingError, StudyError) as error:
             raise CommandError(f"{path}: {error}") from error
@@ -97,7 +101,7 @@ class Command(BaseCommand):
                 bar.update(progress.ended - bar.n)
 
     def _work(self, campaign_runs: list[JudgeRun]) -> None:
-        """Judge one run after the other, because one run fills the slots of its judge."""
+        """Process one run after the other, because one run fills the slots of its judge."""
         try:
             for run in campaign_runs:
                 label = f"{run.judge.name}, {run.setting}, {run.features[:20]}"
@@ -115,7 +119,7 @@ def _show(run: JudgeRun, bar: Any) -> None:
 
 
 def _key_of(field: str) -> str:
-    """The key of a plan that holds a field of its runs."""
+    """The plan key for a field of its runs."""
     return PLAN_KEYS.get(field, field)
 
 

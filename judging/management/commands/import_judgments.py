@@ -17,9 +17,9 @@ from studies.management.terminal import add_scale, add_skip_faulty, find_study
 class Command(BaseCommand):
     help = (
         "Import judgments of a model from CSV or JSON Lines with item_id, choice (r1, r2 or tie) "
-        "and, optionally, certainty, shown_first, sample, parse_status and raw_text; or a released "
-        "result file. If the file has an error, nothing is imported. The same file again changes "
-        "nothing."
+        "and, optionally, certainty, shown_first, sample, parse_status and raw_text; or a "
+        "released result file. If the file has an error, nothing is imported. Importing the same "
+        "file again changes nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -15,14 +15,14 @@ from studies.management.terminal import find_study
 class Command(BaseCommand):
     help = (
         "Store a text file as a wording of the study: a prompt with slots such as {{ persona }}, "
-        "{{ response_a }} and {{ response_b }}. The same name again is the next version, or "
-        "replaces the newest one if no run uses it."
+        "{{ response_a }} and {{ response_b }}. An existing name gets a new version, or its "
+        "newest version is replaced if no run uses it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("file", type=Path, metavar="FILE", nargs="?")
-        parser.add_argument("--name", required=True, help="of the wording")
+        parser.add_argument("--name", required=True, help="name of the wording")
         parser.add_argument(
             "--setting",
             choices=registry.names(),
@@ -33,9 +33,9 @@ class Command(BaseCommand):
             "--without-persona",
             type=Path,
             metavar="FILE",
-            help="the prompt for judges that see nothing of the persona",
+            help="prompt for judges that see nothing of the persona",
         )
-        parser.add_argument("--note", default="", help="where the words come from")
+        parser.add_argument("--note", default="", help="source of the words")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def _text(path: Path | None) -> str:
-    """A file's text; its last line needs no line feed, so one at the end is not part of it."""
+    """A file's text without a final line feed."""
     if path is None:
         return ""
     try:

@@ -35,15 +35,15 @@ _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
 _STOPPED = (
-    "Stopped by hand. All replies that arrived are kept. The same command continues the run. "
-    "Workers that are asking it go on: pause the run on its page."
+    "Stopped by hand. All replies received so far are kept. To continue, repeat the command. To "
+    "stop workers too, pause the run on its page."
 )
 
 
 class Command(BaseCommand):
     help = (
-        "Run a judge on the items of a study. The same command again continues the same run. Items "
-        "that have a judgment are not sent again."
+        "Run a judge on the items of a study. Repeating the command continues the run. Items "
+        "with a judgment are not sent again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--orders", choices=JudgeRun.Orders.values, default="random")
         parser.add_argument(
-            "--wording", default="", metavar="NAME[@VERSION]", help="a wording of the study's own"
+            "--wording", default="", metavar="NAME[@VERSION]", help="one of the study's wordings"
         )
         parser.add_argument("--framing", choices=[*framings.framings()], default=framings.OBSERVER)
         parser.add_argument(
@@ -65,7 +65,7 @@ class Command(BaseCommand):
             "--reading",
             choices=JudgeRun.Reading.values,
             default=JudgeRun.Reading.LENIENT,
-            help="how to read replies that do not keep to the form",
+            help="how to read replies that break the reply format",
         )
         parser.add_argument(
             "--language",
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             type=int,
             default=0,
             metavar="N",
-            help="items to ask again at the start and the end, to see whether the model changed",
+            help="items to repeat at the start and the end, to see whether the model changed",
         )
         parser.add_argument("--samples", type=int, default=1, metavar="K")
         parser.add_argument(
@@ -98,15 +98,17 @@ class Command(BaseCommand):
             action="store_const",
             const=Reuse.SAME_PROMPT,
             default=Reuse.IDENTICAL,
-            help="reuse judgments that other runs of the same model gave to the same prompts, also "
-            "with another seed (default: only those to the same request)",
+            help=(
+                "reuse judgments of other runs of the same model for the same prompts, even with "
+                "another seed (default: only for the same request)"
+            ),
         )
         which.add_argument(
             "--fresh",
             dest="reuse",
             action="store_const",
             const=Reuse.FRESH,
-            help="reuse no judgment of another run",
+            help="do not reuse judgments of other runs",
         )
         parser.add_argument(
             "--probe",
@@ -126,7 +128,7 @@ class Command(BaseCommand):
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="wait until the workers finish")
         how.add_argument(
-            "--inline", action="store_true", help="do the work in this process, without a broker"
+            "--inline", action="store_true", help="run in this process, without a broker"
         )
         for delivery in deliveries.MORE:
             delivery.add_judge_options(parser)
@@ -256,7 +258,7 @@ class Command(BaseCommand):
         if not is_over and run.is_active:
             self.stdout.write(
                 f"Run {run.public_id} is queued: {progress.left:,} of {progress.total:,} "
-                "judgments left. The workers process them."
+                "judgments left for the workers."
             )
             return
         cost = run_cost(run)
@@ -305,7 +307,7 @@ def _words(run: JudgeRun, probe: costs.Probe) -> str:
         f"Item {judgment.item.key}, response {judgment.shown_first[1]} first. Prompt:",
         probe.prompt,
         "",
-        f"Reply no. {judgment.replies} of {judgment.model_snapshot or run.judge.model}:",
+        f"Reply no. {judgment.replies} by {judgment.model_snapshot or run.judge.model}:",
         probe.reply,
         "",
         f"Read as: {probe.reading}. {judgment.error}".rstrip(),

@@ -10,16 +10,15 @@ from studies.management.terminal import find_study
 
 class Command(BaseCommand):
     help = (
-        "Mark a run as not for the report, such as a try-out. Its judgments stay. Reports leave it "
-        "out from now on and say so."
+        "Mark a run as not for the report, for example a trial. Its judgments stay. Reports "
+        "leave it out and say so."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument(
             "run",
-            help="the id at the end of the run's address, or the first letters of its id in "
-            "reports",
+            help="the id at the end of the run's address, or the start of its id in reports",
         )
         parser.add_argument("--undo", action="store_true", help="let reports use it again")
 

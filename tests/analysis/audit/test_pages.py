@@ -94,7 +94,7 @@ def test_the_command_lists_findings_and_fails_while_one_blocks(study):
     out = StringIO()
     call_command("audit", "one", "--all", stdout=out)
     assert "✖ blocks (accepted): One response in many items." in out.getvalue()
-    assert "clear: Broken letters." in out.getvalue()
+    assert "clear: Broken characters." in out.getvalue()
 
 
 def test_an_import_on_a_page_is_audited_and_leads_to_the_findings(

@@ -84,7 +84,7 @@ def test_the_card_tells_how_people_and_judges_were_asked(study, tmp_path):
     assert "| 2 | 4 | 1 refused |" in card
     assert "| people | 2 | 0 | 2 | 0 (0.0%) |" in card
     assert "| `choice` | text | r1, r2 or tie" in card
-    assert "must not be used for decisions about individuals" in card
+    assert "Do not use it for decisions about individuals" in card
 
 
 def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(study, tmp_path):
@@ -92,9 +92,9 @@ def test_the_card_says_nothing_of_pay_or_consent_where_answers_came_from_files(s
 
     card = (export(study, "all", tmp_path / "out") / "README.md").read_text()
 
-    for words in ("an hour", "### What people agreed to", "Models were asked"):
+    for words in ("an hour", "### What people agreed to", "Models received"):
         assert words not in card
-    assert "What people were told and agreed to is not known" in card
+    assert "The consent and instructions are not known" in card
 
 
 def test_the_head_of_the_card_is_yaml_that_says_what_the_files_hold(study, tmp_path):
@@ -217,7 +217,7 @@ def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, 
 
     out = export(study, "all", tmp_path / "out")
 
-    assert "Report v1 is left out: an older version" in (out / "README.md").read_text()
+    assert "Report v1 is left out because an older version" in (out / "README.md").read_text()
     assert not (out / "report").exists()
 
 

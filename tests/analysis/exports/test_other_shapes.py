@@ -162,7 +162,7 @@ def test_argilla_reads_records_with_responses_and_suggestions(study, tmp_path):
 def test_shapes_that_hold_texts_are_refused_where_the_source_forbids_it(study, tmp_path, what):
     study.source = {"redistribution": "forbidden"}
 
-    with pytest.raises(ExportError, match="forbids passing them on"):
+    with pytest.raises(ExportError, match="forbids passing on"):
         export(study, what, tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []

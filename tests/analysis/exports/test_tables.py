@@ -316,7 +316,7 @@ def test_free_text_about_people_leaves_only_when_it_is_asked_for(study, tmp_path
 
 @pytest.mark.parametrize(("what", "format"), [("wide", "jsonl"), ("items", "json")])
 def test_a_table_has_only_the_formats_that_make_sense(study, tmp_path, what, format):
-    with pytest.raises(CommandError, match=f"is written as .*not as {format}") as caught:
+    with pytest.raises(CommandError, match=f"is available as .*not as {format}") as caught:
         call_command("export", "one", "--what", what, "--format", format, "--out", str(tmp_path))
 
     assert caught.value.returncode == 2

@@ -103,7 +103,7 @@ def test_an_unknown_study_fails_and_leaves_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     ("option", "value", "words"),
-    [("threshold", 0, "from 1 to 100"), ("bootstrap", 1, "from 100"), ("seed", -1, "from 0")],
+    [("threshold", 0, "Use 1 to 100"), ("bootstrap", 1, "Use 100 to"), ("seed", -1, "Use 0 to")],
 )
 def test_bad_parameters_are_bad_usage(tmp_path, option, value, words):
     with pytest.raises(CommandError, match=words) as caught:
@@ -118,7 +118,7 @@ def test_what_is_no_report_is_not_replaced(tmp_path, name):
     (tmp_path / name).mkdir()
     (tmp_path / name / "mine.svg").touch()
 
-    with pytest.raises(CommandError, match=f"contains {name}, which is not from this command"):
+    with pytest.raises(CommandError, match=f"contains {name}, which this command did not create"):
         call_command("report", study.slug, out=str(tmp_path), bootstrap=100)
 
     assert [path.name for path in tmp_path.rglob("*")] == [name, "mine.svg"]
@@ -129,7 +129,9 @@ def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tm
     (tmp_path / "tables").mkdir()
 
     for _ in range(2):  # also not beside a report of one of the studies
-        with pytest.raises(CommandError, match="contains tables, which is not from this command"):
+        with pytest.raises(
+            CommandError, match="contains tables, which this command did not create"
+        ):
             call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
         call_command("report", slugs[0], out=str(tmp_path / slugs[0]), bootstrap=100)
 

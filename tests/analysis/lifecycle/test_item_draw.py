@@ -126,7 +126,7 @@ def test_a_run_is_named_by_its_judge_or_the_beginning_of_its_key():
     study, run, items = judged_draft()
 
     assert find_run(study, "steady") == run.key == find_run(study, run.key[:64])
-    with pytest.raises(BadParameters, match="No run of this study is “nobody”"):
+    with pytest.raises(BadParameters, match="This study has no run “nobody”"):
         find_run(study, "nobody")
     second = make_run(study=study, features="none")
     judge_item(second, items[0], "r1", 60)

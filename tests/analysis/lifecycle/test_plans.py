@@ -101,12 +101,12 @@ def test_a_plan_that_was_changed_in_the_database_stops_the_report():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"threshold": 101}, "from 1 to 100"),
-        ({"margin": 0.6}, "margin must be from"),
+        ({"threshold": 101}, "Use 1 to 100"),
+        ({"margin": 0.6}, r"The margin is .*\. Use"),
         ({"analyses": ["magic"]}, "no analysis “magic”"),
         ({"analyses": []}, "at least one"),
         ({"judges": [STEADY, STEADY]}, "twice"),
-        ({"exclusions": "x" * 20_001}, "longer than"),
+        ({"exclusions": "x" * 20_001}, "too long"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused_whole(wrong, words):
@@ -273,7 +273,7 @@ def test_pooled_studies_of_which_one_was_planned_after_its_data_are_not_register
 @pytest.mark.parametrize(
     ("other", "because"),
     [
-        (None, "No analysis plan was frozen for {main}, which is pooled here."),
+        (None, "No analysis plan was frozen for {main}, which is part of this pool."),
         (
             {"seed": 5, "hypotheses": "None."},
             "The analysis plans of the pooled studies differ in hypotheses, seed.",
@@ -485,10 +485,10 @@ def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_acc
 
     departure, people = report["registration"]["departures"]
     day = f"{timezone.now():%Y-%m-%d}"
-    assert (people["what"], people["on"], people["by"]) == ("people wanted", day, "ada")
+    assert (people["what"], people["on"], people["by"]) == ("number of people", day, "ada")
     assert int(people["done"].replace(",", "")) > int(people["planned"].replace(",", ""))
     assert [departure[key] for key in ("what", "planned", "done", "on", "by")] == [
-        *("answers wanted at each item", "3", "5", day, "ada")
+        *("answers per item", "3", "5", day, "ada")
     ]
     assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
 
@@ -506,7 +506,7 @@ def test_a_planned_run_that_was_asked_with_other_words_is_a_departure(real_words
 
     assert words == Asking.of(run).sha256(tasks_of(study))
     assert same["registration"]["departures"] == []
-    assert other["registration"]["departures"][0]["what"] == "words that steady was asked"
+    assert other["registration"]["departures"][0]["what"] == "wording for steady"
 
 
 def test_other_words_of_one_run_leave_people_and_other_runs_registered():

@@ -190,7 +190,7 @@ def test_a_link_of_another_study_cannot_be_ended(client, report, owner):
 
 @pytest.mark.parametrize("days", [0, 366])
 def test_a_link_lasts_from_a_day_to_a_year(client, report, owner, days):
-    with pytest.raises(BadParameters, match="from 1 to 365"):
+    with pytest.raises(BadParameters, match="Use 1 to 365"):
         share_report(report_id=report.pk, user=owner, days=days)
     client.force_login(owner)
 
@@ -202,7 +202,7 @@ def test_a_report_that_is_not_done_cannot_be_shared(owner):
     study = make_study()
     waiting = Report.objects.create(study=study, number=1, threshold=80, bootstrap=100, seed=1)
 
-    with pytest.raises(NotShareable, match="once it is done"):
+    with pytest.raises(NotShareable, match="once it is finished"):
         share_report(report_id=waiting.pk, user=owner)
 
 

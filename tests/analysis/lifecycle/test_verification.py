@@ -77,9 +77,7 @@ def test_a_figure_that_was_edited_is_named(report, capsys):
     assert no.value.returncode == 1
     said = capsys.readouterr().out
     assert "human.majority.correct: " in said
-    assert (
-        "The answers and the software are the same as in the report: its file was changed." in said
-    )
+    assert "Answers and software are the same as in the report, so its file was changed." in said
 
 
 def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(report):
@@ -93,7 +91,7 @@ def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(repo
 
     assert verify_report(json.loads(path.read_text())).reasons == (
         "The number of answers is the same, but some answers were changed. "
-        "Items with other results: alone.",
+        "Items with changed results: alone.",
     )
 
 
@@ -103,7 +101,7 @@ def test_a_visitor_who_ran_out_of_time_changed_no_answer(report):
 
     [reason] = verify_report(json.loads(path.read_text())).reasons
 
-    assert reason == ("No answer was changed, only who came, such as somebody who ran out of time.")
+    assert reason == ("No answer was changed, only participation, such as a time-out.")
 
 
 def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
@@ -115,7 +113,7 @@ def test_withdrawn_answers_are_named_and_supersede_the_report(report, capsys):
         call_command("verify", str(path))
 
     said = capsys.readouterr().out
-    assert f"{person.pseudonym} withdrew: {n} answers" in said
+    assert f"{person.pseudonym} withdrew {n} answers" in said
     assert "The report uses" in said
 
 

@@ -92,7 +92,7 @@ def test_a_judgment_shows_its_reply_its_reading_and_the_prompt_as_it_was_sent(st
     assert (reading.judgment, reading.prompt, reading.is_prompt_sent) == (judgment, sent, True)
     assert (one.verdict.answer, one.verdict.is_right) == ("response 2", False)
     page = text_of(response)
-    for words in ("Because. [[B]] 75", "✔ Its hash is that of the prompt", "1,234 ms", "1 request"):
+    for words in ("Because. [[B]] 75", "✔ Its hash matches the prompt", "1,234 ms", "1 request"):
         assert words in page
 
 

@@ -56,7 +56,7 @@ def block_design(
 def spread_design(
     n_items: int = 300, n_annotators: int = 30, k: int = 3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `block_design`, but every annotator shares items with many others: one block."""
+    """Like `block_design`, but every annotator shares items with many others: one block."""
     per_column = n_annotators // k
     orders = [np.random.default_rng(column).permutation(n_items) for column in range(k)]
     annotator = [
@@ -69,13 +69,13 @@ def spread_design(
 def crowd(
     rng: np.random.Generator, n: int, k: int, a: float = 4, b: float = 2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Answers of k people to n items, of which 0 is always right, and the ease of the items."""
+    """Answers of k people to n items, where 0 is always right, and the items' ease."""
     ease = rng.beta(a, b, n)
     return (rng.random((n, k)) > ease[:, None]).astype(np.int64), ease
 
 
 def majority_of(rng: np.random.Generator, ease: np.ndarray, k: int) -> np.ndarray:
-    """A judge that answers as the majority of k such people."""
+    """A judge that answers like the majority of k such people."""
     wrong = (rng.random((ease.size, k)) > ease[:, None]).sum(axis=1)
     return (wrong > k / 2).astype(np.int64)
 
@@ -90,7 +90,7 @@ def people_and_model(
     when_wrong: float,
     k: int = 3,
 ) -> tuple[Votes, np.ndarray, np.ndarray]:
-    """Votes, model and truth where k people follow a shared guess with probability c.
+    """Votes, model and truth when k people follow a shared guess with probability c.
 
     The guess is right with probability r; the model follows it with `when_right` or `when_wrong`.
     Option 0 is always right.

@@ -85,7 +85,7 @@ REFUSED = [
         "several choices",
     ),
     (lambda: constant_interval(1.2, 10), "`value` must lie"),
-    (lambda: auroc_score_interval(0.5, 0, 10), "No area"),
+    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: position_bias([2], [0]), "hold only"),
     (lambda: position_bias([1], [0, 1]), "differ in length"),
     (lambda: position_bias_single_order(np.zeros(2), np.zeros(3)), "differ in length"),

@@ -8,7 +8,7 @@ from analysis.stats import length_pull
 def pulled(
     rng: np.random.Generator, n: int, *, pull: float, sd_persona: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Lengths, choices that follow length and truth, the truth, and the persona of each item."""
+    """Lengths, choices that depend on length and truth, the truth, and the persona of each item."""
     one, two = rng.integers(20, 200, (2, n))
     truth, persona = rng.integers(0, 2, n), np.arange(n) // 10
     own = rng.normal(0, sd_persona, persona.max() + 1)[persona]

@@ -116,7 +116,7 @@ def test_a_jury_without_a_first_round_is_told_what_to_do(jury):
 
 
 def test_the_setting_is_not_started_by_itself(jury):
-    with pytest.raises(ConflictingValue, match="goes on from the replies of a jury") as error:
+    with pytest.raises(ConflictingValue, match="continues from the replies of a jury") as error:
         start(jury.study, jury.judges.first(), setting="discussion")
 
     assert "start it at the jury" in str(error.value)

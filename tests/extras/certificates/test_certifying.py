@@ -105,11 +105,11 @@ def test_a_certificate_by_item_is_not_given_by_the_many_personas_with_few_items(
     by_persona = certify(unequal, wish(error=0.2, by="persona")).passport
 
     assert by_item.passport is None
-    assert "each item counting alike" in by_item.sentence
+    assert "counting every item equally" in by_item.sentence
     assert "drawn from 240 labelled ones" in by_item.sentence
     assert (by_persona["by"], by_persona["n"]) == ("persona", 66)
-    assert "each persona counting alike" in by_persona["guarantee"]
-    assert "each persona counting alike" in label(unequal, by_persona).sentence
+    assert "counting every persona equally" in by_persona["guarantee"]
+    assert "counting every persona equally" in label(unequal, by_persona).sentence
 
 
 def test_the_same_items_give_the_same_draw_in_every_study_and_a_redraw_says_its_number(unequal):

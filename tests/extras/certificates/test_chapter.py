@@ -83,7 +83,7 @@ def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
     said = (
         "steady was certified on 2026-03-04 with 60 items: with 90 % confidence, at most 10 % of "
         "the answers whose stated certainty is 61 or more differ from the personas’ own answers, "
-        "each item counting alike, on new items drawn like these. It labelled 40 of 60 items."
+        "counting every item equally, on new items drawn like these. It labelled 40 of 60 items."
     )
     assert said in findings(report)
     page = render_html(report, date=dt.date(2026, 3, 5))
@@ -142,7 +142,7 @@ def test_changed_items_are_said(study):
     report = built(study)
 
     assert not report["certificates"]["entries"][0]["same_items"]
-    assert "Items of this study were changed after some certificates" in findings(report)
+    assert "Items of this study changed after some certificates" in findings(report)
 
 
 def test_waiting_and_failed_requests_are_no_certificates(study):

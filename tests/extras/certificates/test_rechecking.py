@@ -53,7 +53,7 @@ class TestStoredAnswers:
 
         assert found.trust == "NOT TRUSTED"
         assert (found.judge.value, found.judge.lost) == (-0.25, 25)
-        assert "25 were right and are now wrong, 0 the other way round." in found.sentences[1]
+        assert "25 changed from right to wrong, 0 from wrong to right." in found.sentences[1]
 
     def test_a_few_changes_are_inconclusive_with_the_labels_needed(self, study, passport):
         judge_it(study, judge="later", is_right=lambda number: number not in (1, 50))
@@ -193,7 +193,7 @@ class TestAskedAgain:
         call_command("label", other.slug, *options)
 
         told = capsys.readouterr()
-        assert "judge has no answer for 30 items and is asked." in told.err
+        assert "Asking judge about 30 unanswered items." in told.err
         assert told.out.count("30 of 30 items labelled by judge.") == 2
         assert len(llm.requests) == 70
 
@@ -201,7 +201,7 @@ class TestAskedAgain:
         run, _ = asked
         run.judgments.filter(item__key="i0000").update(state="pending", choice="", certainty=None)
 
-        with pytest.raises(Exception, match="not answered, and they would be asked too"):
+        with pytest.raises(Exception, match="which would be asked too"):
             ask_again(run, [])
 
 

@@ -31,7 +31,7 @@ def test_near_scores_are_ties_by_either_rule_and_one_writer_is_no_pair(rule, pai
 
     assert read.rows["ec/trac3_EMP_train.csv"] == 6
     assert (len(read.items), read.ties) == (pairs, ties)
-    assert read.dropped == {"ties": ties, "pairs by one writer": 1}
+    assert read.dropped == {"ties": ties, "pairs by the same writer": 1}
 
 
 def test_an_item_asks_which_essay_the_person_wrote():
@@ -161,11 +161,11 @@ def test_what_cannot_be_used_is_counted(tmp_path):
     )
 
     assert made("ec", folder).dropped == {
-        "essays without a score of empathy or distress": 1,
+        "essays without an empathy or distress score": 1,
         "essays without a text": 1,
         "essays about an article without a text": 1,
-        "essays of people without a row": 1,
-        "pairs by one writer": 1,
+        "essays by people without a row": 1,
+        "pairs by the same writer": 1,
         "ties": 1,
     }
 
@@ -216,7 +216,7 @@ def test_more_pairs_than_can_be_compared_are_refused_before_any_is_made(tmp_path
 
     (fault,) = refusal("ec", folder)
 
-    assert "make 6 pairs, and at most 5 can be compared" in fault
+    assert "make 6 pairs; at most 5 can be compared" in fault
     assert "The most essays, 4, are about article 7." in fault
 
 

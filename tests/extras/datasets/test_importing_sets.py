@@ -130,7 +130,7 @@ def test_the_page_of_a_set_has_its_options_and_says_its_licence():
 
     assert 'name="respondents"' in page
     assert 'value="200"' in page
-    assert "Pew Research Center&#x27;s own terms" in page
+    assert "Pew Research Center&#x27;s terms" in page
     assert "ids and hashes instead of texts" in page
     assert 'name="task"' not in page
 
@@ -142,7 +142,7 @@ def test_several_files_are_checked_with_the_options_and_the_report_is_shown():
     page = client.post(f"{ADDRESS}?set=ec", fields).content.decode()
 
     assert "No errors in the files" in page
-    assert "pairs by one writer 1, ties 1" in page
+    assert "pairs by the same writer 1, ties 1" in page
     assert "A village bridge washed away" in page
     assert not Item.objects.exists()
 
@@ -181,7 +181,7 @@ def test_a_zip_of_a_folder_goes_through_the_worker_with_its_options(
     page = client.get(address).content.decode()
     assert "Imported 3 items and 3 personas" in page
     assert "Do you trust the weather forecast?" in page
-    assert "answers that are refused, blank or no option 1" in page
+    assert "answers that are refused, blank or not an option 1" in page
     assert Study.objects.get().source["dataset"]["importer"]["seed"] == 3
 
 

@@ -39,7 +39,7 @@ def test_binary_questions_give_items_and_refused_or_blank_answers_do_not():
     assert questions_of(read) == {"MEET_W99": 2, "TRUST_W99": 3}
     assert read.dropped == {
         "questions that do not have two options": 1,
-        "answers that are refused, blank or no option": 3,
+        "answers that are refused, blank or not an option": 3,
     }
 
 
@@ -69,7 +69,7 @@ def test_refused_demographics_leave_no_sentence_or_say_so_on_request():
         "The person's ethnicity is Black.",
     ]
     kept = sentences(made("opinionqa", refused="keep"), key)
-    assert "Asked about this, the person refused to answer: income." in kept
+    assert "The person refused to answer this: income." in kept
 
 
 def test_sides_vary_and_are_balanced_or_keep_the_surveys_order(tmp_path):
@@ -189,7 +189,7 @@ def test_a_wave_without_answers_and_a_name_that_is_not_there_are_told(tmp_path):
     (folder / WAVE.name / "responses.csv").unlink()
 
     assert "a row for each respondent (responses.csv)" in refusal("opinionqa", folder)[0]
-    assert "no wave W7 among the files; there is W99" in refusal("opinionqa", waves="7")[0]
+    assert "the files have no wave W7. They have W99" in refusal("opinionqa", waves="7")[0]
     assert "no question X_W99 with two options" in refusal("opinionqa", questions="X_W99")[0]
     with pytest.raises(BadOption, match="sampling must be one of random, weighted"):
         made("opinionqa", sampling="heavy")

@@ -140,7 +140,7 @@ def test_arena_keeps_single_turns_and_drops_ties_and_pictures():
     assert [item.values["language"] for item in read.items] == ["en", "de", ""]
     assert read.dropped == {
         "ties": 3,
-        "conversations of several turns": 1,
+        "conversations with several turns": 1,
         "conversations with pictures": 1,
     }
 
@@ -195,7 +195,7 @@ def test_daily_dilemmas_pairs_the_two_actions_of_a_situation():
     assert (first["r1"]["text"], first["r2"]["text"]) == ("Wait for the parcel", "Leave for work")
     assert first["first_person"] == ""
     assert first["metadata"] == {"to_do": ["honesty", "patience"], "not_to_do": ["duty"]}
-    assert read.dropped == {"situations with one action only": 1}
+    assert read.dropped == {"situations with only one action": 1}
     assert keys(made("daily_dilemmas", topics="strangers")) == ["dilemma-1"]
 
 
@@ -213,7 +213,7 @@ def test_mena_takes_the_majority_of_a_country_and_leaves_out_divided_ones():
     countries = [item.persona.features[0]["value"] for item in read.items]
     assert countries == ["Egypt", "Turkey", "Turkey"]
     assert [item.values["language"] for item in read.items] == ["en", "en", "tr"]
-    assert read.dropped["questions on which a country is divided"] == 1
+    assert read.dropped["questions that divide a country"] == 1
     assert len(keys(made("mena", perspective="persona"))) == 1
     assert len(keys(made("mena", tie_margin="0.45"))) == 1
 

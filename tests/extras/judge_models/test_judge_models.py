@@ -244,7 +244,7 @@ def test_the_words_of_the_user_replace_those_of_the_protocol(judge, llm: LlmServ
 def test_a_run_cannot_choose_how_such_a_model_is_addressed():
     study = make_study()
     make_items(study, 1)
-    with pytest.raises(ConflictingValue, match="its own way to address"):
+    with pytest.raises(ConflictingValue, match="addresses the model in its own way"):
         start(
             study,
             make_judge(base_url="http://127.0.0.1:9/v1"),

@@ -45,12 +45,12 @@ def test_models_of_labelling_that_do_not_settle_give_no_figure(monkeypatch):
     assert rules["GLAD"]["accuracy_reason"] == "too_large"
     assert {row["bits_reason"] for row in report["human"]["raters"]} == {"not_settled"}
     steps = {row[0]: row[3] for row in all_tables(report)["aggregation"].rows}
-    assert "the model did not settle: no result" in steps["MACE"]
+    assert "the model did not converge: no result" in steps["MACE"]
 
 
 def test_a_rule_that_uses_the_true_answers_says_so(report):
     rules = [entry["rule"] for entry in report["human"]["aggregation"]]
 
     (weighted,) = (rule for rule in rules if rule.startswith("weighted by accuracy"))
-    assert "uses the true answers" in weighted
-    assert "does know it" in all_tables(report)["aggregation"].note
+    assert "uses the truth" in weighted
+    assert "knows the truth of all other items" in all_tables(report)["aggregation"].note

@@ -102,10 +102,10 @@ def test_missing_answers_that_count_as_wrong_turn_the_headline():
         assert states[unit, "as_reported"] == "cannot_tell"
         assert states[unit, "missing_wrong"] == "worse"
     texts = [limit["text"] for limit in report["limitations"]]
-    of = f"depends on choices: it comes out the same in {whole['holds']} of {whole['of']}"
+    of = f"depends on choices: it has the same result in {whole['holds']} of {whole['of']}"
     assert whole["holds"] < whole["of"]
     assert any(of in text for text in texts)
-    assert any("Some runs have no answer to many items" in text for text in texts)
+    assert any("Some runs lack answers to many items" in text for text in texts)
 
 
 def test_people_who_were_excluded_are_counted_in_one_option_alone():
@@ -157,8 +157,8 @@ def test_table_and_figure_show_every_specification(rich):
     table, figure = all_tables(report)["multiverse"], all_figures(report)["multiverse"]
 
     assert len(table.rows) == n
-    assert "Left out for all items: excluded people counted too" in table.note
+    assert "Left out for all items: with excluded people" in table.note
     for panel, claim in zip(figure.panels, report["multiverse"]["claims"], strict=True):
         curve = panel.drawing["data"][:2]
         assert sum(len(trace["x"]) for trace in curve) == claim["of"]
-        assert f"{claim['holds']} conclude as the headline does" in panel.alt
+        assert f"{claim['holds']} agree with the headline" in panel.alt

@@ -103,8 +103,8 @@ def test_the_chapter_shows_what_the_rows_give():
 @pytest.mark.parametrize(
     ("knows", "judges", "words"),
     [
-        (0.8, ["telling", "blind"], "Less insight than people have: blind."),
-        (0.5, ["telling"], "More insight than people have: telling."),
+        (0.8, ["telling", "blind"], "Less insight than people: blind."),
+        (0.5, ["telling"], "More insight than people: telling."),
     ],
 )
 def test_the_page_says_who_has_more_insight(knows, judges, words):
@@ -116,7 +116,7 @@ def test_the_page_says_who_has_more_insight(knows, judges, words):
     (finding,) = [
         str(one.text) for one in all_sentences(report, "finding") if "Insight of" in str(one.text)
     ]
-    assert finding.endswith(f"uses all the evidence that the choice was made from. {words}")
+    assert finding.endswith(f"uses all the evidence behind the choice. {words}")
     table = all_tables(report)["insight"]
     assert [row[0] for row in table.rows] == ["People, single answers", *sorted(judges)]
 

@@ -224,7 +224,7 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
     study.refresh_from_db()
     assert study.content_hash != before
     export.refresh_from_db()
-    assert (export.state, "took back" in export.message) == ("gone", True)
+    assert (export.state, "withdrew" in export.message) == ("gone", True)
     assert marked(Report.objects.filter(pk=report.pk)).get().withdrawn_since == 3
     # What the removed judgments cost was spent all the same.
     run.refresh_from_db()

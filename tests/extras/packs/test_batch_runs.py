@@ -110,7 +110,7 @@ def test_a_run_names_the_package_that_hands_in_its_files(study):
 
 def test_anchors_need_a_start_and_an_end(db):
     spec = RunSpec(study_id=1, judge_id=1, anchors=2, by_batch=True)
-    with pytest.raises(ConflictingValue, match="a batch has neither"):
+    with pytest.raises(ConflictingValue, match="which a batch does not have"):
         spec.check(make_judge(base_url="http://localhost:1/v1"))
 
 

@@ -26,7 +26,7 @@ def test_texts_are_requested_and_reviewed(signed_in):
     page = signed_in()
     page.goto("/studies/past/judges/", wait_until="networkidle")
     page.get_by_role("link", name="Profile texts").click()
-    page.get_by_role("heading", name="Have texts written").wait_for()
+    page.get_by_role("heading", name="Request texts").wait_for()
     is_well_in_both_themes(page)
 
     job = request_drafts(study_id=study.pk, judge=judge, budget=None, user=ada)
@@ -35,15 +35,15 @@ def test_texts_are_requested_and_reviewed(signed_in):
     is_well_in_both_themes(page)
 
     job.drafts.update(state=ProfileDraft.State.WRITTEN, text=TEXT, reply=TEXT, model="mock-2024")
-    type(job).objects.update(state="done", message="2 texts wait for your review.")
+    type(job).objects.update(state="done", message="2 texts await your review.")
     page.goto("/studies/past/judges/profiles/", wait_until="networkidle")
     page.get_by_text("1 earlier choice").first.click()
     is_well_in_both_themes(page)
     page.get_by_label("Text by judge about p0").fill(f"{TEXT} Likes lists.")
     page.get_by_role("button", name="Accept the text about p0").click()
-    page.get_by_text("Persona p0 has this text now.").wait_for()
+    page.get_by_text("Persona p0 now has this text.").wait_for()
     page.get_by_role("button", name="Reject the text about p1").click()
-    page.get_by_text("Persona p1 stays as it was.").wait_for()
+    page.get_by_text("Persona p1 is unchanged.").wait_for()
     is_well_in_both_themes(page)
 
 

@@ -104,13 +104,13 @@ def test_a_value_and_a_number_of_items_can_be_chosen():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--feature", "kin"], "No persona has another value of “kin”"),
-        (["--feature", "none"], "No persona has another value of “none”"),
+        (["--feature", "kin"], "No persona can get another value of “kin”"),
+        (["--feature", "none"], "No persona can get another value of “none”"),
         (["--feature", "age", "--value", "odd"], "Known values: “old”, “oldest”, “young”"),
         (["--feature", "age", "--items", "0"], "--items"),
         (["--feature", "age", "--feature", "kin"], "another value of “age” and of “kin”"),
         (["--feature", "age", "--feature", "age"], "Choose each feature once"),
-        (["--feature", "age", "--feature", "town", "--value", "old"], "with a single feature"),
+        (["--feature", "age", "--feature", "town", "--value", "old"], "needs a single feature"),
     ],
 )
 def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(arguments, says):

@@ -47,7 +47,7 @@ def ask(study, judge, budget=None):
 def test_each_persona_with_earlier_choices_is_asked_about_once(study, writer, llm):
     job = ask(study, writer)
 
-    assert (job.state, job.message) == ("done", "2 texts wait for your review.")
+    assert (job.state, job.message) == ("done", "2 texts await your review.")
     assert len(llm.requests) == 2
     asked = sorted(request["messages"][0]["content"] for request in llm.requests)
     assert "Question 0?" in asked[0]
@@ -58,7 +58,7 @@ def test_each_persona_with_earlier_choices_is_asked_about_once(study, writer, ll
     assert [each.spent_nano for each in job.drafts.all()] == [110 * NANO // 10**6] * 2
     assert job.prompt_sha256 == PROMPT_SHA256
     assert set(Persona.objects.values_list("text", flat=True)) == {""}
-    with pytest.raises(StudyError, match="No persona is left"):
+    with pytest.raises(StudyError, match="No persona needs a text"):
         ask(study, writer)
 
 
@@ -69,7 +69,7 @@ def test_nothing_is_asked_beyond_the_budget(study, writer, llm):
     job = ask(study, writer, budget=round(room, 4))
 
     assert job.state == "failed"
-    assert "has no room for another request" in job.message
+    assert "is too small for another request" in job.message
     assert len(llm.requests) == 1
     assert sorted(job.drafts.values_list("state", flat=True)) == ["waiting", "written"]
     assert ask(study, writer, budget=1).drafts.get().persona.key == "p1"
@@ -79,7 +79,7 @@ def test_nothing_is_asked_beyond_the_budget(study, writer, llm):
 def test_a_budget_without_a_price_is_refused(study, llm, engine):
     job = ask(study, make_judge(base_url=llm.url), budget=1)
 
-    assert "unknown is not free" in job.message
+    assert "cannot be checked" in job.message
     assert llm.requests == []
 
 
@@ -116,7 +116,7 @@ def test_unusable_replies_are_asked_again_and_then_failed(study, writer, llm):
 
     job = ask(study, writer)
 
-    assert job.message == "0 texts wait for your review. 2 without a usable reply."
+    assert job.message == "0 texts await your review. 2 without a usable reply."
     assert {(each.state, each.requests) for each in job.drafts.all()} == {("failed", 5)}
     llm.answer = lambda body, number: completion(f"“{TEXT}”")
     assert {each.text for each in ask(study, writer).drafts.all()} == {TEXT}
@@ -128,7 +128,7 @@ def test_a_refused_key_ends_the_job_with_the_servers_words(study, writer, llm):
     job = ask(study, writer)
 
     assert job.state == "failed"
-    assert "What has arrived is below." in job.message
+    assert "The texts received so far are below." in job.message
     assert set(job.drafts.values_list("state", flat=True)) == {"waiting"}
 
 
@@ -234,12 +234,12 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
     refused = client.post(decide, {"accept": "1", "text": "a\0b"}, follow=True)
     assert Persona.objects.get(key="p0").text == ""
     done = client.post(decide, {"accept": "1", "text": TEXT}, follow=True).content.decode()
-    assert "Persona p0 has this text now." in done
+    assert "Persona p0 now has this text." in done
     assert "accepted by" in done
     late = client.post(decide, {"reject": "1"}, follow=True).content.decode()
-    assert "Somebody else has decided about this text." in late
+    assert "Somebody else has already decided about this text." in late
     other = reverse("personas:decide-profile", args=["past", second.public_id])
-    assert "stays as it was" in client.post(other, {"reject": "1"}, follow=True).content.decode()
+    assert "is unchanged" in client.post(other, {"reject": "1"}, follow=True).content.decode()
     assert refused.status_code in (200, 400)
     status = client.get(reverse("personas:profiles-status", args=["past"])).json()
     assert status["open"] is False
@@ -248,8 +248,8 @@ def test_the_page_asks_and_reviews(study, writer, monkeypatch):
 def test_by_command(study, writer, llm, capsys):
     call_command("draft_profiles", "past", "--judge", "judge", "--budget", "1", "--inline")
 
-    assert "2 texts wait for your review." in capsys.readouterr().out
-    with pytest.raises(CommandError, match="No persona is left"):
+    assert "2 texts await your review." in capsys.readouterr().out
+    with pytest.raises(CommandError, match="No persona needs a text"):
         call_command("draft_profiles", "past", "--judge", "judge", "--inline")
     with pytest.raises(CommandError, match="There is: judge"):
         call_command("draft_profiles", "past", "--judge", "nobody")

@@ -50,11 +50,11 @@ def test_the_command_says_what_the_study_can_show_and_what_it_costs(capsys):
 
     shown = capsys.readouterr().out
     assert shown.startswith("With 90 items and 3 answers each, a judge that is truly ")
-    assert "is called better in about" in shown
+    assert "is found to be better in about" in shown
     assert "Detectable four times out of five:" in shown
     assert "$121.50" in shown  # 27 people at $4.50 without a platform
     assert "alternative annotator test has no power with 10 items" in shown
-    assert "How often a judge is right" in shown
+    assert "Accuracy of a judge" in shown
     assert "chosen" in shown
 
 
@@ -75,11 +75,11 @@ def test_the_command_prints_json_and_takes_people_instead_of_items_of_each(capsy
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--items", "20"], "Items must be from 30"),
+        (["--items", "20"], r"“Items” is .*\. Use 30"),
         (["--per-annotator", "50"], "cannot answer 50 of 40 items"),
         (["--per-annotator", "5", "--annotators", "9"], "not both"),
         (["--items", "90000"], "too many to simulate"),
-        (["--draws", "100"], "from 2000"),
+        (["--draws", "100"], "Use 2000"),
         (["--pilot", "plan"], "no answers to items with a known right answer"),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_command_refuses_what_cannot_be_simulated(words, message):
 def test_a_study_without_items_needs_their_number(capsys):
     make_study(slug="empty", state="draft", entry="link")
 
-    with pytest.raises(CommandError, match="state their number"):
+    with pytest.raises(CommandError, match="enter their number"):
         call_command("plan", "empty")
     call_command("plan", "empty", "--items", "40", "--answers", "1")
 
@@ -112,7 +112,7 @@ def test_a_pilot_replaces_defaults_but_not_what_was_chosen(plain):
     assert found["assumptions"]["sd_item"] == 1.5
     assert found["assumptions"]["accuracy_people"] == round(found["pilot"]["accuracy"], 4)
     assert sources["SD of items (logit)"] == "chosen"
-    assert sources["How often one person is right"] == f"pilot {pilot}"
+    assert sources["Accuracy of one person"] == f"pilot {pilot}"
     assert sources["SD of people (logit)"].startswith(f"pilot {pilot} (95 % interval")
 
 
@@ -194,7 +194,7 @@ def test_the_page_names_a_wrong_value():
     response = sign_in(study).post(URL, {"per_annotator": "90"})
 
     assert response.status_code == 422
-    assert "A person cannot answer 90 of 40 items" in response.content.decode()
+    assert "One person cannot answer 90 of 40 items" in response.content.decode()
 
 
 def test_the_launch_page_says_what_the_study_can_show(plain):

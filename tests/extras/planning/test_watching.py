@@ -96,7 +96,7 @@ def test_it_says_enough_and_what_stopping_saves():
     assert (before.state, before.interval) == ("open", "no annotator has finished")
     assert (now.state, now.is_settled) == ("better", True)
     assert (now.low, now.high) == (expected.low[-1], expected.high[-1])
-    assert now.words == "Enough: steady is right more often than one person."
+    assert now.words == "Settled: steady is right more often than one person."
     # 40 items with three answers need twelve people with ten items each; ten have finished.
     assert (now.people_left, now.saved) == (2, "$2.00")
 
@@ -108,7 +108,7 @@ def test_it_is_fixed_once_and_recorded():
 
     assert study.log.first().event == "watched comparison fixed"
     assert WatchedComparison.objects.get(study=study).margin == study.equivalence_margin
-    with pytest.raises(NotWatchable, match="fixed already"):
+    with pytest.raises(NotWatchable, match="already fixed"):
         fix_comparison(study_id=study.pk, run_id=run.public_id)
 
 
@@ -119,7 +119,7 @@ def test_it_cannot_be_fixed_after_an_answer_or_with_a_run_of_another_study():
         fix_comparison(study_id=study.pk, run_id=other.public_id)
     people_answer(study, items, 1, wrong=0)
 
-    with pytest.raises(NotWatchable, match="There are answers already"):
+    with pytest.raises(NotWatchable, match="already has answers"):
         fix_comparison(study_id=study.pk, run_id=run.public_id)
 
 
@@ -135,7 +135,7 @@ def test_the_page_fixes_it_and_the_monitor_shows_it():
 
     assert refused.status_code == 422
     assert fixed.headers["Location"] == URL
-    assert "Enough: steady is right less often than one person." in page
+    assert "Settled: steady is right less often than one person." in page
     assert "however often you look" in page
     assert "−100.0" in monitor
 

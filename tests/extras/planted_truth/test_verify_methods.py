@@ -56,7 +56,7 @@ def test_an_unknown_family_and_a_foreign_folder_are_refused(tmp_path):
     ):
         run_command("verify_methods", "--only", "other")
     (tmp_path / "methods.json").write_text("{}")
-    with pytest.raises(CommandError, match="not from this command"):
+    with pytest.raises(CommandError, match="this command did not create"):
         run_command("verify_methods", "--out", str(tmp_path))
     with pytest.raises(CommandError, match="--seed"):
         run_command("verify_methods", "--seed=-1")

@@ -290,7 +290,7 @@ def test_another_analysis_plan_is_refused_once_one_is_frozen(folder):
     assert "does not differ" in apply(folder)[0][0]
 
     edit(folder, "analysis_plan.toml", threshold=70)
-    assert "has another analysis plan, frozen on" in refusal(folder)
+    assert "has a different analysis plan, frozen on" in refusal(folder)
     edit(folder, "analysis_plan.toml", analyses=[1])
     assert "analyses must be a list of codes" in refusal(folder)
 

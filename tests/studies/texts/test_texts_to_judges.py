@@ -1,4 +1,4 @@
-"""Texts that speak to a judge are found in five languages, and ordinary texts are not."""
+"""Texts that address a judge are found in five languages, and ordinary texts are not."""
 
 import json
 

@@ -1,5 +1,6 @@
-"""Exports of other programs as rows of a table: one module for each, and a registry.
+"""Exports of other programs as table rows:
 
-A reader says whether a document is its own, and turns it into rows with columns. What it cannot
-know, such as which field holds the persona, stays a column that is guessed or named by an option.
+one module each, and a registry. A reader recognises its documents and turns them into rows with
+columns. What it cannot know, such as which field has the persona, is guessed later or named by an
+option.
 """

@@ -1,4 +1,4 @@
-"""Exports of programs with which people label: Label Studio and Argilla.
+"""Exports of labelling programs: Label Studio and Argilla.
 
 Label Studio: tasks exported as JSON. Annotations are of people, predictions of judges; an
 annotation marked as ground truth is the right label. Choices, ratings, numbers and pairwise
@@ -59,7 +59,7 @@ def _label_studio_table(document: Any, name: str, metric: str) -> ExportedColumn
 
 
 def _regions(of: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The name and the value of each part of an annotation or a prediction."""
+    """Name and value of each part of an annotation or prediction."""
     for region in objects(of.get("result")):
         key = _VALUES.get(str(region.get("type")))
         value = region.get("value")
@@ -117,7 +117,7 @@ def _part(record: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _responses(record: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Question, annotator and value of each response that was submitted."""
+    """Question, annotator and value of each submitted response."""
     given = record.get("responses")
     if isinstance(given, dict):
         for question, responses in given.items():

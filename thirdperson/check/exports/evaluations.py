@@ -80,7 +80,7 @@ def _promptfoo_table(document: Any, name: str, metric: str) -> ExportedColumns:
 
 
 def _free(column: str, row: dict[str, str]) -> str:
-    """The column's name, with a number if a test has several assertions of that name."""
+    """The column's name, numbered if a test has several assertions of that name."""
     number, found = 1, column
     while found in row:
         number += 1
@@ -149,7 +149,7 @@ def _mlflow_table(document: Any, name: str, metric: str) -> ExportedColumns:
         item = first_of(info.get("trace_id"), info.get("request_id"), f"trace {number}")
         fields[item] = {**(info.get("tags") or {}), "question": info.get("request_preview")}
         for found in _assessments(trace):
-            if found.get("valid") is False:  # replaced by a later one
+            if found.get("valid") is False:  # replaced by a later assessment
                 continue
             metric_name = first_of(found.get("assessment_name"), found.get("name"), "feedback")
             if found.get("expectation"):

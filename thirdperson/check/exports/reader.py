@@ -1,4 +1,4 @@
-"""What the readers of exports share."""
+"""Shared parts of the export readers."""
 
 import json
 import re
@@ -10,21 +10,21 @@ from thirdperson.check.columns import Columns
 from thirdperson.check.labels import BadTable, listed
 
 ExportedRow = tuple[str, dict[str, str]]
-# The columns of an export that has one row for each label.
+# The columns of an export with one row per label.
 LONG = Columns(item="item", annotator="annotator", label="label", kind="kind")
 CERTAINTY = re.compile(r"(?:.*[_. ])?(?:certainty|confidence)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ExportedColumns:
-    """Rows with what is known of their columns; options that name other columns come first."""
+    """Rows with the known columns; columns named by options take precedence."""
 
     rows: list[ExportedRow]
     columns: Columns
 
     def with_options(self, given: Columns) -> Columns:
         known = {name: value for name, value in vars(self.columns).items() if value}
-        if given.people or given.annotator:  # the options say where the people are
+        if given.people or given.annotator:  # an option says where people's labels are
             known = {name: value for name, value in known.items() if name not in _WHO}
         if given.judges or given.judge_raters:
             known = {name: value for name, value in known.items() if name not in _JUDGES}
@@ -37,9 +37,9 @@ _JUDGES = {"judges", "kind"}
 
 @dataclass(frozen=True)
 class ExportReader:
-    """`matches` says whether a parsed document is of this program; `table` turns it into rows.
+    """`matches` says whether a parsed document is from this program; `table` turns it into rows.
 
-    The third argument of `table` is the metric that an option names, empty for the only one.
+    The third argument of `table` is the metric from an option, empty for the only one.
     """
 
     matches: Callable[[Any], bool]
@@ -48,7 +48,7 @@ class ExportReader:
 
 @dataclass(frozen=True)
 class ReaderMark:
-    """A label of one metric: where it was found, by whom, for which item."""
+    """A label of one metric: its place, rater and item."""
 
     where: str
     item: str
@@ -67,9 +67,9 @@ def table_of_marks(
     *,
     gold: Mapping[str, str] | None = None,
 ) -> ExportedColumns:
-    """One row for each label of the metric; `fields` are those of each item.
+    """One row per label of the metric; `fields` belong to the items.
 
-    A metric whose name ends in certainty or confidence is the certainty of its rater at the item.
+    A metric whose name ends in certainty or confidence is its rater's certainty about the item.
     """
     stated = {
         (mark.item, mark.rater): text(mark.value)
@@ -102,7 +102,7 @@ def table_of_marks(
 
 
 def _metric(marks: Iterable[ReaderMark], name: str, metric: str) -> str:
-    """The metric that is checked: the one named, or the only one of both people and judges."""
+    """The metric to check: the named one, or the only one with both people and judges."""
     people = {mark.metric for mark in marks if not mark.is_judge}
     judges = {mark.metric for mark in marks if mark.is_judge}
     if metric:
@@ -117,7 +117,7 @@ def _metric(marks: Iterable[ReaderMark], name: str, metric: str) -> str:
         return both[0]
     if not both:
         raise BadTable(
-            f"{name}: nothing was labelled by people and by a judge. People: "
+            f"{name}: nothing was labelled by both people and a judge. People: "
             f"{listed(sorted(people)) or 'none'}. Judges: {listed(sorted(judges)) or 'none'}."
         )
     raise BadTable(
@@ -127,7 +127,7 @@ def _metric(marks: Iterable[ReaderMark], name: str, metric: str) -> str:
 
 
 def plain_fields(fields: Any, prefix: str = "") -> dict[str, str]:
-    """The texts, numbers and truth values of an object; objects inside it by their path."""
+    """The texts, numbers and truth values of an object; nested ones by their path."""
     found: dict[str, str] = {}
     if isinstance(fields, dict):
         for key, value in fields.items():
@@ -139,7 +139,7 @@ def plain_fields(fields: Any, prefix: str = "") -> dict[str, str]:
 
 
 def text(value: Any) -> str:
-    """A label as text; a list of one label is that label."""
+    """A label as text; a list of one label counts as that label."""
     if isinstance(value, dict) and set(value) == {"value"}:
         value = value["value"]
     if isinstance(value, list) and len(value) == 1:
@@ -157,10 +157,10 @@ def certainty_of_score(score: Any) -> float | None:
 
 
 def first_of(*values: Any) -> str:
-    """The first value that says something, as text; 0 does."""
+    """The first non-empty value as text; 0 is not empty."""
     return next(str(value) for value in values if value not in (None, ""))
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; nothing of anything else."""
+    """The objects in a list; empty for anything else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

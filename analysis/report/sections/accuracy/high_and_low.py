@@ -1,4 +1,4 @@
-"""Accuracy at high and low certainty, at equal certainty, and of single answers."""
+"""Accuracy at high and low certainty, at equal certainty, and for single answers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def table_a(report: ReportJson) -> Table:
         of_topics = (topic["judges"][index] for topic in steps["topics"])
         sides.append((names[index], cells, [steps["judges"][index], *of_topics]))
     for name, cells, changes in sides:
-        # A run that states no certainty has no such cells.
+        # Runs without certainty have no such cells.
         if cells is not people and cells[0]["high"]["n"] + cells[0]["low"]["n"] == 0:
             continue
         columns += [TableColumn("High", "share", name), TableColumn("Low", "share", name)]
@@ -117,7 +117,7 @@ class BandGrid:
 
     @classmethod
     def around(cls, *thresholds: int) -> "BandGrid":
-        """A grid from 50 to 95, or further if the report's own thresholds lie outside."""
+        """A grid from 50 to 95, extended to include the report's thresholds."""
         return cls(min(LOWEST, *thresholds), max(HIGHEST, *thresholds))
 
     def steps(self, certainty: Floats, correct: Ints, split: Split) -> list[Json]:
@@ -127,7 +127,7 @@ class BandGrid:
         last = -1
         for threshold in range(self.low, self.high + 1):
             n_high = int((scored >= threshold).sum())
-            # The sets are nested: equally many high answers are the same answers.
+            # The sets are nested, so equal numbers of high answers mean equal sets.
             if n_high != last:
                 high, low = split(float(threshold))
                 steps.append({"from": threshold, "high": _cell(high), "low": _cell(low)})
@@ -136,7 +136,7 @@ class BandGrid:
 
 
 def by_threshold(study: ReportedStudy, grid: BandGrid) -> Json:
-    """Steps of the majority, of single answers, of every run, and of each by topic."""
+    """Steps for the majority, single answers and every run, in total and by topic."""
     data, people, votes, judges = study.data, study.people, study.votes, study.judges
 
     majority = majority_bands(people.majority, study.truth)
@@ -144,7 +144,7 @@ def by_threshold(study: ReportedStudy, grid: BandGrid) -> Json:
     out: Json = {
         "from": grid.low,
         "to": grid.high,
-        "ends": "of the 95 % interval, made as that of the same cell at the report's threshold",
+        "ends": "of the 95 % interval, made as in the same cell at the report's threshold",
         "majority": grid.steps(people.certainty, people.correct, majority.split),
         "individual": grid.steps(votes.certainty, study.correct_alone, individual.split),
         "judges": [],
@@ -219,7 +219,7 @@ BANDS = ("high", "low")
 
 
 def by_band(judge: Verdicts, people: Verdicts, threshold: float) -> Json:
-    """Paired comparisons on common items, because each side's own high items differ."""
+    """Paired comparisons on common items, because each side has different high items."""
     stated = ~np.isnan(judge.certainty) & ~np.isnan(people.certainty)
     judge_high, people_high = judge.certainty >= threshold, people.certainty >= threshold
     return {
@@ -239,7 +239,7 @@ def _pair(judge: Verdicts, people: Verdicts, rows: npt.NDArray[np.bool_]) -> Jso
 
 
 def adjust_bands(comparisons: Sequence[Json]) -> None:
-    """Holm's p over judges and bands, of the runs that saw the same features."""
+    """Holm's p over judges and bands, for runs that saw the same features."""
     for features in {entry["features"] for entry in comparisons}:
         tests = [
             entry["by_band"][band]
@@ -255,9 +255,9 @@ def adjust_bands(comparisons: Sequence[Json]) -> None:
 def over_studies(
     reports: Iterable[Mapping[str, Any]],
 ) -> list[tuple[Mapping[str, Any], Mapping[str, Any], str, float | None]]:
-    """Every run that saw the whole persona, in every band of every study, with Holm's p over all.
+    """Runs that saw the whole persona, in every band of every study, with Holm's p over all.
 
-    A tuple holds the report, the run's comparison, the band and the adjusted p value.
+    Each tuple has the report, the run's comparison, the band and the adjusted p value.
     """
     found = [
         (report, entry, band)
@@ -288,9 +288,9 @@ _BAND_COLUMNS = (
 
 
 _BAND_NOTE = (
-    "Paired, on items where both sides are at or above the threshold and where both are below it. "
-    "Tango's intervals and McNemar's tests: they hold for these annotators only. Holm: adjusted "
-    "over every judge and both bands"
+    "Paired, on items where both sides are at or above the threshold, or both below it. Tango's "
+    "intervals and McNemar's tests hold for these annotators only. Holm: adjusted over every "
+    "judge and both bands"
 )
 
 
@@ -350,7 +350,7 @@ class EqualCertainty(Section):
         )
 
 
-# Every draw weights every answer, so more answers than this take too long.
+# Every draw weights every answer, so more answers would take too long.
 PIGEONHOLE_ANSWERS = 100_000
 
 
@@ -364,7 +364,7 @@ def _pigeonhole(study: ReportedStudy, rows: BoolArray) -> Json:
     elif n_distinct(votes.annotator[rows]) == 1:
         reason = "too_few_annotators"
     elif right.size and right.min() == right.max():
-        # Resamples of equal values are all equal, which is not certainty.
+        # Resamples of equal values are all equal, which does not mean certainty.
         reason = "no_variation"
     if reason is not None:
         put_interval(out, "pigeonhole_ci", None, reason)
@@ -393,7 +393,7 @@ def single_intervals(report: ReportJson) -> Table:
         if single[band]["n"]
     ]
     columns = (
-        TableColumn("Single answers of people"),
+        TableColumn("Single answers by people"),
         TableColumn("Accuracy", "share"),
         TableColumn("Pigeonhole 95 %", "percent_range"),
     )
@@ -402,8 +402,8 @@ def single_intervals(report: ReportJson) -> Table:
         "Single answers by another interval",
         columns,
         rows,
-        "The pigeonhole bootstrap resamples people and items, each on their own. It is "
-        "conservative: up to 1.7 times too wide where answers have nothing in common.",
+        "The pigeonhole bootstrap resamples people and items independently. It is conservative: "
+        "up to 1.7 times too wide if answers share nothing.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The chapter on accuracy: each judge less the majority, and all judges compared."""
+"""The chapter on accuracy: each judge minus the majority, and judges compared."""
 
 from collections.abc import Iterator, Sequence
 
@@ -43,9 +43,9 @@ def add_general(
     *,
     margin: float,
 ) -> None:
-    """Add to every comparison its general difference, adjusted within its family.
+    """Add the difference in general to every comparison, adjusted within its family.
 
-    If people are fixed, their errors are part of the items and do not vary between studies.
+    If people are fixed, their errors belong to the items and do not vary between studies.
     """
     people, judges, is_fixed = study.people, study.judges, study.data.people_are_fixed
     sharing = study.shared.judged if is_fixed else study.shared.items
@@ -106,13 +106,13 @@ def _mcnemar(pairs: PairedCounts) -> Json:
 
 
 def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
-    """Judge less majority for these annotators only; no verdict depends on it."""
+    """Judge minus majority for these annotators only; no verdict depends on it."""
     difference = paired_difference(pairs)
     verdict = equivalence(pairs, margin=margin)
     out: Json = {"holds_for": THESE_ONLY, "n": pairs.n}
     put(out, "value", number(difference.value), difference.reason)
     put_interval(out, "ci", difference.interval, difference.reason)
-    # Wald's standard error is 0 if no item is discordant, or if every item is in the same way.
+    # Wald's standard error is 0 if no item is discordant, or all are in the same direction.
     wald = difference.wald
     if wald is not None and wald.low == wald.high:
         wald = None
@@ -125,7 +125,7 @@ def _difference_of_these(pairs: PairedCounts, margin: float) -> Json:
 
 
 def _bounds(judge: Verdicts, people: Verdicts) -> Json:
-    """The lowest and the highest difference that missing answers of either side allow."""
+    """The lowest and highest difference possible with either side's missing answers."""
     asked = (judge.scored | people.scored).nonzero()[0]
     found = difference_bounds(judge.correct[asked], people.correct[asked])
     out = pick(found, {"low": "low", "high": "high", "sign_holds": "sign_holds"})
@@ -136,7 +136,7 @@ THESE_ONLY = "these annotators and items only"
 
 
 def adjust_for_several(entries: Sequence[Json], families: Sequence[Sequence[int]]) -> None:
-    """Holm's p values over the competing runs, because more judges have more chances."""
+    """Holm's p values over the competing runs, because more judges mean more chances."""
     for positions in families:
         family = [entries[index] for index in positions]
         adjusted = holm([entry["mcnemar"]["p"] for entry in family])
@@ -171,7 +171,7 @@ def comparison(report: ReportJson) -> Table:
     ]
     return table_of_entries(
         "comparison",
-        "Every run against the majority, on common items",
+        "Every run compared with the majority, on common items",
         entries,
         [
             ("Items", "count", "difference_general.n"),
@@ -184,19 +184,18 @@ def comparison(report: ReportJson) -> Table:
             ("Holm p of equivalence", "p", "difference_general.equivalence_p_holm"),
             ("Reading", "text", "reading"),
             ("Detectable", "points", "difference_general.detectable"),
-            ("from", "points", "difference.bounds.low", "Whatever is missing"),
-            ("to", "points", "difference.bounds.high", "Whatever is missing"),
+            ("from", "points", "difference.bounds.low", "With missing answers"),
+            ("to", "points", "difference.bounds.high", "With missing answers"),
         ],
-        "Intervals, p values and reading allow for people, personas and questions in common: they "
-        "are about others like these. The lower end of the 95 % interval allows for naming the "
-        "best of several runs, as the answer on the first screen does. Runs that compete and were "
-        "asked different items are compared on those that all were asked. Holm: adjusted over so "
-        "many runs, those that compete for being the best (of the others, over those that saw the "
-        "same features). Different: Holm's "
-        "p is at most .05. Equivalent: that of two one-sided tests is, for a margin of "
-        f"±{margin:g} points set in the study. "
-        f"{DETECTABLE} Whatever is missing: the least and the greatest difference that ties and "
-        "missing answers allow.",
+        "Intervals, p values and reading allow for shared people, personas and questions, so "
+        "they are about others like these. The lower end of the 95 % interval allows for "
+        "choosing the best of several runs, as on the first screen. Competing runs that were "
+        "asked different items are compared on the items that all were asked. Holm: adjusted "
+        "over this many runs, those that compete to be the best (for others, those that saw the "
+        "same features). Different: Holm's p is at most .05. Equivalent: that of two one-sided "
+        f"tests is, for a margin of ±{margin:g} points set in the study. {DETECTABLE} With "
+        "missing answers: the smallest and largest difference that ties and missing answers "
+        "allow.",
     )
 
 
@@ -217,11 +216,12 @@ def difference_intervals(report: ReportJson) -> Table:
             ("McNemar p", "p", "mcnemar.p", HERE),
             ("Holm p", "p", "mcnemar.p_holm", HERE),
         ],
-        "In general: items, people, personas and questions are taken as drawn from others like "
-        "them. It needs at least 8 people, and 4 times as many as there are answers to an item. "
-        "As the best: the same with a lower end that allows for naming the best of several runs. "
+        "In general: items, people, personas and questions count as drawn from others like them. "
+        "This needs at least 8 people, and 4 times as many people as answers per item. As the "
+        "best: the same with a lower end that allows for choosing the best of several runs. "
         "Tango's and Wald's intervals and McNemar's exact test hold for these annotators only. "
-        "Wald's has no width where no item differs; it is here to compare with papers that use it.",
+        "Wald's has no width if no item differs; it is shown for comparison with papers that use "
+        "it.",
     )
 
 
@@ -285,7 +285,7 @@ class PairedDifferenceSection(Section):
 def several_judges(study: ReportedStudy) -> Json:
     """The runs that saw the whole persona, on the items that all of them decided.
 
-    The joint tests come first; pairs and ranks are Holm-adjusted and read only after them.
+    The joint tests come first; read the Holm-adjusted pairs and ranks only after them.
     """
     data, judges = study.data, study.judges
     chosen = [
@@ -348,7 +348,7 @@ def pairs_of_judges(report: ReportJson) -> Table:
     )
     return Table(
         "several_judges",
-        "Judges against one another",
+        "Judges compared with one another",
         columns,
         rows,
         f"On the {found['n']} items that all of them decided. Read a pair only by its adjusted p "
@@ -370,10 +370,10 @@ def ranks(report: ReportJson) -> Table:
     )
     return Table(
         "ranks",
-        "Ranks that the data leave open",
+        "Ranks compatible with the data",
         columns,
         rows,
-        "All of them hold together with 95 % confidence.",
+        "All ranges hold together with 95 % confidence.",
     )
 
 
@@ -402,7 +402,7 @@ MAX_NAMED = 8
 
 
 def _small_cells(report: ReportJson) -> Iterator[Sentence]:
-    """Name the main cells that have fewer than 30 items."""
+    """Name the main cells with fewer than 30 items."""
     sides = [("the majority", report["human"]["majority"])]
     sides += zip(run_names(report), report["judges"], strict=True)
     small = [
@@ -421,11 +421,11 @@ def _small_cells(report: ReportJson) -> Iterator[Sentence]:
 
 
 class Accuracy(Section):
-    """Accuracy by certainty, on common items, and of judges against one another."""
+    """Accuracy by certainty, on common items, and compared between judges."""
 
     name = "accuracy"
     title = "Accuracy by certainty"
-    inside = "Tables A and B, both sides on common items, and judges against one another"
+    inside = "Tables A and B, both sides on common items, and judges compared"
     is_printed = True
     has_threshold = True
     parts = (

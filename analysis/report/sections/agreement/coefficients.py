@@ -1,4 +1,4 @@
-"""Agreement among annotators in choices and certainties, and alpha computed a second time."""
+"""Agreement among annotators in choices and certainties, and a second computation of alpha."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -55,7 +55,7 @@ BINS_OF_DRAWS = 31  # a share of 30 takes one of 31 values
 
 
 def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
-    """Every customary coefficient; each resample starts from the report's own seed."""
+    """All common coefficients, with every resample starting from the report's seed."""
 
     def rng() -> np.random.Generator:
         return np.random.default_rng(seed)
@@ -90,7 +90,7 @@ def agreement(votes: Votes, *, seed: int, draws: int) -> Json:
 
 
 def _without_ties(votes: Votes, rng: Callable[[], np.random.Generator], draws: int) -> Json:
-    """Alpha of the answers that name a response, where a tie was offered too."""
+    """Alpha of the answers that name a response, if ties were offered too."""
     if votes.n_options == 2:
         return undefined("not_offered", "value", "ci")
     counts = votes.take(votes.choice != TIE).counts()[:, :2]
@@ -115,7 +115,7 @@ def _sheets(votes: Votes, *, seed: int, draws: int) -> Json:
 def from_accuracy(
     observed: float | None, accuracy: float | None, majority: float | None, votes: Votes
 ) -> Json:
-    """The agreement expected from independent errors, and from a guess that all share."""
+    """The agreement expected from independent errors, and from a shared guess."""
     out: Json = {}
     if observed is None or accuracy is None or votes.n_options != 2:
         reason = "not_offered" if votes.n_options != 2 else "empty_group"
@@ -137,7 +137,7 @@ def agreement_table(report: ReportJson) -> Table:
         ("Pairs of people who agree", found, "percent", "percent_ci"),
         ("… expected from accuracy alone", found["from_accuracy"], "agreement", None),
         ("Krippendorff's alpha", found["krippendorff_alpha"], "value", "ci"),
-        ("… with pairs resampled, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
+        ("… resampling pairs, not items", found["krippendorff_alpha"], "value", "pairs_ci"),
         ("Fleiss' kappa", found, "fleiss_kappa", "fleiss_kappa_ci"),
         ("Gwet's AC1", found, "gwet_ac1", "gwet_ac1_ci"),
         ("Brennan-Prediger", found, "brennan_prediger", "brennan_prediger_ci"),
@@ -182,14 +182,14 @@ def agreement_table(report: ReportJson) -> Table:
     rows = [row[: len(columns)] for row in rows]
     return Table(
         "agreement",
-        "How far people agree",
+        "How much people agree",
         tuple(columns),
         rows if report["human"]["answers"] else [],
-        "Intervals resample items. AC1 and Brennan-Prediger count the options that were offered, "
-        "chosen or not, and AC2 weighs bands by their squared distance. A sheet is one annotator "
-        "pair on each of 30 items drawn without replacement: its standard deviation is the spread "
-        "of one sheet, not the error of the mean. With all pairs of its items a sheet is steadier. "
-        "Resampling pairs treats those of one item as independent: its interval is too narrow.",
+        "Intervals resample items. AC1 and Brennan-Prediger count all options offered, chosen or "
+        "not; AC2 weights bands by squared distance. A sheet is one annotator pair on each of 30 "
+        "items drawn without replacement; its standard deviation is the spread of single sheets, "
+        "not the error of the mean. A sheet with all pairs of its items varies less. Resampling "
+        "pairs treats pairs on one item as independent, so its interval is too narrow.",
     )
 
 
@@ -232,7 +232,7 @@ def sheets(report: ReportJson) -> Figure | None:
         shapes=lines,
         annotations=labels,
     )
-    dashed = " Dashed: agreement of people of this accuracy whose errors have nothing in common."
+    dashed = " Dashed: agreement expected from people of this accuracy with independent errors."
     if found["from_accuracy"]["agreement"] is None:
         dashed = ""
     alpha = found["krippendorff_alpha"]["value"]
@@ -249,7 +249,7 @@ def sheets(report: ReportJson) -> Figure | None:
 
 
 def _article_comparison(lines: Sequence[ReportJson], labels: Sequence[ReportJson]) -> Variant:
-    """The published mean, with one standard deviation on either side."""
+    """The published mean, with one standard deviation on each side."""
     mean, sd = PUBLISHED
     band = {
         "type": "rect",
@@ -276,7 +276,7 @@ def _article_comparison(lines: Sequence[ReportJson], labels: Sequence[ReportJson
 
 
 class Coefficients(Section):
-    """Every customary coefficient, and the source article's bootstrap."""
+    """All common coefficients, and the source article's bootstrap."""
 
     name = "agreement_coefficients"
     analyses = (
@@ -321,7 +321,7 @@ class Coefficients(Section):
 
 
 class AgreementFromAccuracy(Section):
-    """The agreement that the accuracy of annotators leads to expect."""
+    """The agreement expected from the annotators' accuracy."""
 
     name = "agreement_from_accuracy"
     needs = ("accuracies", "agreement_coefficients")
@@ -351,15 +351,15 @@ def _methods(report: ReportJson) -> Iterator[Sentence]:
 
 
 PACKAGE = "krippendorff"
-# The package compares every two values of every item: two or three choices, up to 100 certainties.
+# The package compares all pairs of values: two or three choices, but up to 100 certainties.
 MAX_CHOICES, MAX_CERTAINTIES = 100_000, 3_000
 KINDS = ("choices", "certainty")
-# Both programs add the same terms in another order.
+# Both programs add the same terms in a different order.
 TOLERANCE = 1e-9
 
 
 class AlphaCheck(Section):
-    """Alpha of choices and of certainty from another program, and whether it is the same."""
+    """Alpha of choices and certainty from another program, and whether it matches ours."""
 
     name = "alpha_check"
     needs = ("agreement_coefficients",)
@@ -403,7 +403,7 @@ def _package(check: Mapping[str, Any]) -> str:
 
 
 def _words(report: ReportJson, check: Mapping[str, Any], kind: str) -> str:
-    """The reason why the other program has no alpha, or another one; empty if neither has any."""
+    """Why the other program has no alpha or a different one; empty if neither has any."""
     found = report["human"]["agreement"]
     ours = found["krippendorff_alpha"]["value"] if kind == "choices" else found["certainty_alpha"]
     theirs = check[kind]
@@ -412,13 +412,13 @@ def _words(report: ReportJson, check: Mapping[str, Any], kind: str) -> str:
     if theirs["value"] is None:
         most = MAX_CHOICES if kind == "choices" else MAX_CERTAINTIES
         return (
-            f"Alpha of {kind} was not computed again with the package {PACKAGE}, because there "
-            f"are more than {most:,} answers."
+            f"Alpha of {kind} was not checked with the package {PACKAGE}, because there are more "
+            f"than {most:,} answers."
         )
     other, own = decimal(theirs["value"], 6), decimal(ours, 6)
     return (
-        f"The package {_package(check)} computes another alpha of {kind}: {other} instead of "
-        f"{own}. Use neither before you know why."
+        f"The package {_package(check)} computes a different alpha of {kind}: {other} instead of "
+        f"{own}. Use neither until you know why."
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether a judge can replace an annotator: tests, a description, and leaving one out."""
+"""Whether a judge can replace an annotator: tests, a description and leave-one-out."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ def _alt_test(test: AltTest) -> Json:
 
 
 def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
-    """Every run's kappa with annotators, and theirs with each other, on the same resamples."""
+    """Every run's kappa with annotators, and annotators' with each other, on the same resamples."""
     votes = study.votes
     options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
     return human_likeness_of_several(
@@ -57,7 +57,7 @@ def _in_place_of_a_person(
 
 
 def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
-    """The judge in place of a person, over all people: on the worse scale, and on both."""
+    """The judge in place of a person, over all people, on both scales and the worse one."""
     is_fixed = study.data.people_are_fixed
     sharing = study.shared.judged if is_fixed else study.shared.items
     found = pooled_replacement_test(
@@ -119,10 +119,10 @@ def replacement(report: ReportJson) -> Table:
             ("difference", "decimal", "human_likeness.difference", "kappa with people"),
         ],
         "Balanced agreement is the mean over the labels that people gave, so a judge that always "
-        "gives one label has 50 % of two. The pooled test asks about the average annotator, on the "
-        "scale where the judge is worse. The alternative annotator test skips people with fewer "
-        "than 30 usable items; with 30 items each it rarely passes. The last rows are judges that "
-        "anybody can build.",
+        "gives the same one of two labels has 50 %. The pooled test asks about the average "
+        "annotator, on the scale where the judge is worse. The alternative annotator test skips "
+        "people with fewer than 30 usable items; with 30 items each it rarely passes. The last "
+        "rows are trivial judges.",
     )
     if not table.rows:
         return table
@@ -130,7 +130,7 @@ def replacement(report: ReportJson) -> Table:
 
 
 def _reference_rows(report: ReportJson, width: int) -> list[list[object]]:
-    """Always the commonest label, a coin, another person at random; the other cells are empty."""
+    """Trivial judges: the most common label, a coin, and another person at random."""
     rows = []
     for judge in report["human"]["reference_judges"]:
         raw, balanced = judge["raw"], judge["balanced"]
@@ -193,7 +193,7 @@ class ReplacementSection(Section):
 
 
 def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
-    """The judge and each annotator against the majority of the others, on the same items."""
+    """The judge and each annotator compared with the majority of the others, on the same items."""
     found = leave_one_out(votes, judge.answer)
     difference = found.difference
     out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
@@ -228,16 +228,16 @@ def leave_one_out_table(report: ReportJson) -> Table:
     )
     return Table(
         "leave_one_out",
-        "Judge and person against the majority of the others",
+        "Judge and person compared with the majority of the others",
         columns,
         rows,
-        "For every answer of a person, the majority of the other people of the item; where they "
-        "tie the answer is left out. The interval allows for items and people in common.",
+        "Every answer of a person is compared with the majority of the item's other people; if "
+        "they tie, it is left out. The interval allows for shared items and people.",
     )
 
 
 class LeaveOneOutSection(Section):
-    """The judge and each person against the majority of the other annotators."""
+    """The judge and each person compared with the majority of the other annotators."""
 
     name = "leave_one_out"
 

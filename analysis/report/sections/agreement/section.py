@@ -1,4 +1,4 @@
-"""The chapter on agreement: of people, of judges with the majority, and in errors."""
+"""The chapter on agreement: of people, of judges with the majority, and of errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ from analysis.stats.core.votes import Votes
 def agreement_matrix(
     people: Verdicts, judges: Sequence[Verdicts], truth: npt.ArrayLike
 ) -> list[list[Json]]:
-    """Agreement of majority, every run and the truth with one another, in that order."""
+    """Pairwise agreement of majority, every run and the truth, in that order."""
     sides = [people.answer, *(judge.answer for judge in judges), np.asarray(truth, np.int64)]
     matrix: list[list[Json]] = [[{} for _ in sides] for _ in sides]
     for row, one in enumerate(sides):
@@ -74,7 +74,7 @@ def _agreement(judge: Verdicts, people: Verdicts, n_options: int) -> Json:
 
 
 def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
-    """Add the intervals in general of agreement, which allow for naming the best of the runs."""
+    """Add intervals in general for agreement, which allow for choosing the best run."""
     among = max(1, sum(entry["agreement_with_majority"] is not None for entry in entries))
     for entry, judge in zip(entries, study.judges, strict=True):
         both = (judge.answer >= 0) & (study.people.answer >= 0)
@@ -85,7 +85,7 @@ def _add_as_best(entries: Sequence[Json], study: ReportedStudy) -> None:
 
 
 def matrices(report: ReportJson) -> list[Table]:
-    """Agreement of every two sides, by both coefficients."""
+    """Agreement of each pair of sides, by both coefficients."""
     names, last = run_names(report), len(report["matrix"]) - 1
     # Positions in the matrix: annotators, then the runs, then the truth.
     shown = [0, *(index + 1 for index in whole_runs(report)), last]
@@ -103,7 +103,7 @@ def matrices(report: ReportJson) -> list[Table]:
         tables.append(
             Table(
                 name,
-                "Agreement of every two sides",
+                "Agreement of each pair of sides",
                 columns,
                 rows if report["judges"] else [],
                 f"{coefficient} on the items that both decided; “–” where it is undefined.",
@@ -131,7 +131,7 @@ class AgreementWithJudges(Section):
 
 
 def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:
-    """Whether both are right and wrong on the same items, beyond what their accuracies give."""
+    """Whether both are right and wrong on the same items, beyond chance from their accuracies."""
     found = error_consistency(
         judge.correct, people.correct, n_draws=draws, rng=np.random.default_rng(seed)
     )
@@ -167,7 +167,8 @@ def same_mistakes(report: ReportJson) -> Table:
             ("Kappa of being right", "decimal", "same_mistakes.kappa"),
             ("95 % interval", "range", "same_mistakes.ci"),
         ],
-        "Kappa beyond what the two accuracies give: 0 for unrelated mistakes, 1 for the same ones.",
+        "Kappa beyond the agreement expected from both accuracies: 0 for unrelated mistakes, 1 "
+        "for identical ones.",
     )
 
 
@@ -191,16 +192,16 @@ def shared_guess_table(report: ReportJson) -> Table:
         columns += [TableColumn("share", "decimal", group), TableColumn("95 %", "range", group)]
     return Table(
         "shared_guess",
-        "One guess that all share",
+        "A guess that all share",
         tuple(columns),
         rows,
-        "The model of a common guess per item. A judge that follows wrong guesses as often as "
-        "right ones shares the stereotype; one that knows better does not.",
+        "A model with one common guess per item. A judge that follows wrong guesses as often as "
+        "right ones shares the stereotype.",
     )
 
 
 class SharedErrorsSection(Section):
-    """Kappa of being right, and the model of one guess that all share."""
+    """Kappa of being right, and the model of a shared guess."""
 
     name = "shared_errors"
 
@@ -234,7 +235,7 @@ class AgreementSection(Section):
 
     name = "agreement"
     title = "Agreement"
-    inside = "Coefficients, every two sides, replacing a person, and shared mistakes"
+    inside = "Coefficients, pairs of sides, replacing a person, and shared mistakes"
     parts = (
         Coefficients(),
         AgreementFromAccuracy(),

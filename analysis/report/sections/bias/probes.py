@@ -1,4 +1,4 @@
-"""Bias probes: how much a change that should not matter changes what a judge answers."""
+"""Bias probes: the effect on judges of a change that should not matter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _BOTH = "both"
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """The same questions asked without and with a probe; arrays have one entry per question."""
+    """The same questions without and with a probe; arrays have one entry per question."""
 
     study: ReportedStudy
     probed: ProbedRun
@@ -56,7 +56,7 @@ class Compared:
 
     @cached_property
     def moved(self) -> FloatArray:
-        """The change of the favoured response's credit; NaN without both answers."""
+        """The change in the favoured response's credit; NaN without both answers."""
         known = (self.before >= 0) & (self.after >= 0)
         change = credit(self.after, self.target) - credit(self.before, self.target)
         return np.where(known, change, np.nan)
@@ -131,7 +131,7 @@ def _effect(found: ProbeEffect) -> Json:
 
 
 def _chance(study: ReportedStudy, base: ProbedRun) -> Json:
-    """How often two readings of the same question differ without any change."""
+    """How often two readings of the same question differ anyway."""
     rows = base.run.judgments
     if base.run.samples < 2:
         return undefined("one_sample", "flipped", "ci")
@@ -155,12 +155,12 @@ def _accuracy_lost(here: Compared) -> Json:
 
 
 def _general(study: ReportedStudy, values: FloatArray, item: IntArray) -> GeneralDifference:
-    """The mean of values by reading, with what the items share as samples."""
+    """The mean of values by reading, allowing for what the items share."""
     return change_of_shift(values, np.zeros_like(values), item, _clusters(study, item))
 
 
 def _both_orders(here: Compared) -> Json:
-    """The shift of a verdict that counts only where both orders agree; half credit elsewhere."""
+    """The shift of verdicts that count only if both orders agree, with half credit otherwise."""
     keys = ("shift", "ci", "decided")
     if here.probed.is_by_side:
         return {"n": 0} | undefined("target_by_side", *keys)
@@ -187,7 +187,7 @@ def _both_orders(here: Compared) -> Json:
 
 
 def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
-    """How much smaller the shift is than that of the same probe without mitigations."""
+    """How much a mitigation reduces the same probe's shift."""
     if not here.probed.mitigations:
         return {"n": 0} | undefined("no_mitigation", "by", "ci")
     candidates = [other.probed for other in compared.values()]
@@ -207,7 +207,7 @@ def _mitigated(here: Compared, compared: Mapping[str, Compared]) -> Json:
 
 
 def _positions(study: ReportedStudy) -> list[Json]:
-    """The effect of being shown first, of every baseline that asked in both orders."""
+    """The effect of being shown first, for every baseline that asked in both orders."""
     found = []
     for run in study.data.probes:
         if run.probe or run.run.orders != _BOTH:
@@ -239,7 +239,7 @@ def _clusters(study: ReportedStudy, item: IntArray) -> dict[str, IntArray]:
 
 
 def _adjust(entries: Sequence[Json]) -> None:
-    """Adjust p over the probes of one judge that favour a response; mitigated ones are a family."""
+    """Adjust p over a judge's probes of responses; mitigated ones are a separate family."""
     families: dict[tuple[Any, ...], list[Json]] = {}
     for entry in entries:
         if entry["target"] is not None:
@@ -269,7 +269,7 @@ def probes_table(report: ReportJson) -> Table:
     entries = [each for each in report.get("bias", {}).get("probes", ()) if each["target"]]
     return table_of_entries(
         "bias_probes",
-        "What moves a judge towards a response",
+        "Probes that favour a response",
         _labelled(entries),
         [
             ("Setting", "text", "setting"),
@@ -289,18 +289,18 @@ def probes_table(report: ReportJson) -> Table:
             ("Shift", "points", "both_orders.shift", "Verdict only if both orders agree"),
             ("95 %", "points_range", "both_orders.ci", "Verdict only if both orders agree"),
             ("Decided", "percent", "both_orders.decided", "Verdict only if both orders agree"),
-            ("Less by", "points", "mitigated.by", "Than without the mitigation"),
-            ("95 %", "points_range", "mitigated.ci", "Than without the mitigation"),
-            ("Flips by chance", "percent", "chance.flipped"),
+            ("Less by", "points", "mitigated.by", "Reduction by the mitigation"),
+            ("95 %", "points_range", "mitigated.ci", "Reduction by the mitigation"),
+            ("Random flips", "percent", "chance.flipped"),
             ("Accuracy lost", "points", "accuracy.lost"),
             ("95 %", "points_range", "accuracy.ci", "Accuracy"),
         ],
-        "Each run with a probe against the run of the same judge without it, question by question. "
-        "The probe favours one response of each item. Shift: how much more often that response is "
-        "chosen; 0 where the probe changes nothing. Its interval and p take items, personas and "
-        "questions as samples; McNemar’s p takes items as independent. Holm: adjusted over the "
-        "probes of one judge with the same mitigation. Flips by chance: two readings of the same "
-        "prompt, where items were asked several times.",
+        "Each run with a probe compared with the same judge’s run without it, question by "
+        "question. The probe favours one response of each item. Shift: how much more often that "
+        "response is chosen; 0 if the probe changes nothing. Its interval and p treat items, "
+        "personas and questions as samples; McNemar’s p treats items as independent. Holm: "
+        "adjusted over one judge’s probes with the same mitigation. Random flips: how often two "
+        "readings of the same prompt differ, if items were asked several times.",
         first="Judge",
     )
 
@@ -308,7 +308,7 @@ def probes_table(report: ReportJson) -> Table:
 def position_table(report: ReportJson) -> Table:
     return table_of_entries(
         "bias_position",
-        "The first side as a probe",
+        "Position as a probe",
         _labelled(report.get("bias", {}).get("position", ())),
         [
             ("Setting", "text", "setting"),
@@ -331,7 +331,7 @@ def personas_table(report: ReportJson) -> Table:
     entries = [each for each in report.get("bias", {}).get("probes", ()) if not each["target"]]
     return table_of_entries(
         "persona_probes",
-        "Whether judges follow a change of the persona",
+        "Whether judges follow a change in the persona",
         _labelled(entries),
         [
             ("Setting", "text", "setting"),
@@ -342,20 +342,20 @@ def personas_table(report: ReportJson) -> Table:
             ("Not applicable", "count", "skipped"),
             ("Follow", "percent", "flipped"),
             ("95 % interval", "percent_range", "flipped_ci"),
-            ("Flips by chance", "percent", "chance.flipped"),
+            ("Random flips", "percent", "chance.flipped"),
             ("Accuracy lost", "points", "accuracy.lost"),
             ("95 % interval", "points_range", "accuracy.ci"),
         ],
-        "Follow: the share of readings whose choice changes with the persona. It counts chance "
-        "too: compare it with the flips by chance, which need several samples. Accuracy is that of "
-        "the unchanged persona’s own answers. Not applicable: items whose persona lacks what the "
-        "probe changes.",
+        "Follow: the share of readings whose choice changes with the persona. It includes "
+        "chance: compare it with the random flips, which need several samples. Accuracy is that "
+        "of the unchanged persona’s own answers. Not applicable: items whose persona lacks what "
+        "the probe changes.",
         first="Judge",
     )
 
 
 class Probes(Section):
-    """Probes of judges' biases and of what they make of the persona."""
+    """Probes of judges' biases and of their use of the persona."""
 
     name = "bias_probes"
 
@@ -383,7 +383,7 @@ def _words(judge: str, moved: Sequence[ReportJson], known: Sequence[ReportJson],
         return f"{judge}: too few items, personas or questions to test the {n} probes."
     if not moved:
         if len(known) == 1:
-            return f"Whether {judge} follows the probe {known[0]['probe']}, we cannot tell."
-        return f"Whether {judge} follows any of the {len(known)} probes tested, we cannot tell."
+            return f"We cannot tell whether {judge} follows the probe {known[0]['probe']}."
+        return f"We cannot tell whether {judge} follows any of the {len(known)} probes tested."
     names = [f"{each['probe']} ({100 * each['shift']:+.1f} points)" for each in moved]
     return f"{judge} follows {len(moved)} of {len(known)} probes tested: {listed(names)}."

@@ -37,7 +37,7 @@ def own_responses(study: ReportedStudy) -> Json:
 def _entry(study: ReportedStudy, run: ProbedRun, own: OwnSides) -> Json:
     answer = run_verdicts(study.data, run.run).answer
     sides = own.side.astype(np.int64)
-    # A truth or a verdict of a tie is for neither response.
+    # A tie is for neither response.
     return (
         identity(run.run)
         | {"mitigations": list(run.mitigations), "sources": list(own.sources)}
@@ -66,7 +66,7 @@ def _against(answer: Ints, gold: Ints, sides: Ints, sharing: Sharing) -> Json:
 
 
 def _chose_own(choice: Ints, sides: Ints) -> Ints:
-    """1 own, 0 the other response, -1 neither or not a pair with one own response."""
+    """1 own, 0 the other response, -1 neither, or not exactly one own response."""
     known = (sides >= 0) & (choice >= 0) & (choice < 2)
     return np.where(known, (choice == sides).astype(np.int64), MISSING)
 
@@ -109,16 +109,16 @@ def own_table(report: ReportJson) -> Table:
             ("Holm p", "p", "bias.p_holm", "Errors"),
         ],
         "Items with exactly one response of the judge’s own. DBG: how much more often the judge "
-        "chooses it. If its own responses are not right on half of the pairs, a judge that errs at "
-        "random has a DBG too, so the errors decide: own responses wrongly chosen (where the "
-        "other is right) against own responses wrongly not chosen. A difference above 0 favours "
-        "the judge’s own. Holm: over the runs of this table.",
+        "chooses it than the reference does. If own responses are not right on half of the "
+        "pairs, random errors also produce a DBG. So look at the errors: own responses wrongly "
+        "chosen (the other is right) compared with own responses wrongly not chosen. A "
+        "difference above 0 favours the judge’s own. Holm: over the runs of this table.",
         first="Judge",
     )
 
 
 class OwnResponsesSection(Section):
-    """Self-preference of runs that were asked about the judge's own responses."""
+    """Self-preference of runs about items with the judge's own responses."""
 
     name = "own_responses"
 

@@ -30,12 +30,12 @@ from analysis.stats.certainty.calibration import (
 from analysis.stats.certainty.risk_coverage import risk_coverage
 from analysis.stats.core.proportions import wilson_proportion
 
-# Equally many answers per bin, and one bin per value, because few values occur and often.
+# Equal numbers of answers per bin, and one bin per value, because few values are common.
 OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
 
 
 def calibration(certainty: Floats, correct: Ints) -> Json:
-    """The summary numbers that every report has, and the numbers that belong to them."""
+    """The summary numbers of every report, with details."""
     plain = calibration_error(certainty, correct)
     half = calibration_error(certainty, correct, scale="half")
     others = {
@@ -96,7 +96,7 @@ def certainty_table(report: ReportJson) -> Table:
     )
     return Table(
         "certainty",
-        "How certainty is used, and what it is worth",
+        "Use and value of certainty",
         columns,
         rows,
         "Certainty is read as a probability of certainty / 100. ECE: ten bins of equal width. "
@@ -151,15 +151,15 @@ def measures(report: ReportJson) -> Table:
         "More measures of certainty",
         columns,
         rows,
-        "Few values of certainty occur, each of them often: ECE by value has one bin for each. "
-        "Read as a coin flip, certainty 0 means one half. Compare AUPRC with the share right (for "
-        "right answers) or one minus that (for wrong ones). E-AURC is what the best order of the "
-        "same answers would save.",
+        "Few values of certainty occur, so ECE by value has one bin for each. Read as a coin "
+        "flip, certainty 0 means one half. Compare AUPRC with the share right (for right "
+        "answers) or one minus that (for wrong ones). E-AURC is the excess over the best order "
+        "of the same answers.",
     )
 
 
 def reliability_figure(report: ReportJson) -> Figure | None:
-    """Accuracy against stated certainty, with the line of a perfect match."""
+    """Accuracy by stated certainty, with the line of a perfect match."""
     found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
     found = [(side, points) for side, points in found if points]
     if not found:
@@ -167,9 +167,9 @@ def reliability_figure(report: ReportJson) -> Figure | None:
     return Figure(
         "reliability",
         _reliability_title(report),
-        "Share of right answers against mean stated certainty in ten bins of equal width, with "
-        "95 % intervals; the area of a dot is its number of answers, the dashed line a perfect "
-        "match. Certainty 80 is read as a probability of .80.",
+        "Share of right answers by mean stated certainty in ten bins of equal width, with 95 % "
+        "intervals; dot areas show numbers of answers, the dashed line a perfect match. "
+        "Certainty 80 is read as a probability of .80.",
         "reliability",
         [_reliability(side.name, points, side.colour) for side, points in found],
     )
@@ -222,7 +222,7 @@ def _reliability_title(report: ReportJson) -> str:
 
 
 def _right(point: Mapping[str, Any]) -> str:
-    """The share of a point's answers that are right: in percent if there are enough of them."""
+    """A point's share of right answers, in percent if there are enough."""
     return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])
 
 
@@ -279,7 +279,7 @@ class CalibrationSection(Section):
 
 
 def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
-    """Measure two certainties that the model was not asked for in words."""
+    """Measure two certainties that the model did not state in words."""
     return {
         "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
         "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),
@@ -312,11 +312,11 @@ def other_certainties(report: ReportJson) -> Table:
     )
     return Table(
         "other_certainties",
-        "Certainty that no judge was asked for",
+        "Certainty that judges did not state",
         columns,
         rows,
-        "The certainty that a judge states, the probability that the model gave its answer, and "
-        "the share of its readings that gave it. Lower is better except for AUROC.",
+        "The stated certainty, the probability that the model gave its answer, and the share of "
+        "readings with that answer. Lower is better except for AUROC.",
     )
 
 

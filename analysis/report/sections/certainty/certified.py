@@ -1,4 +1,4 @@
-"""Thresholds from which a judge's certainty, or another signal of it, can be trusted."""
+"""Thresholds from which a judge's certainty, or another signal, can be trusted."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ def selective(
 ) -> list[Json]:
     """One entry per run; `threshold` is the one at which the report splits high and low.
 
-    The certificate does not depend on it, so trying another threshold changes no certificate.
+    Certificates do not depend on it, so a reader can try other thresholds.
     """
     # Runs without any certainty are not candidates.
     n_judges = max(1, sum(bool(_stated(verdicts).any()) for verdicts in judges))
@@ -53,20 +53,20 @@ def selective(
 class Draws:
     """Draws of items that share neither a persona nor a question.
 
-    A draw depends only on the items' keys, never on whether an answer is right. Runs that can be
-    used on the same items have the same one.
+    A draw depends only on the items' keys, never on whether an answer is right. Runs with the same
+    usable items share it.
     """
 
     def __init__(self, data: Dataset, shared: SharedClusters) -> None:
         self._keys = np.array([item.key for item in data.items], dtype=object)
         asked = np.array([bool(item.question) for item in data.items], dtype=np.bool_)
         self.persona = shared.persona
-        # Items without a question share none, so each gets its own code below 0.
+        # Items without a question share none, so each gets a code below 0.
         self.question = np.where(asked, shared.question, -1 - np.arange(len(data.items)))
         self._drawn: dict[bytes, Ints] = {}
 
     def among(self, usable: Ints) -> Ints:
-        """The drawn ones of the items `usable`, given by their positions."""
+        """The drawn items among `usable`, by position."""
         which = usable.tobytes()
         if which not in self._drawn:
             clusters = [self.persona[usable], self.question[usable]]
@@ -106,7 +106,7 @@ def certificate(verdicts: Verdicts, draws: Draws, threshold: float, *, n_judges:
         out["guarantee"] = (
             f"With {1 - DELTA:.0%} confidence, for all runs of this report together, at least "
             f"{TARGET:.0%} of the answers with certainty {found.threshold:.0f} or more are right, "
-            "each item counting alike, on new items drawn as these were, each with a persona and a "
+            "counting every item equally, on new items drawn like these, each with a persona and a "
             "question of its own."
         )
     out["certificate"] = {
@@ -170,7 +170,7 @@ def certified(report: ReportJson) -> Table:
     first = report["selective"][0] if report["selective"] else None
     return Table(
         "certified",
-        "From which certainty on the judge may be trusted, with a certificate",
+        "Certified certainty from which the judge may be trusted",
         columns,
         rows,
         "" if first is None else _certificate_note(first),
@@ -182,13 +182,12 @@ def _certificate_note(first: Mapping[str, Any]) -> str:
     return (
         f"Certified: with {1 - made['delta']:.0%} confidence, over all runs together, at least "
         f"{first['target']:.0%} of the answers that the threshold accepts are right on new items "
-        "drawn as these were. Items that share a persona or a question are right or wrong "
-        "together, so at most one item of each is tested, drawn so that every item has the same "
-        "chance; the others count only in coverage and accuracy, whose interval is no "
-        "certificate. Thresholds are tested from strict to lenient until "
-        f"one fails; p has to be at most {made['delta'] / made['judges']:.3g}, which takes at "
-        f"least {made['fewest']} accepted answers. None certified: trust no answer on its "
-        "certainty alone."
+        "drawn like these. Items that share a persona or a question are correlated, so at most "
+        "one item of each is tested, drawn with equal chances; the others count only in "
+        "coverage and accuracy, whose interval is not a certificate. Thresholds are tested from "
+        "strict to lenient until one fails; p must be at most "
+        f"{made['delta'] / made['judges']:.3g}, which takes at least {made['fewest']} accepted "
+        "answers. If none is certified, trust no answer on its certainty alone."
     )
 
 
@@ -200,8 +199,8 @@ def _limit(report: ReportJson) -> str:
             "No threshold is certified, so no accuracy is guaranteed for items outside this study."
         )
     return (
-        f"A threshold is certified for {', '.join(names)} alone, and for items that are drawn as "
-        "these were; nothing else is guaranteed for items outside this study."
+        f"A threshold is certified for {', '.join(names)} alone, and for items drawn like these; "
+        "nothing else is guaranteed for items outside this study."
     )
 
 
@@ -242,7 +241,7 @@ def signals(study: ReportedStudy) -> list[Json]:
 
 
 def _varies(values: Any, verdicts: Verdicts) -> bool:
-    """Whether a signal can tell answers apart: one that is the same everywhere cannot."""
+    """Whether a signal differs between answers."""
     known = values[verdicts.scored & ~np.isnan(values)]
     return bool(known.size and known.min() < known.max())
 
@@ -283,12 +282,12 @@ def signal_table(report: ReportJson) -> Table:
     )
     return Table(
         "signals",
-        "What other signals of certainty are worth as thresholds",
+        "Other signals of certainty as thresholds",
         columns,
         rows,
-        "Only signals that differ between answers. Answers of equal certainty count with their "
-        f"mean. Certified: with {1 - DELTA:.0%} confidence over all rows of this table together, "
-        "apart from the certificates of stated certainty.",
+        "Only signals that differ between answers. Equal certainties count with their mean. "
+        f"Certified: with {1 - DELTA:.0%} confidence over all rows of this table together, "
+        "separately from the certificates of stated certainty.",
     )
 
 

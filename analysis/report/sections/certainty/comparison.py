@@ -1,4 +1,4 @@
-"""Certainty of annotators and of a run: by item, by equal rules, where each side is certain."""
+"""Compare certainty of annotators and a run: by item, like for like, and where certain."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -38,11 +38,11 @@ MAJORITY = 3
 
 
 def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
-    """Compare certainty item by item, as distributions, and by equal rules."""
+    """Compare certainty item by item, as distributions, and like for like."""
     data, people, votes = study.data, study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
-    # Distributions are compared answer by answer, because the mean of three annotators varies less
-    # than one reply.
+    # Distributions use single answers, because a mean of three annotators varies less than one
+    # reply.
     spread = compare_certainty_distributions(votes.certainty, run.judgments.certainty)
     out: Json = {"items": pairs.n, "answers": spread.n_human, "judgments": spread.n_model}
     for key in ("pearson", "spearman", "kendall", "concordance"):
@@ -57,7 +57,7 @@ def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> J
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):
         put(out, key, number(getattr(spread, key)), spread.reason)
 
-    # One truth for both sides: a true tie counts if both could choose it.
+    # One truth for both sides: a true tie counts if both could choose a tie.
     offers_tie = run.offers_tie and data.study.allow_tie
     truth = data.scored_truth(offers_tie=offers_tie).astype(np.int64)
     panel = like_for_like(
@@ -105,7 +105,7 @@ def like_for_like_table(report: ReportJson) -> Table:
             side = panel[key]
             row = [label, side["overall"], side["high_share"], side["high"]]
             row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
-            # Annotators are the same for every run, unless a run scores true ties.
+            # Annotators' values are the same for every run, unless a run scores true ties.
             if side["overall"]["n"] and row not in rows:
                 rows.append(row)
     rows = people + judges
@@ -122,10 +122,10 @@ def like_for_like_table(report: ReportJson) -> Table:
         "Like for like: one person with one reply, majority with majority",
         columns,
         rows,
-        "The mean of three certainties varies less than one: equal judges look different when a "
+        "The mean of three certainties varies less than one, so equal judges look different if a "
         "majority is compared with a single reply. “At people's coverage”: accuracy of the most "
-        "certain answers, as large a share of all as single people's high answers are; its "
-        "interval allows for that share being estimated.",
+        "certain answers, taking the same share as people's high single answers; its interval "
+        "allows for the estimation of this share.",
     )
 
 
@@ -156,8 +156,8 @@ def item_by_item(report: ReportJson) -> Table:
         TableColumn("Spearman", "decimal", "Correlation over items"),
         TableColumn("Kendall", "decimal", "Correlation over items"),
         TableColumn("Lin", "decimal", "Correlation over items"),
-        TableColumn("mean", "number", "Judge less majority"),
-        TableColumn("Wilcoxon p", "p", "Judge less majority"),
+        TableColumn("mean", "number", "Judge minus majority"),
+        TableColumn("Wilcoxon p", "p", "Judge minus majority"),
         TableColumn("people", "number", "Mean of single answers"),
         TableColumn("judge", "number", "Mean of single answers"),
         TableColumn("KS", "decimal", "Distance of distributions"),
@@ -168,15 +168,15 @@ def item_by_item(report: ReportJson) -> Table:
         "Certainty of judge and people, item by item and as distributions",
         columns,
         rows,
-        "Item by item the majority's certainty is the mean of those who gave its answer; "
-        "distributions are of single answers. Lin's concordance falls where one side is more "
-        "certain throughout, which the other three do not see. Wilcoxon's test leaves out items "
-        "on which both are equally certain.",
+        "Item by item, the majority's certainty is the mean of those who gave its answer; "
+        "distributions are of single answers. Lin's concordance falls if one side is more "
+        "certain throughout; the other three ignore that. Wilcoxon's test leaves out items on "
+        "which both are equally certain.",
     )
 
 
 class CertaintyComparison(Section):
-    """The certainty of annotators next to that of every run."""
+    """Compare the certainty of annotators with that of every run."""
 
     name = "certainty_comparison"
     analyses = (
@@ -215,7 +215,7 @@ def _high_sets(sets: ComparedSets) -> Json:
 
 
 def _add_in_general(entries: Sequence[Json], study: ReportedStudy, family: Sequence[int]) -> None:
-    """Add the difference in general, among items for which both sides state a certainty."""
+    """Add the difference in general, on items where both sides state a certainty."""
     people, threshold = study.people, study.threshold
     found = []
     for index in family:
@@ -282,14 +282,13 @@ def high_sets(report: ReportJson) -> Table:
     )
     return Table(
         "high_sets",
-        "Who is certain where, and right how often",
+        "Accuracy where each side is certain",
         columns,
         rows,
-        "Each side's own high items are different items that overlap; in the first four rows both "
-        "are scored on the same ones. The difference of the last row allows for people, personas "
-        f"and questions in common, and its "
-        "lower end for naming the best of several runs; Holm: over the runs that compete. "
-        f"{DETECTABLE} {CONDITIONAL}",
+        "Each side's own high items differ but overlap; in the first four rows both are scored "
+        "on the same ones. The difference in the last row allows for shared people, personas "
+        "and questions, and its lower end for choosing the best of several runs; Holm: over the "
+        f"competing runs. {DETECTABLE} {CONDITIONAL}",
     )
 
 
@@ -370,7 +369,7 @@ def interaction_table(report: ReportJson) -> Table:
         TableColumn("Answers", "count"),
         TableColumn("people", "decimal", "Log odds ratio of high certainty"),
         TableColumn("judge", "decimal", "Log odds ratio of high certainty"),
-        TableColumn("Judge less people", "decimal"),
+        TableColumn("Judge minus people", "decimal"),
         TableColumn("95 % interval", "range"),
         TableColumn("p", "p"),
     )
@@ -380,8 +379,8 @@ def interaction_table(report: ReportJson) -> Table:
         columns,
         rows,
         "A sensitivity analysis: logistic regression of being right on who answers, high "
-        "certainty, and both, over single answers; its variance allows for items, people, "
-        "personas and questions in common. Above 0: the judge's high certainty says more.",
+        "certainty and their interaction, over single answers; its variance allows for shared "
+        "items, people, personas and questions. Above 0: the judge's high certainty says more.",
     )
 
 

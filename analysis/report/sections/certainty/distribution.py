@@ -1,4 +1,4 @@
-"""Certainty of each side: how it uses the scale, and its accuracy in each part of it."""
+"""Each side's use of the certainty scale, and its accuracy along it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def certain_sides(report: ReportJson) -> list[tuple[str, Mapping[str, Any]]]:
 
 @dataclass(frozen=True)
 class SideOfCertainty:
-    """A side that states certainty, and how figures draw it."""
+    """A side that states certainty, and its style in figures."""
 
     name: str
     entry: ReportJson
@@ -82,7 +82,7 @@ def drawn_sides(report: ReportJson) -> list[SideOfCertainty]:
             ("People, single", "individual", "dot", "circle-open", "answer"),
         )
     ]
-    # Runs that saw less of the persona have their own section.
+    # Runs that saw less of the persona are in their own section.
     names, drawn = run_names(report), styles(report)
     for index in whole_runs(report):
         steps = report["by_threshold"]["judges"][index]
@@ -116,8 +116,7 @@ def on_every_side(study: ReportedStudy, compute: Callable[[Stated], Json]) -> Js
     }
 
 
-# Bins of ten that start at the tens, so that the registered threshold 80 is an edge; 100 is in
-# the bin of the nineties.
+# Bins of ten that start at tens, so that the threshold 80 is an edge; 100 is in the last bin.
 BIN_STARTS = tuple(range(0, 100, 10))
 
 
@@ -141,7 +140,7 @@ def histogram(certainty: Floats, correct: Ints) -> list[Json]:
 
 
 def bands(certainty: Floats, correct: Ints) -> list[Json]:
-    """Accuracy in each of the five named bands; a fraction counts in the band above it."""
+    """Accuracy in each of the five named bands; fractions count in the band above."""
     rows = ~np.isnan(certainty) & (correct >= 0)
     value, right = certainty[rows], correct[rows]
     out = []
@@ -153,7 +152,7 @@ def bands(certainty: Floats, correct: Ints) -> list[Json]:
 
 
 def distribution(certainty: Floats) -> list[list[float]]:
-    """Each stated certainty, with the share of answers that are at most as certain."""
+    """Each stated certainty, with the share of answers at or below it."""
     values, counts = np.unique(certainty[~np.isnan(certainty)], return_counts=True)
     shares = np.cumsum(counts) / max(int(counts.sum()), 1)
     return [[float(value), float(share)] for value, share in zip(values, shares, strict=True)]
@@ -209,7 +208,7 @@ def histogram_table(report: ReportJson) -> Table:
 
 
 def _percent_of(bar: Mapping[str, Any]) -> float | None:
-    """The accuracy of a bar if enough answers are in it."""
+    """The accuracy of a bar with enough answers."""
     return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
 
 
@@ -221,7 +220,7 @@ def histograms(report: ReportJson) -> Figure | None:
     sides = drawn_sides(report)
     if not any(bar["n"] for side in sides for bar in side.bars):
         return None
-    # Sides that count items share one scale; single answers are several per item.
+    # Sides that count items share one scale; there are several single answers per item.
     tallest = {
         unit: max((bar["n"] for side in sides if side.unit == unit for bar in side.bars), default=0)
         for unit in ("item", "answer")
@@ -229,14 +228,14 @@ def histograms(report: ReportJson) -> Figure | None:
     return Figure(
         "histograms",
         _histograms_title(report),
-        "Answers by stated certainty in bins of ten; the accuracy in % is on each bar of ten "
-        "answers or more. Answers without a truth to score them by are not shown.",
+        "Answers by stated certainty in bins of ten, with the accuracy in % on bars of ten or "
+        "more answers. Answers without a known truth are not shown.",
         "certainty_histogram",
         [_histogram(side, max(1, tallest[side.unit])) for side in sides],
         key=RIGHT_AND_WRONG,
         neutral="Right and wrong answers by certainty",
         variant=Variant(
-            "From 40 on only, as the source article draws it",
+            "Only from 40, as in the source article",
             {"xaxis.range": [3.5, 9.6]},
             {"xaxis.range": [-0.6, 9.6]},
         ),
@@ -289,8 +288,8 @@ def _histogram(side: SideOfCertainty, top: int) -> Panel:
 
 
 def certainty_curves(report: ReportJson) -> Figure | None:
-    """Distribution functions of certainty: annotators' single answers and each run's replies."""
-    # Single answers against single replies: a mean of three annotators varies less than one reply.
+    """Distribution functions of certainty: annotators' single answers, and each run's replies."""
+    # Single answers and replies, because a mean of three annotators varies less.
     sides = [side for side in drawn_sides(report) if side.name != "People, majority"]
     traces = []
     for side in sides:
@@ -318,14 +317,14 @@ def certainty_curves(report: ReportJson) -> Figure | None:
         height=340,
         marks={"kind": "line"},
         xaxis=axis("certainty", range=[0, 101], dtick=20),
-        yaxis=share_axis("answers at most as certain", range=[0, 1.02]),
+        yaxis=share_axis("answers at or below it", range=[0, 1.02]),
         shapes=[vertical(tau, REFERENCE)],
     )
     return Figure(
         "certainty_curves",
         "How certain people and judges are",
         "Cumulative share of single answers by stated certainty; the dashed line marks the "
-        "threshold of high certainty. A line further right is a more certain rater.",
+        "threshold of high certainty. Lines further right are more certain raters.",
         "certainty",
         [drawing],
         key=[side.key for side in sides],
@@ -333,7 +332,7 @@ def certainty_curves(report: ReportJson) -> Figure | None:
 
 
 class DistributionSection(Section):
-    """Certainties in bins of ten, in the named bands, and cumulated."""
+    """Certainties in bins of ten, in named bands, and cumulated."""
 
     name = "certainty_distribution"
 
@@ -360,13 +359,13 @@ class DistributionSection(Section):
 
 
 def scale_use(votes: Votes, correct: Ints) -> Json:
-    """Measure how much certainty depends on the item, and the effect of each annotator's level."""
+    """Measure how much certainty depends on the item, with and without annotators' levels."""
     centred = centred_certainty(votes)
     out: Json = {
         "icc": estimate(certainty_icc(votes)),
         "icc_centred": estimate(certainty_icc(votes, centred=True)),
     }
-    # Only the order affects the area, so differences of -100 to 100 can be put on the scale.
+    # Only the order affects the area, so differences of -100 to 100 can be rescaled.
     for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
         found = discrimination(values, correct)
         put(out, key, number(found.auroc), found.reason)
@@ -378,7 +377,7 @@ def scale_use_table(report: ReportJson) -> Table:
     rows = [
         ["As stated", found["icc"]["value"], found["icc"]["ci"], found["auroc"]],
         [
-            "Less each person's mean",
+            "Minus each person's mean",
             found["icc_centred"]["value"],
             found["icc_centred"]["ci"],
             found["auroc_centred"],
@@ -395,7 +394,7 @@ def scale_use_table(report: ReportJson) -> Table:
         "How people use the scale",
         columns,
         rows if any(row[1] is not None for row in rows) else [],
-        "ICC: the share of the variance of certainty that lies between items and not between the "
+        "ICC: the share of the variance of certainty that is between items, not between the "
         "people who answered them.",
     )
 

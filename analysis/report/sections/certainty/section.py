@@ -1,4 +1,4 @@
-"""The chapter on certainty, and its main findings in a few sentences chosen by rule."""
+"""The chapter on certainty, and its main findings as sentences chosen by rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -50,10 +50,10 @@ from analysis.report.words import (
 def certainty_headline(report: Mapping[str, Any]) -> Json:
     """The findings on certainty, for the same run as the headline.
 
-    Three findings by rule: whether its certainty rises and falls with the annotators' (interval of
-    Spearman's correlation in general), the mean certainty of single answers, and whether the
-    judge, where it is certain, is right more often than annotators where they are (interval of the
-    difference, both sets resampled).
+    Three findings by rule: whether its certainty rises with the annotators' (interval of Spearman's
+    correlation in general), mean certainty of single answers, and whether the judge, where certain,
+    is right more often than annotators where they are (interval of the difference, both sets
+    resampled).
     """
     who = report["headline"]
     found = [versus["certainty"] for versus in report["comparison"]]
@@ -71,7 +71,7 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
         _more_certain(name, versus, path),
     ]
     if report["inputs"]["truth"]["unknown"] == report["inputs"]["items"]:
-        unknown = "No right answers are known, so neither can be compared where it is certain."
+        unknown = "No right answers are known, so accuracy where certain cannot be compared."
         return state_with("no_truth", *sentences, unknown) | who_of(judge)
     state, sentence = _on_own_ground(
         name,
@@ -86,10 +86,10 @@ def certainty_headline(report: Mapping[str, Any]) -> Json:
 def _not_comparable(found: Sequence[Mapping[str, Any]]) -> str:
     if "no_variation" in {entry["spearman_reason"] for entry in found}:
         return (
-            "Certainty never varies on one side or on both, so whether the certainty of judges and "
-            "of people rise together is undefined."
+            "One or both sides always state the same certainty, so it is undefined whether the "
+            "certainties of judges and people rise together."
         )
-    return "No run states a certainty on enough of the items on which people state one."
+    return "No run states a certainty on enough items on which people state one."
 
 
 def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> Text:
@@ -110,7 +110,7 @@ def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> 
     clear = ends is not None and (ends[0] > 0 or ends[1] < 0)
     if not differs or not clear:
         if clear:
-            tail += " Corrected for all claims that the report could make, this can be chance."
+            tail += " After correction for all claims of the report, this can be chance."
         return fill(
             f"We cannot tell whether the certainty of {{name}} rises with that of people: {tail}",
             **words,
@@ -121,9 +121,9 @@ def _together(name: str, found: Mapping[str, Any], path: str, differs: bool) -> 
 
 def _more_certain(name: str, found: Mapping[str, Any], path: str) -> str | Text:
     if found["model_mean"] is None:
-        return "Too few certainties were stated to compare their means."
+        return "Too few certainties were stated for a comparison of means."
     return fill(
-        "Mean certainty: {model} in replies of {name}, {human} in answers of people (distance of "
+        "Mean certainty: {model} in replies by {name}, {human} in answers by people (distance of "
         "the distributions {distance} points, KS {ks}).",
         name=name,
         model=shown(f"{found['model_mean']:.0f}", f"{path}.model_mean"),
@@ -146,8 +146,8 @@ def _on_own_ground(
     }
     if min(judge["n"], people["n"]) < TOO_SMALL or difference["value"] is None:
         return "too_few", fill(
-            "Too few items have a high certainty (≥ {threshold}) to compare the two there "
-            "({n_judge} of {name}, {n_people} of people).",
+            "Too few items have a high certainty (≥ {threshold}) for a comparison there "
+            "({n_judge} for {name}, {n_people} for people).",
             **words,
         )
     words |= {
@@ -214,7 +214,7 @@ def _of_certainty(report: ReportJson) -> Iterator[str]:
     never = [name for name, side in stating if not side["high"]["n"]]
     always = [name for name, side in stating if not side["low"]["n"]]
     if scored and not stating:
-        yield "No answer that can be scored has a certainty, so none is high or low."
+        yield "No scorable answer has a certainty, so none is high or low."
     if never:
         yield (
             f"{listed(never)} never {_states(never)} {threshold} or more, so the cells of high "
@@ -235,15 +235,15 @@ def _certainty(report: Mapping[str, Any]) -> str:
     at = report["human"]["individual"]["at_threshold"]
     text = certainty_limit(report["parameters"]["threshold"])
     if at:
-        text += f" {at:,} single answers of people are exactly there."
+        text += f" {at:,} of people's single answers are exactly there."
     return (
-        f"{text} High and low are chosen by each side's own certainty: their cells hold different "
+        f"{text} High and low depend on each side's own certainty, so their cells have different "
         "items and must not be subtracted."
     )
 
 
 class CertaintySection(Section):
-    """Each side's use of certainty, its accuracy, and the gain from thresholds on it."""
+    """Each side's use of certainty, its accuracy, and the gain from thresholds."""
 
     name = "certainty"
     title = "Certainty of people and judges"

@@ -35,7 +35,7 @@ from analysis.stats.certainty.risk_coverage import check_threshold, threshold_sw
 
 
 def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
-    """Coverage and accuracy at every stated certainty, with a band that covers the choice."""
+    """Coverage and accuracy at every stated certainty, with a simultaneous band."""
     rng = np.random.default_rng(seed)
     points = []
     for point in threshold_sweep(certainty, correct, n_draws=draws, rng=rng):
@@ -51,7 +51,7 @@ def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Js
 
 
 def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
-    """High certainty read as "at least" (ours) and as "above", and the number exactly at it."""
+    """High certainty as "at least" (ours) and as "above", and the answers exactly at it."""
     check = check_threshold(certainty, correct, threshold)
     return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
@@ -77,13 +77,13 @@ def sweep_table(report: ReportJson) -> Table:
     )
     return Table(
         "thresholds",
-        "Every threshold that these answers allow",
+        "All possible thresholds",
         columns,
         rows,
-        "A threshold chosen from this table is chosen after the data: its pointwise interval is "
-        "too narrow, the simultaneous band is not. Unreachable: no answer has this certainty, so "
-        "as a threshold it accepts the same answers as the row, read as ≥ or as >; above the "
-        "last row nothing is accepted.",
+        "A threshold chosen from this table is chosen after the data, so its pointwise interval "
+        "is too narrow; the simultaneous band is valid. Unreachable: no answer has this "
+        "certainty, so as a threshold it accepts the same answers as the row, read as ≥ or as >; "
+        "above the last row nothing is accepted.",
     )
 
 
@@ -100,12 +100,12 @@ def coverage(report: ReportJson) -> Table:
     )
     return Table(
         "coverage",
-        "How often the most certain answers are right",
+        "Accuracy of the most certain answers",
         columns,
         rows,
-        "Italics: fewer than 30 answers. “too few”: fewer than 10. Each cell is at the first "
-        "threshold that accepts at least so many: equal certainties come in together, so "
-        "neighbours may be the same.",
+        "Italics: fewer than 30 answers. “too few”: fewer than 10. Each cell uses the first "
+        "threshold that accepts at least this many answers: equal certainties enter together, so "
+        "neighbouring cells may be equal.",
     )
 
 
@@ -114,7 +114,7 @@ def _first_to_accept(points: Sequence[ReportJson], share: float) -> ReportJson:
 
 
 def _span(neighbours: Sequence[int]) -> str | None:
-    """Neighbouring whole numbers as a readable range."""
+    """Consecutive whole numbers as a range."""
     if len(neighbours) < 2:
         return str(neighbours[0]) if neighbours else None
     return f"{neighbours[0]}–{neighbours[-1]}"
@@ -130,20 +130,20 @@ def paper_compat(report: ReportJson) -> Table:
         TableColumn("Who"),
         TableColumn("Without certainty", "count"),
         TableColumn("Low", "share"),
-        TableColumn("Low, with those", "share"),
+        TableColumn("Low, including those", "share"),
     )
     return Table(
         "paper_compat",
-        "Low certainty, and what it is if a missing certainty counts as low",
+        "Low certainty, with and without missing certainties",
         columns,
         rows,
-        "Everywhere else an answer without certainty is neither high nor low. The code released "
-        "with the source article reads it as 0, that is, as low (“paper_compat”).",
+        "Elsewhere, an answer without certainty is neither high nor low. The code released with "
+        "the source article reads it as 0, so as low (“paper_compat”).",
     )
 
 
 def risk_coverage_figure(report: ReportJson) -> Figure | None:
-    """Accuracy of the accepted answers as the threshold falls."""
+    """Accuracy of accepted answers as the threshold falls."""
     tau = report["parameters"]["threshold"]
     traces, words, shown = [], [], []
     for side in drawn_sides(report):
@@ -189,7 +189,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         return None
     stars = certified_marks(report)
     traces += stars
-    alt = f"Accuracy against the share of answers accepted. {certified_words(report)}"
+    alt = f"Accuracy by share of accepted answers. {certified_words(report)}"
     drawing = panel(
         "",
         f"{alt} At certainty {tau}: {'; '.join(words) or 'too few answers to mark'}",
@@ -238,7 +238,7 @@ def _coverage_title(report: ReportJson) -> str:
 
 
 def certified_marks(report: ReportJson) -> list[go.Scatter]:
-    """Stars at the certified thresholds of runs; they stay when a reader tries another one."""
+    """Stars at the runs' certified thresholds, which stay when a reader tries another one."""
     names, drawn = run_names(report), styles(report)
     return [
         go.Scatter(
@@ -262,7 +262,7 @@ def certified_marks(report: ReportJson) -> list[go.Scatter]:
 
 
 def certified_words(report: ReportJson) -> str:
-    """The certified thresholds as text, for readers who do not see the stars."""
+    """The certified thresholds as text, for screen readers."""
     names = run_names(report)
     stars = [
         f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
@@ -311,7 +311,7 @@ def item_folds(data: Dataset) -> Ints:
 
 
 def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
-    """Items that choose no threshold: about half of the personas, or of one persona's items."""
+    """Items held out when choosing a threshold: about half of the personas, or of one's items."""
     keys = [item.persona or item.key for item in data.items]
     if len(set(keys)) == 1:
         keys = [item.key for item in data.items]
@@ -356,7 +356,7 @@ def recalibration(report: ReportJson) -> Table:
         rows.append(
             [who, found["n"]]
             + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
-            # Without variation, resamples are all alike, which is not certainty.
+            # Without variation all resamples are equal, which does not mean certainty.
             + [measures["skill"]["ci"] if found["raw"] is not None else None]
             + [measures["auroc"]["value"], measures["auroc"]["ci"]]
         )
@@ -367,18 +367,18 @@ def recalibration(report: ReportJson) -> Table:
         TableColumn("isotonic", "decimal", "Brier score"),
         TableColumn("logistic", "decimal", "Brier score"),
         TableColumn("a constant", "decimal", "Brier score"),
-        TableColumn("Constant less stated, 95 %", "range"),
+        TableColumn("Constant minus stated, 95 %", "range"),
         TableColumn("AUROC", "decimal"),
         TableColumn("95 % interval", "range"),
     )
     return Table(
         "recalibration",
-        "What certainty is worth, as stated and corrected",
+        "Value of certainty, as stated and corrected",
         columns,
         rows,
         "Lower Brier scores are better. Corrections are fitted on four fifths of the items and "
-        "measured on the rest; the constant is the share of right answers there. A stated "
-        "certainty above the constant is worth less than saying the same number every time. "
+        "measured on the rest; the constant is the share of right answers there. If the score as "
+        "stated is above the constant's, always stating the same number would be better. "
         "Intervals resample items.",
     )
 
@@ -412,16 +412,17 @@ def threshold_rules(report: ReportJson) -> Table:
     )
     return Table(
         "threshold_rules",
-        f"The threshold {tau} ({chosen(report)}), both ways to read it, and one that saw half",
+        f"The threshold {tau} ({chosen(report)}), read both ways, and one chosen on half of the "
+        "items",
         columns,
         rows,
         "The lowest certainty that reaches 80 % on one half of the personas, with at least 30 "
-        "answers; what it gives on the other half is the only honest one of the two.",
+        "answers. Only its accuracy on the other half is unbiased.",
     )
 
 
 class Validation(Section):
-    """Measures with intervals, and corrections and thresholds measured on other items."""
+    """Measures with intervals, and corrections and thresholds tested on other items."""
 
     name = "validation"
 

@@ -1,1 +1,1 @@
-"""The chapter “At a glance”: headline, accuracies, and how many annotators a judge is worth."""
+"""The chapter “At a glance”: headline and accuracies."""

@@ -1,4 +1,4 @@
-"""Accuracy of annotators and of every run, and the numbers of clusters behind it."""
+"""Accuracy of annotators and every run, with numbers of clusters."""
 
 from collections.abc import Iterator
 
@@ -73,10 +73,11 @@ def at_a_glance(report: ReportJson) -> Table:
         "Accuracy of people and of every run",
         columns,
         rows,
-        CONDITIONAL + " The difference is taken on the items that both decided, and of runs "
-        "that were asked different items on those that all were asked. All intervals "
-        "allow for people, personas and questions in common: they are about others like these. "
-        "References are judges that anybody can build; a single answer of people is the third.",
+        CONDITIONAL
+        + " The difference is on items that both decided; for runs that were asked different "
+        "items, on the items that all were asked. All intervals allow for shared people, "
+        "personas and questions, so they are about others like these. References are trivial "
+        "judges; the single answers of people are another reference.",
     )
 
 
@@ -105,13 +106,13 @@ def clusters(report: ReportJson) -> Table:
     )
     return Table(
         "clusters",
-        "How many personas and questions each accuracy rests on",
+        "Personas and questions behind each accuracy",
         columns,
         rows,
-        "Answers about one persona or one question are alike, and so are those of one person. The "
-        "interval in general allows for all three, and the headline uses it; the one below the "
-        "accuracy is about these personas and questions alone. As the best: with a lower end that "
-        "allows for naming the best of several runs. " + CONDITIONAL,
+        "Answers about the same persona or question, or by the same person, are correlated. The "
+        "interval in general, which the headline uses, allows for all three; the one below the "
+        "accuracy is about these personas and questions alone. As the best: with a lower end "
+        "that allows for choosing the best of several runs. " + CONDITIONAL,
     )
 
 
@@ -156,7 +157,7 @@ def forest(report: ReportJson) -> Figure | None:
     return Figure(
         "accuracy",
         _forest_title(report),
-        "Share of right answers with 95 % intervals for items, people, personas and questions "
+        "Share of right answers, with 95 % intervals for items, people, personas and questions "
         "like these. The line marks the majority of people.",
         "at_a_glance",
         [drawing],
@@ -175,7 +176,7 @@ def _forest_title(report: ReportJson) -> str:
 
 
 class Accuracies(Section):
-    """Accuracy overall and at high and low certainty, of annotators and of every run."""
+    """Accuracy overall and at high and low certainty, for annotators and every run."""
 
     name = "accuracies"
     analyses = (
@@ -267,7 +268,7 @@ def _of_people(study: ReportedStudy) -> Json:
 
 
 def _references(study: ReportedStudy) -> list[Json]:
-    """Always the commonest right answer, and a coin; empty where no right answer is known."""
+    """Always the most common right answer, and a coin; empty if no right answer is known."""
     counts = np.bincount(study.truth[study.truth >= 0], minlength=2)
     if not counts.any():
         return []

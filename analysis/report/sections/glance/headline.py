@@ -36,20 +36,18 @@ MAJORITY = "human.majority"
 
 
 def headline(report: Mapping[str, Any]) -> Json:
-    """The finding of the study, as one state and a few sentences.
+    """The study's finding: a state and a few sentences.
 
-    The state is that of the best run (`best_run`) less the majority on common items, for items,
+    The state compares the best run (`best_run`) with the majority on common items, for items,
     annotators, personas and questions in general (``difference_general``): ``better`` or ``worse``
-    where Holm's p over the runs that compete for being the best is at most .05; ``equivalent``
-    where that of the two one-sided tests is; ``too_few`` below 30 common items; otherwise
-    ``cannot_tell``. If there is nothing to compare, the sentences state what is missing.
+    if Holm's p over the competing runs is at most .05; ``equivalent`` if that of the two one-sided
+    tests is; ``too_few`` below 30 common items; otherwise ``cannot_tell``. If there is nothing to
+    compare, the sentences state what is missing.
     """
     people, judges = report["human"], report["judges"]
     majority = people["majority"]
     if not people["answers"] and not judges:
-        return state_with(
-            "no_answers", "There are no answers yet, neither from annotators nor from judges."
-        )
+        return state_with("no_answers", "There are no answers from annotators or judges yet.")
     if majority["accuracy"] is None and all(judge["accuracy"] is None for judge in judges):
         return state_with("no_truth", *_without_truth(report))
     index = best_run(judges)
@@ -102,7 +100,7 @@ def _people(people: Mapping[str, Any]) -> Text:
 
 
 def _accuracy(cell: Mapping[str, Any], path: str) -> Text:
-    """A percentage; below ten answers a count, as in every table."""
+    """A percentage or, below ten answers, a count, as in every table."""
     if cell["n"] < TOO_SMALL:
         return shown(cell["correct"], f"{path}.correct")
     return shown(percent(cell["accuracy"]), f"{path}.accuracy")
@@ -141,7 +139,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     n = shown(difference["n"], f"{path}.n")
     if state == "too_few":
         return fill(
-            f"They have {{n}} {_items(difference['n'])} in common: too few to compare them.", n=n
+            f"They have {{n}} {_items(difference['n'])} in common: too few for a comparison.", n=n
         )
     words: dict[str, object] = {"name": name, "people": people}
     gap = fill(
@@ -151,8 +149,8 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     )
     if difference["ci"] is None:
         return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}, and there is no "
-            "interval for it ({why}).",
+            "We cannot tell whether {name} is as good as {people}: {gap}, without an interval "
+            "({why}).",
             **words,
             gap=gap,
             why=reason(difference["ci_reason"]),
@@ -181,17 +179,17 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
     ends, inside = difference["ci_as_best"], difference["equivalence_ci"]
     if ends[0] > 0 or ends[1] < 0:
         return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}. The best of several runs "
-            "can reach that by chance (Holm-adjusted p {p}).{finds}",
+            "We cannot tell whether {name} is as good as {people}: {gap}. The best of several "
+            "runs can reach this by chance (Holm-adjusted p {p}).{finds}",
             **words,
             finds=detectable_words(difference, path),
             p=shown(p_value(difference["p_holm"]), f"{path}.p_holm"),
         )
     if -difference["margin"] < inside[0] and inside[1] < difference["margin"]:
         return fill(
-            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % CI "
-            "({narrow}) is inside the margin of ±{margin} points for equivalence, but the best of "
-            "several runs can reach that by chance{holm}.{finds}",
+            "We cannot tell whether {name} is as good as {people}: {gap}. The 90 % CI ({narrow}) "
+            "is inside the margin of ±{margin} points for equivalence, but the best of several "
+            "runs can reach this by chance{holm}.{finds}",
             **words,
             finds=detectable_words(difference, path),
         )
@@ -207,7 +205,7 @@ def _verdict(state: str, name: str, people: str, difference: Mapping[str, Any], 
 def _estimand(
     name: str, people: Mapping[str, Any], difference: Mapping[str, Any], path: str
 ) -> list[Text]:
-    """The population of the verdict, and the clusters that are too few for a wider one."""
+    """The population of the verdict, and clusters too few to generalise."""
     if difference["value"] is None:
         return []
     many = "a person" if people["annotators"] == 1 else "a majority of annotators"
@@ -224,14 +222,12 @@ def _estimand(
         )
     ]
     for key, words in (
-        ("too_few", "The study has {n} {kind}: too few to draw conclusions about others."),
+        ("too_few", "The study has {n} {kind}: too few to generalise to others."),
         ("few", "The study has only {n} {kind}, so intervals are wide and rough."),
     ):
         for kind in difference[key]:
             if kind == "people" and (cause := uneven(difference)):
-                form = (
-                    f"{cause[:1].upper()}{cause[1:]}: too uneven to draw conclusions about others."
-                )
+                form = f"{cause[:1].upper()}{cause[1:]}: too uneven to generalise to others."
                 sentences.append(fill(form))
                 continue
             count = difference["clusters"][kind]
@@ -242,8 +238,8 @@ def _estimand(
     if effective is not None and effective < FULL_SHARE * difference["clusters"]["people"]:
         sentences.append(
             fill(
-                "Some of the {n} people gave many more answers than others: by their shares of the "
-                "answers, they count as {effective}.",
+                "Some of the {n} people gave many more answers than others, so they count as "
+                "{effective}.",
                 n=shown(difference["clusters"]["people"], f"{path}.clusters.people"),
                 effective=shown(f"{effective:.1f}", f"{path}.people_effective"),
             )
@@ -254,14 +250,14 @@ def _estimand(
 def _when_certain(
     threshold: float, name: str, people: Mapping[str, Any], judge: Mapping[str, Any], path: str
 ) -> list[Text]:
-    """The accuracy of both on their own high-certainty items, which differ, so no comparison."""
+    """The accuracy of both, each on its own high-certainty items, so not a comparison."""
     is_one = people["annotators"] == 1
     who = "the only annotator" if is_one else "the majority of annotators"
     sides = (
         (name, judge, f"{path}.high"),
         (who, people["majority"], f"{MAJORITY}.high"),
     )
-    # A side that states no certainty is left out.
+    # A side without certainty is left out.
     asked = [side for side in sides if side[1]["high"]["n"] + side[1]["low"]["n"]]
     if not asked:
         return []
@@ -270,8 +266,8 @@ def _when_certain(
     if len(asked) == 2 and max(side["high"]["n"] for _, side, _ in asked) < TOO_SMALL:
         return [
             fill(
-                "Neither {name} nor {who} is certain (≥ {limit}) often enough to say how often "
-                "they are correct then (n = {judge} and n = {people}).",
+                "Neither {name} nor {who} is certain (≥ {limit}) often enough to state an "
+                "accuracy (n = {judge} and n = {people}).",
                 name=name,
                 who=who,
                 limit=limit,
@@ -284,7 +280,7 @@ def _when_certain(
     if len(parts) == 1:
         form = "At high certainty (≥ {limit}), {first}."
     elif min(side["high"]["n"] for _, side, _ in asked) >= TOO_SMALL:
-        form += " Each is about the items on which that side is certain: do not compare the two."
+        form += " These are different items, so do not compare the two."
     return [fill(form, limit=limit, first=parts[0], second=parts[-1])]
 
 
@@ -292,7 +288,7 @@ def _certain_side(who: str, side: Mapping[str, Any], path: str) -> Text:
     high = side["high"]
     n = shown(high["n"], f"{path}.n")
     if high["n"] < TOO_SMALL:
-        return fill("{who} is too rarely that certain to say (n = {n})", who=who, n=n)
+        return fill("{who} is too rarely that certain to state an accuracy (n = {n})", who=who, n=n)
     key = "ci" if path.startswith(MAJORITY) else "ci_as_best"
     return fill(
         "{who} is correct on {accuracy} of {n} items ({ci})",
@@ -307,11 +303,11 @@ def _without_truth(report: Mapping[str, Any]) -> list[str | Text]:
     agreement, path = report["human"]["agreement"], "human.agreement"
     sentences: list[str | Text] = [no_truth_words(report)]
     if not report["human"]["answers"]:
-        sentences.append("No person has answered, so there is nobody to compare judges with.")
+        sentences.append("No person has answered, so judges cannot be compared with people.")
     if agreement["percent"] is not None:
         sentences.append(
             fill(
-                "Two annotators of an item gave the same answer in {percent} of pairs ({ci}).",
+                "Two annotators of the same item agree in {percent} of pairs ({ci}).",
                 percent=shown(percent(agreement["percent"]), f"{path}.percent"),
                 ci=_interval(agreement, path, "percent_general_ci"),
             )
@@ -347,11 +343,11 @@ def _no_people(majority: Mapping[str, Any]) -> str | Text:
         )
     if majority["no_truth"]:
         return fill(
-            "Annotators decided {items} items, but none of them has a right answer that annotators "
-            "could choose, so there is no accuracy to compare with.",
+            "Annotators decided {items} items, but none has a right answer that annotators could "
+            "choose, so there is no accuracy to compare with.",
             items=shown(majority["no_truth"], f"{MAJORITY}.no_truth"),
         )
-    return "No annotator's answer counts, so there is nothing to compare with."
+    return "No annotator's answer counts, so judges cannot be compared with annotators."
 
 
 class Headline(Section):

@@ -1,4 +1,4 @@
-"""The chapter “At a glance”, with what is missing and the limits of the study."""
+"""The chapter “At a glance”, with missing parts and limits of the study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     yield "stereotypes", STEREOTYPES
     yield "individuals", INDIVIDUALS
     if human["answers"]:
-        # Participants are counted by state; imported annotators are not among them.
+        # Participants are counted by state, without imported annotators.
         yield "opt_in", OPT_IN if human["people"] else CHOSEN_ELSEWHERE
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
     yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
@@ -34,18 +34,18 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
         which = "any" if unknown == inputs["items"] else f"{unknown:,}"
         yield (
             "truth",
-            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items; "
-            "these items score nobody.",
+            f"The person's own answer is unknown for {which} of the {inputs['items']:,} items, "
+            "which are not scored.",
         )
     yield from _shared_items(report)
     if human["answers"]:
         yield (
             "generality",
-            "The intervals of the headline, of “At a glance” and of the comparison with people are "
+            "Intervals in the headline, in “At a glance” and in the comparison with people are "
             "about items, people, personas and questions like these. Those under accuracies in "
             "other tables are about items like these, with these personas and questions. Where a "
-            "table says so, an interval is about these annotators only. None is about people of "
-            "another kind than those who took part.",
+            "table says so, intervals are about these annotators only. No interval is about "
+            "people unlike those who took part.",
         )
 
 
@@ -63,8 +63,8 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
             f"The {number_of(inputs['items'], 'item')} share "
             f"{number_of(inputs['personas'], 'persona')} and "
             f"{number_of(inputs['questions'], 'question')}; items that share them are "
-            "alike. The intervals of the headline, of “At a glance”, of differences from people "
-            "and of groups count that; those under accuracies in other tables do not.",
+            "correlated. The intervals in the headline, in “At a glance”, of differences from "
+            "people and of groups allow for that; those under accuracies in other tables do not.",
         )
 
 
@@ -72,8 +72,8 @@ def _of_waves(report: ReportJson) -> Iterator[str]:
     waves = report["study"]["source"].get("pooled_from")
     if waves:
         yield (
-            f"This report pools {listed(waves)}: it counts all their people together, and an item "
-            "of several once. What differs between them is in the report of each."
+            f"This report pools {listed(waves)}: it counts all their people together, and shared "
+            "items once. For differences between them, see their own reports."
         )
 
 
@@ -87,8 +87,8 @@ def _of_runs(report: ReportJson) -> Iterator[str]:
         if not judge.get("competes", True):
             n = judge["items"] - judge["excluded"]["open"]
             yield (
-                f"{name} has answered {_items(n)}, others up to {most:,}, so it does not count for "
-                "the first screen."
+                f"{name} has answered {_items(n)}, others up to {most:,}, so the first screen "
+                "leaves it out."
             )
 
 
@@ -96,13 +96,13 @@ def _of_truth(report: ReportJson) -> Iterator[str]:
     truth, n = report["inputs"]["truth"], report["inputs"]["items"]
     if n and truth["unknown"] == n:
         yield (
-            "No item has a known answer of the person it is about. Accuracy, calibration and every "
-            "comparison of accuracies are undefined; agreement and certainty are not."
+            "No item has a known own answer of its persona. Accuracy, calibration and all "
+            "comparisons of accuracy are undefined; agreement and certainty are not."
         )
     elif truth["unknown"]:
-        yield f"{_items(truth['unknown'])} of {n} have no known answer and score nobody."
+        yield f"{_items(truth['unknown'])} of {n} have no known answer and are not scored."
     if truth["tie"] and not report["study"]["allow_tie"]:
-        yield f"{_items(truth['tie'])} of {n} are true ties and score nobody who was offered none."
+        yield f"{_items(truth['tie'])} of {n} are true ties, scored only for raters offered one."
 
 
 def _of_people(report: ReportJson) -> Iterator[str]:
@@ -113,14 +113,14 @@ def _of_people(report: ReportJson) -> Iterator[str]:
         return
     if people["annotators"] == 1:
         yield (
-            "One person gave every answer. Agreement among people is unknown, the majority is that "
-            "person, and no interval is about people in general."
+            "One person gave all answers. Agreement among people is unknown, the majority is "
+            "this person, and no interval is about people in general."
         )
     elif agreement["percent"] is None:
-        yield "No item was answered by two people, so their agreement is unknown."
+        yield "No two people answered the same item, so their agreement is unknown."
     if agreement["krippendorff_alpha"].get("value_reason") == "no_variation":
         yield (
-            "All answers of people are the same. They agree completely, but agreement beyond "
+            "All of people's answers are the same. They agree completely, but agreement beyond "
             "chance (alpha, kappa) is undefined: nothing shows that they distinguish the items."
         )
     majority = people["majority"]

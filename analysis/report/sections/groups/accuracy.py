@@ -18,7 +18,7 @@ from analysis.stats.core.groups import GroupComparison, compare_groups
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import n_distinct
 
-# The name of the analysis that lists the tables of groups.
+# The analysis that lists the tables of groups.
 FAMILY = "groups"
 
 
@@ -46,20 +46,20 @@ DIFFERENCE = (
 )
 
 
-# A feature with more values than this (a name, a year of birth) makes groups of one persona.
+# Features with more values than this (a name, a year of birth) give groups of one persona.
 MAX_VALUES = 30
 
 
-# A feature that fewer personas have describes who was asked, not who is hard to judge.
+# Features of fewer personas describe who was asked, not who is hard to judge.
 MIN_SHARE = 0.8
 
 
 def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
-    """Accuracy of the majority and of every run, by topic and by each persona feature.
+    """Accuracy of the majority and every run, by topic and by persona feature.
 
-    Intervals allow for personas and questions in common. Pairs of groups with at least 30 items
-    each are compared, adjusted by Holm over the pairs of one side and one table. The second list
-    has each item's row in every table.
+    Intervals allow for shared personas and questions. Pairs of groups with at least 30 items each
+    are compared, with Holm's adjustment over the pairs of a side and table. The second list has
+    each item's row in every table.
     """
     data, tables, rows = study.data, list[Json](), []
     topics = [item.topic for item in data.items]
@@ -77,7 +77,7 @@ def group_tables(study: ReportedStudy) -> tuple[list[Json], list[list[int]]]:
             table, codes = _table("feature", label, values, study)
             tables.append(table)
             rows.append(codes)
-    # Few different rows occur: equal ones are one list.
+    # Few different rows occur, so equal ones share one list.
     return tables, list(map(cache(list), zip(*rows, strict=True))) or [[]] * len(data.items)
 
 
@@ -186,7 +186,7 @@ def group_differences(report: ReportJson) -> list[Table]:
                 rows,
                 "Groups of at least 30 items each. Only the Holm p, adjusted over the pairs of "
                 "one row name, separates a difference from chance in many comparisons. Intervals "
-                "allow for personas and questions in common.",
+                "allow for shared personas and questions.",
                 family=FAMILY,
             )
         )
@@ -194,7 +194,7 @@ def group_differences(report: ReportJson) -> list[Table]:
 
 
 def personas(report: ReportJson) -> Table:
-    """Every persona feature in one table, in the order of the heat map."""
+    """All persona features in one table, ordered as in the heat map."""
     names, shown = run_names(report), whole_runs(report)
     rows = [
         [table["label"], row["value"] or "(not said)", row["items"], row["people"]]
@@ -213,7 +213,7 @@ def personas(report: ReportJson) -> Table:
 
 
 class GroupAccuracy(Section):
-    """Accuracy of the majority and of every run by topic and by persona feature."""
+    """Accuracy of the majority and every run, by topic and by persona feature."""
 
     name = "group_accuracy"
     analyses = (
@@ -238,14 +238,14 @@ class GroupAccuracy(Section):
         yield persona_features(report)
 
 
-# The fewest annotators that a group may have.
+# Fewest annotators in a group.
 MIN_PEOPLE = 5
 
 
 def annotator_groups(study: ReportedStudy) -> list[Json]:
     """Accuracy of single answers by annotators' own characteristics.
 
-    Groups of fewer than five annotators are left out and counted, so that nobody is identifiable.
+    Groups of fewer than five annotators are only counted, so that nobody can be identified.
     """
     data, votes = study.data, study.votes
     labels = dict.fromkeys(key for group in data.rater_groups for key in group)
@@ -283,7 +283,7 @@ def annotator_group_tables(report: ReportJson) -> list[Table]:
         )
         title = f"People's accuracy by their own {group['label']}"
         few = number_of(group["left_out"], "person")
-        note = f"Left out are groups of fewer than five people ({few}). {CONDITIONAL}"
+        note = f"Groups of fewer than five people are left out ({few}). {CONDITIONAL}"
         tables.append(Table(f"annotators_{place}", title, columns, rows, note, family=FAMILY))
         pairs = [
             [pair["first"] or "(not said)", pair["second"] or "(not said)"]
@@ -296,8 +296,8 @@ def annotator_group_tables(report: ReportJson) -> list[Table]:
                 f"Differences by annotators' {group['label']}",
                 (TableColumn("Group"), TableColumn("less"), *DIFFERENCE),
                 pairs,
-                "Only the Holm p separates a difference from chance in many comparisons. Intervals "
-                "allow for items, people, personas and questions in common.",
+                "Only the Holm p separates a difference from chance in many comparisons. "
+                "Intervals allow for shared items, people, personas and questions.",
                 family=FAMILY,
             )
         )

@@ -1,4 +1,4 @@
-"""On which groups of personas the majority and each run err more often than on others."""
+"""Groups of personas on which the majority or a run errs more often than on others."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def group_errors(study: ReportedStudy) -> Json:
     people, judges = _wrong(study.people), [_wrong(judge) for judge in study.judges]
     sides = [_entries(study, grouped, people, None)]
     sides += [_entries(study, grouped, judge, people) for judge in judges]
-    # Runs that saw less of the persona are no raters here: each is tested alone.
+    # Runs that saw less of the persona are not raters here: each is tested alone.
     whole = [place for place, run in enumerate(study.data.runs) if run.features == "all"]
     whole = whole or list(range(len(judges)))
     alone = [[place] for place in range(len(judges)) if place not in whole]
@@ -41,7 +41,7 @@ def group_errors(study: ReportedStudy) -> Json:
 
 
 def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
-    """Features of personas: label, values, and the code of each item's value; -1 unknown."""
+    """Features of personas: label, values, and each item's value code; -1 unknown."""
     data, persona = study.data, study.shared.persona
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
     for label in labels:
@@ -61,7 +61,7 @@ def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
 
 
 def _wrong(side: Verdicts) -> FloatArray:
-    """1 wrong, 0 right; NaN where a side has no scored verdict."""
+    """1 wrong, 0 right; NaN without a scored verdict."""
     correct = np.asarray(side.correct, dtype=np.float64)
     return np.where(correct >= 0, 1 - correct, np.nan)
 
@@ -73,7 +73,7 @@ def _test(
     sides: Sequence[Sequence[Json]],
     key: str,
 ) -> None:
-    """Put into each entry the p value over all raters and groups at once."""
+    """Add to each entry the p value adjusted over all raters and groups."""
     persona, n_personas = relabel(study.shared.persona)
     sums = np.zeros((2, len(wrong), n_personas))
     for place, values in enumerate(wrong):
@@ -106,7 +106,7 @@ def _test(
 
 
 def _why(difference: Json) -> str:
-    """Why a difference has no test."""
+    """The reason why a difference has no test."""
     found: str = difference.get("value_reason") or difference.get("ci_reason") or "no_variation"
     return found
 
@@ -117,7 +117,7 @@ def _entries(
     wrong: FloatArray,
     people: FloatArray | None,
 ) -> list[Json]:
-    """The groups of one side; `people` are the errors that a judge's are compared with."""
+    """The groups of one side; `people` are the errors to compare a judge's with."""
     entries: list[Json] = []
     persona = study.shared.persona
     for label, names, codes in grouped:
@@ -125,7 +125,7 @@ def _entries(
         beyond = {}
         if people is not None:
             beyond = {one.group: one for one in errors_by_group(wrong - people, codes, persona)}
-        # Of two groups, one compared with the other says all.
+        # With two groups, one comparison is enough.
         for one in found[: 1 if len(found) == 2 else None]:
             if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
                 entry = _entry(label, names[one.group], one)
@@ -149,7 +149,7 @@ def _entry(label: str, value: str, found: GroupErrors) -> Json:
 
 
 def _beyond(found: GroupErrors | None) -> Json:
-    """The difference beyond that of people; undefined where no item has both values."""
+    """The difference beyond people's; undefined if no item has both values."""
     if found is None:
         return undefined("empty_group", "value", "ci")
     out: Json = estimate(found.difference)
@@ -190,27 +190,27 @@ def group_errors_table(report: ReportJson) -> Table:
         TableColumn("Difference", "points", "Wrong"),
         TableColumn("95 % interval", "points_range", "Wrong"),
         TableColumn("Adjusted p", "p", "Wrong"),
-        TableColumn("Difference", "points", "More than people do"),
-        TableColumn("95 % interval", "points_range", "More than people do"),
-        TableColumn("Adjusted p", "p", "More than people do"),
+        TableColumn("Difference", "points", "More than people"),
+        TableColumn("95 % interval", "points_range", "More than people"),
+        TableColumn("Adjusted p", "p", "More than people"),
     )
     return Table(
         "errors_by_group",
-        "On which personas each side errs",
+        "Personas on which each side errs",
         columns,
         rows,
         f"Groups of at least {FEWEST_PERSONAS} personas, each compared with all other personas. "
-        "Adjusted p: personas are dealt to the groups by chance, and the largest difference of all "
-        "groups, features, runs and people counts; only it separates a finding from chance. "
-        "Intervals (Welch, over personas) are of one group alone. Runs with less of the persona "
-        "are in report.json. More than people do: the same for "
-        "the judge’s errors less those of the majority, item by item.",
+        "Adjusted p: by random reassignment of personas to groups, for the largest difference "
+        "over all groups, features, runs and people; only this separates a finding from chance. "
+        "Intervals (Welch, over personas) are for single groups. Runs with less of the persona "
+        "are in report.json. More than people: the same for the judge’s errors minus the "
+        "majority’s, item by item.",
         family=FAMILY,
     )
 
 
 class GroupsOfErrors(Section):
-    """Which groups of personas each side errs on."""
+    """Groups of personas on which each side errs."""
 
     name = "group_errors"
 
@@ -240,4 +240,4 @@ def _words(who: str, entry: ReportJson, level: float) -> str:
     )
     if holds(beyond, level):
         return f"{words}, beyond the errors of people there ({points(beyond['value'])} points)."
-    return f"{words}; that this goes beyond the errors of people is not shown."
+    return f"{words}; it is not shown that this goes beyond the errors of people."

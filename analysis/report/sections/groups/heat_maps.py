@@ -1,4 +1,4 @@
-"""Heat maps of topics and of persona features, in points from each side's own overall accuracy."""
+"""Heat maps of topics and persona features, in points from each side's overall accuracy."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from analysis.report.section import ReportJson
 from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.words import points, run_names, whole_runs
 
-# From far below to far above; the text on every colour is dark enough to read.
+# From far below to far above, with readable text on every colour.
 SCALE = (
     (-0.15, "#F59A63", "15 points or more below"),
     (-0.05, "#FAD3BC", "5 to 15 below"),
@@ -39,7 +39,7 @@ MOST_ROWS = 20
 
 @dataclass(frozen=True)
 class HeatRow:
-    """A group of items: its name, its place in the page's filters, and a cell per side."""
+    """A group of items: name, position in the page's filters, and a cell per side."""
 
     name: str
     group: str
@@ -76,8 +76,8 @@ def _figure(
         _title(report, TOPICS if name == "heat_topics" else GROUPS, what),
         "Accuracy in percentage points above or below each side's own over all items, with the "
         "number of items that it decided; hardest for people first. Hatched: fewer than "
-        f"{SMALL}; fewer than {TOO_SMALL} are left white. Press a cell, or a name "
-        "in the tables below, to see its items.",
+        f"{SMALL}; white: fewer than {TOO_SMALL}. Select a cell, or a name in the tables below, "
+        "to see its items.",
         numbers,
         [_panel(part, heads, what) for part in parts],
         key=[
@@ -89,7 +89,7 @@ def _figure(
 
 
 def _panel(rows: Sequence[HeatRow], heads: Sequence[str], what: str) -> Panel:
-    """A panel with as many rows as fit on a printed page."""
+    """A panel with the rows that fit on a printed page."""
     words = (
         f"{row.name}: "
         + ", ".join(
@@ -150,7 +150,7 @@ def _rows(
 
 
 def _column(rows: Sequence[HeatRow], index: int) -> go.Bar:
-    """One side's cells: bars of equal length that begin where the last column ended."""
+    """One side's cells: bars of equal length, starting after the previous column."""
     return go.Bar(
         orientation="h",
         x=[CELL[0]] * len(rows),
@@ -181,7 +181,7 @@ def _hatching(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
 
 
 def _words(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
-    """The text in the cells, above their stripes."""
+    """The text in the cells, on top of the stripes."""
     places = [(index, number) for number in range(len(rows)) for index in range(columns)]
     return go.Scatter(
         x=[index for index, _ in places],
@@ -209,12 +209,12 @@ def _wrapped(head: str) -> str:
 
 
 def _title(report: ReportJson, kind: str, what: str) -> str:
-    """The clearest group that a side errs on, if its test holds over all that the report claims."""
+    """The clearest group that a side errs on, if its test holds among all claims."""
     level = level_of(report, kind)
     clear = [entry for entry in _tested(report, kind) if holds(entry[0], level)]
     if not clear:
         return f"Accuracy by {what}"
-    # Of two groups, the harder one is named.
+    # With two groups, name the harder one.
     signed = [
         (each["p_max"], -each.get("t", each.get("value")), n) for n, (each, *_) in enumerate(clear)
     ]
@@ -224,7 +224,7 @@ def _title(report: ReportJson, kind: str, what: str) -> str:
 
 
 def _tested(report: ReportJson, kind: str) -> Iterator[tuple[ReportJson, str, str]]:
-    """Every tested group: its test, whose errors, and the group."""
+    """Every tested group: test, rater and group."""
     if kind == TOPICS:
         for who, each in members(report, kind):
             yield each, who, each["about"]

@@ -18,11 +18,11 @@ from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import n_distinct
 from analysis.stats.core.votes import Votes
 
-# A smaller group could identify an annotator, so its answers are in no cell.
+# Smaller groups could identify an annotator, so they have no cells.
 FEWEST_PEOPLE = 5
 
 
-# A characteristic with more values makes groups of one annotator.
+# Characteristics with more values give groups of one annotator.
 MOST_VALUES = 8
 
 
@@ -43,8 +43,8 @@ def cross_group_accuracy(
 ) -> list[Json]:
     """Accuracy of single answers by group of the annotator and group of the persona.
 
-    Both sides have the same characteristic if there is one; else the first of either side.
-    Intervals allow for items, annotators and personas in common.
+    Both sides use the same characteristic if there is one, otherwise the first of each. Intervals
+    allow for shared items, annotators and personas.
     """
     people = _people(data)
     labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
@@ -65,7 +65,7 @@ def _concept(name: str) -> str:
 
 
 def _people(data: Dataset) -> dict[str, Sequence[str]]:
-    """Every annotator's value of each characteristic; small groups are blank."""
+    """Every annotator's value for each characteristic, blank in small groups."""
     found: dict[str, Sequence[str]] = {}
     for key in sorted({key for group in data.rater_groups for key in group}):
         values = [group.get(key, "") for group in data.rater_groups]
@@ -76,7 +76,7 @@ def _people(data: Dataset) -> dict[str, Sequence[str]]:
 
 
 def _personas(data: Dataset, label: str) -> Sequence[str]:
-    """Each item's value of a persona feature; empty if it makes no useful groups."""
+    """Each item's value for a persona feature; empty if it gives no useful groups."""
     value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
     values = [value_of[item.persona] for item in data.items]
     return values if 1 < len(set(values) - {""}) <= MOST_VALUES else []
@@ -130,7 +130,7 @@ def _table(
 
 
 def cross_group_tables(report: ReportJson) -> list[Table]:
-    """One table per pair of characteristics: annotators down, personas across."""
+    """One table per pair of characteristics: annotators in rows, personas in columns."""
     return [
         Table(
             f"whom_{number}",
@@ -155,9 +155,9 @@ def cross_group_tables(report: ReportJson) -> list[Table]:
 def _cross_group_note(found: ReportJson) -> str:
     n = found["left_out"]
     who = "1 person" if n == 1 else f"{n} people"
-    left_out = f" Left out: {who} of smaller or unknown groups." if n else ""
+    left_out = f" Left out: {who} in smaller or unknown groups." if n else ""
     return (
-        "Single answers. Intervals allow for items, people, personas and questions in common. "
+        "Single answers. Intervals allow for shared items, people, personas and questions. "
         f"Groups of at least five annotators.{left_out} {CONDITIONAL}"
     )
 
@@ -176,7 +176,7 @@ def own_group(report: ReportJson) -> Table:
     )
     return Table(
         "own_group",
-        "Are people better at judging for those who are like them?",
+        "Are people better at judging for others like them?",
         columns,
         rows,
         "Same group: both have the same word for the characteristic. Single answers. "

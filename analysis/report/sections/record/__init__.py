@@ -1,1 +1,1 @@
-"""The chapter on who took part, what was left out, and what it cost."""
+"""The chapter on participation, exclusions and costs."""

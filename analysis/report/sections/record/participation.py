@@ -1,4 +1,4 @@
-"""Participants and their answers, payments, the work of each annotator, and every item."""
+"""Participants, answers, payments, annotators' work, and all items."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,18 +21,18 @@ from analysis.stats.core.aggregation import majority_vote
 from analysis.stats.core.results import Estimate
 from studies.money import major_units
 
-# Measured a second time with the excluded annotators.
+# Measured again with the excluded annotators.
 BEFORE = ("majority", "individual")
 
 
 def _coverage(verdicts: Verdicts) -> dict[str, int]:
-    """The number of items by their number of answers."""
+    """Numbers of items by number of answers."""
     n, items = np.unique(verdicts.majority.n_votes, return_counts=True)
     return {str(votes): int(count) for votes, count in zip(n, items, strict=True)}
 
 
 def _before_exclusions(study: ReportedStudy) -> Json:
-    """Accuracy including the annotators whom researchers excluded by hand."""
+    """Accuracy including the annotators whom researchers excluded."""
     data, truth, threshold = study.data, study.truth, study.threshold
     out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
     if data.set_aside is None:
@@ -45,7 +45,7 @@ def _before_exclusions(study: ReportedStudy) -> Json:
 
 
 def _checks(data: Dataset) -> dict[str, int]:
-    """Attention checks shown to the annotators who count, and the number that they failed."""
+    """Attention checks shown to counted annotators, and the number failed."""
     seen = [shown for shown, _ in data.attention]
     return {
         "people": sum(shown > 0 for shown in seen),
@@ -55,9 +55,9 @@ def _checks(data: Dataset) -> dict[str, int]:
 
 
 def _pay(data: Dataset, correct: int) -> Json:
-    """Rewards of those who finished, before platform fees, and the cost of a right answer.
+    """Rewards of people who finished, before platform fees, and the cost of a right answer.
 
-    Each counts with the reward that they were promised. Rewards in several currencies have no sum.
+    Everyone counts with the promised reward. Rewards in several currencies have no total.
     """
     promised: list[Json] = [
         {
@@ -85,10 +85,10 @@ def _pay(data: Dataset, correct: int) -> Json:
 
 
 def people(report: ReportJson) -> Table:
-    """Participants and answers that count, and the reasons for the others."""
+    """Counted participants and answers, and the reasons for the others."""
     human = report["human"]
     left_out = human["not_counted"]
-    # Somebody who took part in several pooled studies ended in each of them, and was paid for each.
+    # People in several pooled studies finished each of them, and were paid for each.
     who = "Participations" if "pooled_from" in report["study"]["source"] else "People"
     rows = [[f"{who}: {state.replace('_', ' ')}", n] for state, n in human["people"].items()]
     rows += [
@@ -104,8 +104,8 @@ def people(report: ReportJson) -> Table:
         [f"Items with {votes} {'answer' if votes == '1' else 'answers'}", n]
         for votes, n in human["coverage"].items()
     ]
-    columns = (TableColumn("What"), TableColumn("How many", "count"))
-    title = "Who came, and which answers do not count"
+    columns = (TableColumn("What"), TableColumn("Number", "count"))
+    title = "Participation, and answers that do not count"
     return Table("people", title, columns, rows, is_record=True)
 
 
@@ -116,13 +116,11 @@ def quotas(report: ReportJson) -> Table:
         TableColumn("Target", "count"),
         TableColumn("Finished", "count"),
     )
-    return Table(
-        "quotas", "Target and finished people of each group", columns, rows, is_record=True
-    )
+    return Table("quotas", "Target and finished people by group", columns, rows, is_record=True)
 
 
 def excluded_people(report: ReportJson) -> Table:
-    """Everybody whom researchers excluded; no rows without exclusions."""
+    """People excluded by researchers; empty without exclusions."""
     rows = [
         [
             each["rater"] or "not shown here",
@@ -142,20 +140,20 @@ def excluded_people(report: ReportJson) -> Table:
         TableColumn("First report"),
         TableColumn("Answers", "count"),
     )
-    title = "Whom the researchers excluded, and why"
+    title = "People excluded by the researchers, and why"
     return Table(
         "excluded_people",
         title,
         columns,
         rows,
-        "First report: whether the exclusion came before or after a report of the study was asked "
-        "for, from which its result could be known.",
+        "First report: whether the exclusion came before or after the first request for a report "
+        "of the study, which could reveal the result.",
         is_record=True,
     )
 
 
 def exclusions(report: ReportJson) -> Table:
-    """Accuracy before and after exclusions by researchers; no rows without exclusions."""
+    """Accuracy before and after exclusions by researchers; empty without exclusions."""
     human, before = report["human"], report["human"]["before_exclusions"]
     sides = (("People, majority", "majority"), ("People, single", "individual"))
     rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
@@ -170,8 +168,8 @@ def exclusions(report: ReportJson) -> Table:
         columns,
         rows,
         f"Before: {before['answers']:,} answers of {before['annotators']:,} people. After: "
-        f"{human['answers']:,} answers of {human['annotators']:,} people. Only exclusions by the "
-        "researchers; withdrawn answers are gone from both.",
+        f"{human['answers']:,} answers of {human['annotators']:,} people. Only exclusions by "
+        "researchers; withdrawn answers are in neither.",
     )
 
 
@@ -214,7 +212,7 @@ class Participation(Section):
         yield exclusions(report)
 
 
-MIN_EACH = 10  # with fewer right or wrong answers, an area under the curve is chance
+MIN_EACH = 10  # with fewer right or wrong answers, an area under the curve is mostly chance
 
 
 MEASURES = (
@@ -300,24 +298,24 @@ def raters_table(report: ReportJson) -> Table:
         for row in listed
     ]
     about_bits = (
-        " Bits: the information of one answer about the right one by the model of Dawid and Skene, "
-        "0 for somebody who ignores the items; from a few dozen answers it is rough."
+        " Bits: the information of an answer about the right one (Dawid and Skene's model), 0 "
+        "for somebody who ignores the items; rough with a few dozen answers."
     )
     return Table(
         "raters",
         "How each person worked, by pseudonym",
         columns,
         rows,
-        "Signs to look at, never grounds to reject anybody: who disagrees with others may know "
-        "better. AUROC needs ten right and ten wrong answers with a certainty. The longest run is "
-        "of answers on one side of the screen, in the order in which the person saw the items."
-        f"{about_bits if has_bits else ''}",
+        "Signs to look at, never grounds for rejection: people who disagree with others may "
+        "know better. AUROC needs ten right and ten wrong answers with a certainty. The longest "
+        "run counts answers on one side of the screen, in the order in which the person saw the "
+        f"items.{about_bits if has_bits else ''}",
         is_record=True,
     )
 
 
 class Annotators(Section):
-    """One row for each annotator."""
+    """One row per annotator."""
 
     name = "annotators"
     sources = (NumberSource("human.checks", "raters"),)
@@ -330,10 +328,10 @@ class Annotators(Section):
 
 
 def _items(study: ReportedStudy) -> list[Json]:
-    """One row per item: the truth, the annotators' votes, the verdict of each run."""
+    """One row per item: truth, annotators' votes, and each run's verdict."""
     counts = study.people.majority.counts
     names = CHOICES[: counts.shape[1]]
-    # Few different votes and verdicts occur, so that rows share them.
+    # Few different votes and verdicts occur, so rows share them.
     tally = cache(lambda row: dict(zip(names, row, strict=True)))
     votes = map(tally, map(tuple, counts.tolist()))
     judges = zip(*map(_verdicts, study.judges), strict=True)
@@ -354,7 +352,7 @@ def _items(study: ReportedStudy) -> list[Json]:
 
 
 def _verdicts(side: Verdicts) -> Iterator[Json]:
-    """The verdict of a side on each item; equal ones are one object."""
+    """A side's verdict on each item; equal ones share one object."""
     verdict = cache(_verdict)
     certainties = side.certainty.astype(object)
     certainties[np.isnan(side.certainty)] = None
@@ -401,7 +399,7 @@ def items(report: ReportJson) -> Table:
 
 
 class ItemsSection(Section):
-    """Every item, one by one."""
+    """All items, one by one."""
 
     name = "items_one_by_one"
     sources = (NumberSource("inputs", "items"),)

@@ -1,4 +1,4 @@
-"""The chapter on annotators and judges: the runs, their costs, and what was read leniently."""
+"""The chapter on annotators and judges: runs, costs and lenient reading."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ STATUSES = ("done", "unparseable", "refused", "skipped", "error", "open")
 
 
 def cost(run: RunData, correct: int) -> Json:
-    """The usage and cost of a run; unknown prices stay unknown."""
+    """A run's usage and cost; unknown prices stay unknown."""
     used = run.cost
     out: Json = {"requests": used.requests, "failed_requests": used.failed_requests}
     known = "not_reported"
@@ -45,13 +45,13 @@ def cost(run: RunData, correct: int) -> Json:
 
 
 def _replies(run: RunData) -> dict[str, int]:
-    """The number of judgments by the replies that were needed until one could be read."""
+    """Numbers of judgments by replies needed until one could be read."""
     values, counts = np.unique(run.judgments.replies, return_counts=True)
     return {str(value): int(count) for value, count in zip(values, counts, strict=True)}
 
 
 def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
-    """Accuracy if every missing item that could be scored were wrong, or were right."""
+    """Accuracy if all missing scorable items were wrong, or right."""
     could = np.zeros(truth.size, dtype=np.bool_)
     could[asked] = True
     could &= truth >= 0
@@ -61,7 +61,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
 
 
 def _record(run: RunData) -> Json:
-    """The run as the methods describe it."""
+    """A run's record for the methods."""
     own: Json = {} if run.anchors is None else {"anchors": dict(run.anchors)}
     gone = "words_gone" if run.prompt.stored else "not_reported"
     put(own, "prompt", run.prompt.template, gone)
@@ -84,7 +84,7 @@ def _record(run: RunData) -> Json:
 
 
 def _words(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each text that the model was sent, other than those of items, with what it is."""
+    """Each text sent to the model, except item texts, with a description."""
     for prompt in words.get("prompts", ()):
         about = "with a profile" if prompt["persona"] else "without a profile"
         text = prompt["template"]
@@ -110,15 +110,15 @@ def excluded(report: ReportJson) -> Table:
     fields: list[EntryField] = [("Items asked", "count", "items"), ("Scored", "count", "n")]
     fields += [(label, "count", f"excluded.{key}", "Not scored") for key, label in reasons]
     fields += [
-        ("all wrong", "percent", "bounds.low", "Accuracy, were they"),
-        ("all right", "percent", "bounds.high", "Accuracy, were they"),
+        ("all wrong", "percent", "bounds.low", "Accuracy if they were"),
+        ("all right", "percent", "bounds.high", "Accuracy if they were"),
     ]
     return table_of_entries(
         "excluded",
-        "Items that count, and why others do not",
+        "Scored items, and reasons for the others",
         named_entries(report, "judges"),
         fields,
-        "Each item is counted once. Missing answers are missing: neither wrong nor low.",
+        "Each item counts once. Missing answers are neither wrong nor low.",
         is_record=True,
     )
 
@@ -126,7 +126,7 @@ def excluded(report: ReportJson) -> Table:
 def cost_table(report: ReportJson) -> Table:
     return table_of_entries(
         "cost",
-        "What the judges cost",
+        "Cost of the judges",
         named_entries(report, "judges"),
         [
             ("Requests", "count", "cost.requests"),
@@ -136,13 +136,13 @@ def cost_table(report: ReportJson) -> Table:
             ("US dollars", "money", "cost.usd"),
             ("per right answer", "money", "cost.usd_per_correct"),
         ],
-        "From the ledger of requests, failed ones included; “–” where no price or usage is known.",
+        "From the ledger of requests, including failed ones; “–” if price or usage is unknown.",
         is_record=True,
     )
 
 
 def price(report: ReportJson) -> Table:
-    """The cost of a right answer, from annotators and from judges."""
+    """The cost of a right answer from annotators and judges."""
     pay, people = report["human"]["pay"], report["human"]
     rows: list[list[Any]] = []
     if pay["rewards"] is not None:
@@ -166,13 +166,12 @@ def price(report: ReportJson) -> Table:
     known = [row for row in rows if row[2] is not None]
     return Table(
         "price",
-        "What a right label costs",
+        "Cost of a right label",
         columns,
         known,
-        "People: rewards of those who finished, before platform fees and taxes; a label of the "
-        "majority takes several answers. Judges: what providers charged, by the prices that are "
-        "set for them; 0 where a model of one's own has no price. Labels without a truth to score "
-        "them by are paid for, too, but cannot be right.",
+        "People: rewards of those who finished, before platform fees and taxes; a majority label "
+        "takes several answers. Judges: provider charges at the set prices; 0 for your own model "
+        "without a price. Labels without a known truth also cost money, but cannot be right.",
         is_record=True,
     )
 
@@ -213,7 +212,7 @@ class Runs(Section):
 
 
 def _side(verdicts: Verdicts, people: Verdicts) -> Json:
-    """Accuracy, and agreement with the majority of annotators on the items that both decided."""
+    """Accuracy, and agreement with the majority on the items that both decided."""
     n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
     both = (verdicts.answer >= 0) & (people.answer >= 0)
     same = int((verdicts.answer == people.answer)[both].sum())
@@ -254,7 +253,7 @@ def reading_table(report: ReportJson) -> Table:
     ]
     return table_of_entries(
         "reading",
-        "What lenient reading changed",
+        "Effect of lenient reading",
         entries,
         [
             ("Answers", "count", "judgments"),
@@ -267,16 +266,15 @@ def reading_table(report: ReportJson) -> Table:
             ("lenient", "percent", "lenient.agreement", "Agreement with the majority"),
             ("strict", "percent", "strict.agreement", "Agreement with the majority"),
         ],
-        "Only runs with replies that strict reading leaves out. Strict: these replies count as "
-        "unanswered, and a certainty that was read leniently as missing. A run with strict "
-        "reading would have asked again, so its answers could differ. Agreement: the items that "
-        "both decided.",
+        "Only runs with replies that strict reading rejects. Strict: these replies count as "
+        "unanswered, and leniently read certainties as missing. A run with strict reading would "
+        "have asked again, so its answers could differ. Agreement: on items that both decided.",
         is_record=True,
     )
 
 
 def reading_sentences(report: ReportJson) -> Iterator[tuple[str, str]]:
-    """One limit for each run that has answers which only lenient reading gives."""
+    """One limit per run with answers that only lenient reading gives."""
     for name, entry in _entries(report):
         lenient, strict = entry["lenient"]["accuracy"], entry["strict"]["accuracy"]
         text = (
@@ -288,14 +286,14 @@ def reading_sentences(report: ReportJson) -> Iterator[tuple[str, str]]:
         if lenient is None:
             yield "reading", f"{text}."
         elif strict is None:
-            yield "reading", f"{text}. Without them, nothing is left to score."
+            yield "reading", f"{text}. Without them, nothing can be scored."
         else:
             was = f"its accuracy is {percent(strict)} instead of {percent(lenient)}"
             yield "reading", f"{text}. Without them, {was}."
 
 
 class ReadingSection(Section):
-    """How replies were read, if any was read only leniently."""
+    """The reading of replies, if any was read only leniently."""
 
     name = "reading"
     needs = ("accuracies",)
@@ -311,7 +309,7 @@ class ReadingSection(Section):
 
 def _of_judges(report: ReportJson) -> Iterator[str]:
     if not report["judges"]:
-        yield "No judge was run, so there is nothing to compare people with."
+        yield "No judge was run, so people cannot be compared with judges."
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         left = {
             key: n for key, n in judge["excluded"].items() if n and key not in {"tie", "no_truth"}
@@ -319,8 +317,8 @@ def _of_judges(report: ReportJson) -> Iterator[str]:
         if judge["judgments"]["done"] == 0:
             words = ", ".join(f"{n} {WHY[key]}" for key, n in left.items())
             yield (
-                f"{name} has no readable answer to any of {_items(judge['items'])} ({words}). It "
-                "has no accuracy; that is not an accuracy of 0."
+                f"{name} has no readable answer to any of {_items(judge['items'])} ({words}). "
+                "Its accuracy is undefined, not 0."
             )
         elif judge["items"] < report["inputs"]["items"]:
             yield (
@@ -347,30 +345,30 @@ def _missing(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     missing = []
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         failed = sum(judge["excluded"][key] for key in failures)
-        # A run without any answer has no accuracy and is named at the top of the page.
+        # A run without answers has no accuracy and is named at the top of the page.
         if judge["n"] and failed / judge["items"] > MANY_MISSING:
             missing.append(f"{name} ({share_of(failed / judge['items'], judge['items'], 'item')})")
     if missing:
         yield (
             "missing",
-            "Some runs have no answer to many items, and their accuracy is about the other items: "
+            "Some runs lack answers to many items, and their accuracy is only about the others: "
             f"{'; '.join(missing)}.",
         )
 
 
 def _conditions(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Runs with requests that differ from the settings, or with several models answering."""
+    """Runs with requests that differ from the settings, or with several answering models."""
     for name, judge in zip(run_names(report), report["judges"], strict=True):
         for sentence in judge["record"]["conditions"]:
             yield "conditions", f"{name}: {sentence}"
 
 
-# With larger shares of unread or refused items, a run's accuracy covers only the easy items.
+# Above this share of unread or refused items, accuracy may cover only the easy items.
 MANY_MISSING = 0.05
 
 
 def _item_rows(report: ReportJson, shown: ShownTable) -> Iterator[Any]:
-    """The rows of the table of items, each with the values that the filters use."""
+    """The rows of the items table, with the values used by filters."""
     for row, item in zip(shown.rows, report["items"], strict=False):
         sides = [
             [side["choice"], side["certainty"], {True: 1, False: 0, None: None}[side["correct"]]]
@@ -384,19 +382,19 @@ def _excluded(report: ReportJson) -> Iterator[tuple[str, str]]:
     if people := report["human"]["not_counted"].get("excluded_people", 0):
         yield (
             "excluded",
-            f"{people} {'person is' if people == 1 else 'people are'} excluded. The multiverse "
-            "says whether the headline would be the same with them.",
+            f"{people} {'person is' if people == 1 else 'people are'} excluded. The chapter on "
+            "other choices shows whether the headline would be the same with them.",
         )
 
 
 def _pooled(report: ReportJson) -> Iterator[tuple[str, str]]:
-    """Who took part in several of the pooled studies, and of whom that cannot be known."""
+    """People in several of the pooled studies, and those for whom this is unknown."""
     found = report["study"]["source"].get("pooled_people")
     if not found:
         return
     if n := found["in_several"]:
         words = number_of(n, "person")
-        yield "pooled", f"{words} took part in several of the pooled studies, and each counts once."
+        yield "pooled", f"{words} took part in several of the pooled studies; each counts once."
     if n := found["repeated_answers"]:
         yield (
             "pooled",
@@ -406,9 +404,9 @@ def _pooled(report: ReportJson) -> Iterator[tuple[str, str]]:
     if n := found["unknown"]:
         yield (
             "pooled_unknown",
-            f"For {number_of(n, 'annotator')} no platform id was ever stored, so it cannot be "
-            "known whether they took part in several of the pooled studies; they count once in "
-            "each. If somebody did, the intervals are too narrow.",
+            f"For {number_of(n, 'annotator')} no platform id was stored, so we cannot tell "
+            "whether they took part in several of the pooled studies; they count once in each. "
+            "If somebody took part in several, the intervals are too narrow.",
         )
 
 
@@ -417,7 +415,7 @@ class Record(Section):
 
     name = "record"
     title = "Annotators and judges"
-    inside = "Who took part, exclusions, costs, each person, and each item"
+    inside = "Participation, exclusions, costs, people and items"
     parts = (Participation(), Annotators(), Runs(), ReadingSection(), ItemsSection())
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
@@ -428,7 +426,7 @@ class Record(Section):
             yield Sentence.of("limit", text, code)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
-        # Templates find the method “items” of a dictionary before the key “items”.
+        # Templates resolve a dictionary's method “items” before the key “items”.
         shown = page.tables.get("items")
         rows = list(_item_rows(page.report, shown)) if shown else []
         return {"item_table": shown, "item_rows": rows}

@@ -1,4 +1,4 @@
-"""certify STUDY --judge J --out FILE: write a passport, or say how many labels it would need."""
+"""certify STUDY --judge J --out FILE: write a passport, or say how many labels that needs."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -18,9 +18,9 @@ _WISH = (
 
 class Command(BaseCommand):
     help = (
-        "Certify from which value of a signal on a judge's answers are good enough, and write a "
-        "passport. If nothing can be certified, nothing is written, and the command exits 1 and "
-        "says how many labelled items would be needed."
+        "Certify the value of a signal from which a judge's answers are good enough, and write a "
+        "passport. If nothing can be certified, the command writes nothing, exits 1 and says how "
+        "many labelled items would be needed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,23 +34,28 @@ class Command(BaseCommand):
             "(default: stated)",
         )
         parser.add_argument(
-            "--error", type=float, default=0.1, help="share of wrong answers to allow (default 0.1)"
+            "--error", type=float, default=0.1, help="largest share of wrong answers (default 0.1)"
         )
         parser.add_argument(
-            "--confidence", type=float, default=0.9, help="confidence of that (default 0.9)"
+            "--confidence",
+            type=float,
+            default=0.9,
+            help="confidence that the share is not larger (default 0.9)",
         )
         parser.add_argument(
             "--target",
             choices=TARGETS,
             default="first_person",
-            help="what is right: the personas' own answers, or the annotators' majority",
+            help="right answer: the personas' own, or the annotators' majority",
         )
         parser.add_argument(
             "--by",
             choices=BY,
             default="item",
-            help="what counts alike in the share of wrong answers: each item, or each persona, "
-            "however many items it has (default: item)",
+            help=(
+                "what counts equally in the share of wrong answers: each item, or each persona "
+                "regardless of its number of items (default: item)"
+            ),
         )
         parser.add_argument(
             "--redraw",
@@ -64,10 +69,14 @@ class Command(BaseCommand):
             type=int,
             default=1,
             metavar="N",
-            help="number of judges, signals or errors among which you choose by their certificates",
+            help="number of judges, signals or errors that you choose from by their certificates",
         )
         parser.add_argument(
-            "--anchors", type=int, default=100, metavar="N", help="items to freeze (default 100)"
+            "--anchors",
+            type=int,
+            default=100,
+            metavar="N",
+            help="items to freeze for rechecks (default 100)",
         )
         parser.add_argument("--setting", default="", help="of the run, if the judge has several")
         parser.add_argument("--features", default="", help="of the run, if the judge has several")

@@ -1,4 +1,4 @@
-"""label STUDY --judge J --passport FILE: labels what a certificate allows, and lists the rest."""
+"""label STUDY --judge J --passport FILE: label what a certificate allows, and list the rest."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -14,8 +14,8 @@ from studies.management.terminal import find_study
 class Command(BaseCommand):
     help = (
         "Label the items of a study with a certified judge, and list the items that its "
-        "certificate leaves to people. The judge is asked about items without an answer. If the "
-        "prompt, the model or the items are not those that were certified, nothing is labelled."
+        "certificate leaves to people. The judge is asked about unanswered items. If the prompt, "
+        "the model or the items differ from the certified ones, nothing is labelled."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""recheck PASSPORT [--study STUDY]: ask the anchors again; does the passport still hold?"""
+"""recheck PASSPORT [--study STUDY]: repeat the anchors to check whether the passport holds."""
 
 import json
 import sys
@@ -18,9 +18,9 @@ _POLL_SECONDS = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Ask the judge of a passport about its frozen anchors again, and say how much of a change "
-        "is the judge's and how much the items'. Exits 0 if the passport is TRUSTED, 1 if it is "
-        "NOT TRUSTED, 3 if that is INCONCLUSIVE, and 2 if it could not be checked."
+        "Ask a passport's judge about its frozen anchors again, and say how much of a change "
+        "comes from the judge and how much from the items. Exits 0 for TRUSTED, 1 for NOT "
+        "TRUSTED, 3 for INCONCLUSIVE, and 2 if the passport could not be checked."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             "--answers-of",
             default="",
             metavar="JUDGE",
-            help="ask nothing: compare the stored judgments of this judge",
+            help="do not ask; compare this judge's stored judgments",
         )
         parser.add_argument(
             "--tolerance",
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--inline",
             action="store_true",
-            help="ask in this process, without a broker (default: wait for the workers)",
+            help="run in this process, without a broker (default: wait for the workers)",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

@@ -1,4 +1,4 @@
-"""route STUDY --judge J --passport FILE --to SLUG: a study for people with the items left."""
+"""route STUDY --judge J --passport FILE --to SLUG: make a study of the items left."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--answered-too",
             action="store_true",
-            help="also items that have all their answers from people already",
+            help="include items that people have already answered",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -51,4 +51,4 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         reasons = draft.source["routed"]["reasons"]
         listed = ", ".join(f"{n:,} ({reason})" for reason, n in reasons.items())
-        self.stdout.write(f"Created the draft “{draft.slug}” with the items left: {listed}.")
+        self.stdout.write(f"Created the draft “{draft.slug}” with the remaining items: {listed}.")

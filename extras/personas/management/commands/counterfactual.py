@@ -12,9 +12,9 @@ from studies.models import Item
 
 class Command(BaseCommand):
     help = (
-        "Create a draft of a linked study that asks items twice: as they are, and about the same "
-        "persona with another value of one feature. Open it for people, judge it, and its report "
-        "says how much each side relies on the feature."
+        "Create a draft of a linked study that asks each item twice: unchanged, and about the "
+        "same persona with another value of one feature. After people and judges have answered, "
+        "its report says how much each side relies on the feature."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -24,10 +24,14 @@ class Command(BaseCommand):
             required=True,
             action="append",
             metavar="KEY",
-            help="feature to change; can be repeated: each is changed in items of its own",
+            help="feature to change; repeatable, each in separate items",
         )
-        parser.add_argument("--value", default="", help="the value it gets; else drawn per persona")
-        parser.add_argument("--items", type=int, metavar="N", help="the first N items by key")
+        parser.add_argument(
+            "--value", default="", help="the new value (default: drawn for each persona)"
+        )
+        parser.add_argument(
+            "--items", type=int, metavar="N", help="use only the first N items by key"
+        )
         parser.add_argument("--slug", required=True, help="short name of the new study")
 
     def handle(self, *args: Any, **options: Any) -> None:

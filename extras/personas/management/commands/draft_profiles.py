@@ -1,4 +1,4 @@
-"""draft_profiles STUDY --judge NAME: have a judge write profile texts, to be reviewed on a page."""
+"""draft_profiles STUDY --judge NAME: have a judge write profile texts, for review on a page."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -19,16 +19,18 @@ from studies.management.terminal import find_study
 class Command(BaseCommand):
     help = (
         "Ask a judge to describe each persona that has earlier choices, in a few sentences. "
-        "Editors review the texts on the page “Profile texts”; nothing changes before. The same "
-        "command again asks only about personas without a usable reply."
+        "Editors review the texts on the page “Profile texts”; nothing changes until then. If "
+        "you repeat the command, it asks only about personas without a usable reply."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--judge", required=True, metavar="NAME")
-        parser.add_argument("--budget", type=dollars, metavar="USD", help="nothing is spent beyond")
         parser.add_argument(
-            "--inline", action="store_true", help="do the work in this process, without a broker"
+            "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
+        )
+        parser.add_argument(
+            "--inline", action="store_true", help="run in this process, without a broker"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +39,8 @@ class Command(BaseCommand):
         if judge is None:
             names = ", ".join(judges_that_write().values_list("name", flat=True))
             raise CommandError(
-                f"No judge “{options['judge']}” can write texts. There is: {names or 'none'}."
+                f"No judge “{options['judge']}” can write texts. Judges that can: "
+                f"{names or 'none'}."
             )
         try:
             job = request_drafts(
@@ -47,7 +50,7 @@ class Command(BaseCommand):
             raise command_error(error) from error
         if not options["inline"]:
             write_profile_drafts.delay(job.pk)
-            self.stdout.write(f"A worker asks about {job.drafts.count():,} personas.")
+            self.stdout.write(f"A worker is asking about {job.drafts.count():,} personas.")
             return
         try:
             job = run_job(job_id=job.pk)

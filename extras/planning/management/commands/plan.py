@@ -1,4 +1,4 @@
-"""plan STUDY: what a study can show before it has data, and what it costs."""
+"""plan STUDY: forecast what a study can show, and its cost."""
 
 import json
 import sys
@@ -16,19 +16,19 @@ from studies.management.terminal import find_study, progress_bar
 
 _NUMBERS = {
     "items": (int, "items for people (default: the study's)"),
-    "answers": (int, "answers to each item (default: the study's)"),
-    "per_annotator": (int, "items of each annotator (default: the study's)"),
-    "judges": (int, "runs that compete for being the best (default: 1)"),
-    "accuracy_people": (float, "how often one person is right (default: 0.6)"),
+    "answers": (int, "answers per item (default: the study's)"),
+    "per_annotator": (int, "items per annotator (default: the study's)"),
+    "judges": (int, "runs that compete for the best result (default: 1)"),
+    "accuracy_people": (float, "accuracy of one person (default: 0.6)"),
     "accuracy_judge": (
         float,
-        "how often a judge is right (default: the true differences −10 to 10 points)",
+        "accuracy of a judge (default: true differences of −10 to 10 points)",
     ),
     "sd_item": (float, "SD of items on the logit scale (default: 1)"),
     "sd_annotator": (float, "SD of people on the logit scale (default: 0.6)"),
     "sd_persona": (float, "SD of personas on the logit scale (default: 0.25)"),
     "sd_question": (float, "SD of questions on the logit scale (default: 0.25)"),
-    "overlap": (float, "correlation of what is hard for people and for judges (default: 0.5)"),
+    "overlap": (float, "correlation of difficulty for people and for judges (default: 0.5)"),
     "margin": (float, "equivalence margin (default: the study's)"),
     "draws": (int, f"simulated studies (default: {DRAWS})"),
     "seed": (int, f"seed of the simulation (default: {SEED})"),
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--annotators",
             type=int,
-            help="people; states the items of each instead of --per-annotator",
+            help="number of people, instead of --per-annotator",
         )
         for name, (kind, words) in _NUMBERS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help=words)
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             help="a study with answers, whose accuracies and effects replace the defaults",
         )
         parser.add_argument(
-            "--what-if", action="store_true", help="also show other numbers of items and answers"
+            "--what-if", action="store_true", help="show other numbers of items and answers too"
         )
         parser.add_argument("--json", action="store_true", help="print the forecast as JSON")
 
@@ -105,8 +105,8 @@ class Command(BaseCommand):
             [[row.difference, *row.chances, row.half_width] for row in wording.rows_of(design)],
         )
         self.stdout.write(
-            f"Of 100 studies; in brackets Monte Carlo intervals ({design['draws']:,} simulated). "
-            f"The majority of people is right on {design['majority'] * 100:.1f} %."
+            f"Out of 100 studies, with Monte Carlo intervals in brackets ({design['draws']:,} "
+            f"simulated). The majority of people is right on {design['majority'] * 100:.1f} %."
         )
         self.stdout.write(f"Detectable four times out of five: {wording.detectable_words(design)}")
         self.stdout.write("")

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 class Command(BaseCommand):
     help = (
-        "Compare the results of a program's statistics with reference cases: every case agrees, "
-        "differs or is missing. Needs no database. Exits 1 if one differs or none is there, 2 if "
-        "the file cannot be read."
+        "Compare the results of a program's statistics with reference cases: each case agrees, "
+        "differs or is missing. Needs no database. Exits 1 if a case differs or all are missing, "
+        "2 if the file cannot be read."
     )
     requires_system_checks: list[str] = []
 

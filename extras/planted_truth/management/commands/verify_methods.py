@@ -1,4 +1,4 @@
-"""verify_methods: check in simulations what the statistics promise."""
+"""verify_methods: check by simulation what the statistics promise."""
 
 import sys
 from argparse import ArgumentParser
@@ -16,9 +16,9 @@ SEED = 20240701
 
 class Command(BaseCommand):
     help = (
-        "Check the statistics of the reports in simulations whose truth is known, and on published "
-        "tables: coverage of intervals, levels of tests, violations of guarantees, with Monte "
-        "Carlo errors. Needs no database. Exits 1 if a promise is broken."
+        "Check the reports' statistics on simulations with known truth and on published tables: "
+        "coverage of intervals, levels of tests and violations of guarantees, with Monte Carlo "
+        "errors. Needs no database. Exits 1 if a promise is broken."
     )
     requires_system_checks: list[str] = []
 
@@ -26,24 +26,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--quick",
             action="store_true",
-            help="fewer studies: about two minutes, not half an hour",
+            help="fewer studies: about two minutes instead of half an hour",
         )
         parser.add_argument(
             "--only",
             action="append",
             default=[],
             metavar="FAMILY",
-            help="a family of checks, such as certificates or differences; can be repeated",
+            help="family of checks, such as certificates or differences; repeatable",
         )
         parser.add_argument("--seed", type=int, default=SEED, help=f"default {SEED}")
-        parser.add_argument(
-            "--json", action="store_true", help="write the content of methods.json to the terminal"
-        )
+        parser.add_argument("--json", action="store_true", help="print the content of methods.json")
         parser.add_argument(
             "--out",
             type=Path,
             metavar="DIR",
-            help="write methods.json, methods.html and tables/ (CSV, Markdown, LaTeX) here",
+            help="folder for methods.json, methods.html and tables/ (CSV, Markdown, LaTeX)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

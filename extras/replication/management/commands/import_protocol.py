@@ -14,16 +14,18 @@ from studies.management.terminal import find_study
 
 class Command(BaseCommand):
     help = (
-        "Find the wording of a released result file, whose rows carry their prompts, and store it "
-        "as a wording of the study. The study needs items of the same file. Nothing is stored "
-        "unless every prompt of the file is rebuilt byte for byte; otherwise two rows that "
-        "disagree are named."
+        "Recover the wording from the prompts in a released result file, and store it as a "
+        "wording of the study. The study needs items from the same file. The wording is stored "
+        "only if it rebuilds every prompt byte for byte; otherwise the command names two rows "
+        "that disagree."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--name", default="", help="of the wording (default: that of the file)")
+        parser.add_argument(
+            "--name", default="", help="name of the wording (default: name of the file)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])

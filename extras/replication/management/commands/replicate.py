@@ -11,19 +11,21 @@ from studies.management.terminal import progress_bar
 
 class Command(BaseCommand):
     help = (
-        "Count the result files released with “Can LLM be a Personalized Judge?” again and set "
-        "the figures next to the published cells. Needs no database. Files are recognised by "
-        "name, others are skipped."
+        "Recount the result files released with “Can LLM be a Personalized Judge?” and compare "
+        "the results with the published cells. Needs no database. Files are recognised by name; "
+        "others are skipped."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, metavar="DIR", help="folder with released files")
+        parser.add_argument(
+            "folder", type=Path, metavar="DIR", help="folder with the released files"
+        )
         parser.add_argument(
             "--out",
             type=Path,
             metavar="DIR",
-            help="write replication.json, replication.html and tables/ here",
+            help="folder for replication.json, replication.html and tables/",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,7 +13,7 @@ from studies.management.terminal import progress_bar
 
 
 def dollars(text: str) -> Decimal:
-    """A budget; argparse turns the `ValueError` into its message."""
+    """Parse a budget; argparse turns the `ValueError` into its message."""
     try:
         amount = Decimal(text)
     except InvalidOperation:
@@ -34,15 +34,15 @@ def option(text: str) -> tuple[str, str, str]:
     data, dot, rest = text.partition(".")
     name, sign, value = rest.partition("=")
     if not (dot and sign):
-        raise ArgumentTypeError(f"“{text}”: write DATA.NAME=VALUE, for example prism.n=500")
+        raise ArgumentTypeError(f"“{text}”: use DATA.NAME=VALUE, for example prism.n=500")
     return data, name, value
 
 
 class Command(BaseCommand):
     help = (
-        "Repeat a published comparison with your models: creates one study for each data set, "
-        "asks every question within one budget, and sets the answers next to the published "
-        "figures. The same command again asks only what is not answered yet."
+        "Repeat a published comparison with your models: create one study per data set, ask "
+        "every question within one budget, and compare the answers with the published figures. "
+        "If you repeat the command, it asks only unanswered questions."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -54,46 +54,52 @@ class Command(BaseCommand):
             type=Path,
             required=True,
             metavar="FILE.toml",
-            help="the models: a block [[judges]] with the fields of add_judge for each",
+            help="file of models: a block [[judges]] with the fields of add_judge for each",
         )
         parser.add_argument(
-            "--data", type=Path, metavar="DIR", help="folder with a folder for each data set"
+            "--data", type=Path, metavar="DIR", help="folder with a subfolder for each data set"
         )
         parser.add_argument(
             "--outputs",
             type=Path,
             metavar="DIR",
-            help="the paper's released files: their prompts are used and their figures shown",
+            help=(
+                "folder with the paper's released files, to use their prompts and show their "
+                "figures"
+            ),
         )
         parser.add_argument(
             "--estimate",
             action="store_true",
-            help="show requests and cost, store and send nothing; without --data at full size",
+            help=(
+                "show requests and cost without storing or sending anything; without --data at "
+                "full size"
+            ),
         )
         parser.add_argument(
-            "--budget", type=dollars, metavar="USD", help="of all runs and studies together"
+            "--budget", type=dollars, metavar="USD", help="budget for all runs and studies together"
         )
         parser.add_argument(
             "--change",
             action="store_true",
-            help="replace the budget, or --limit, of an earlier call of this command",
+            help="replace the --budget or --limit of an earlier call",
         )
-        parser.add_argument("--variant", action="append", help="only this variant; repeatable")
+        parser.add_argument("--variant", action="append", help="use only this variant; repeatable")
         parser.add_argument(
             "--option",
             type=option,
             action="append",
             default=[],
             metavar="DATA.NAME=VALUE",
-            help="replaces an option of an importer; repeatable",
+            help="replace an option of an importer; repeatable",
         )
         parser.add_argument(
-            "--limit", type=positive, metavar="N", help="only the first N items of each study"
+            "--limit", type=positive, metavar="N", help="use only the first N items of each study"
         )
         parser.add_argument(
             "--prefix",
             default="",
-            help="how the short names of the studies begin (default: the recipe's name)",
+            help="prefix of the studies' short names (default: the recipe's name)",
         )
         parser.add_argument(
             "--owner", metavar="USERNAME", help="user who can see and change the studies"
@@ -101,13 +107,16 @@ class Command(BaseCommand):
         parser.add_argument(
             "--confirm-sharing",
             metavar="REASON",
-            help="allows that items are sent to providers",
+            help="allow items to be sent to providers",
         )
         parser.add_argument(
-            "--inline", action="store_true", help="do the work here, without broker and workers"
+            "--inline", action="store_true", help="run in this process, without a broker or workers"
         )
         parser.add_argument(
-            "--out", type=Path, metavar="DIR", help="write reproduction.html, .json and tables/"
+            "--out",
+            type=Path,
+            metavar="DIR",
+            help="folder for reproduction.html, .json and tables/",
         )
 
     def handle(self, *args: Any, **given: Any) -> None:
@@ -142,7 +151,7 @@ class Command(BaseCommand):
 
         options, out = _options(recipe, given), given["out"]
         if options.data is None:
-            raise CommandError("Name the folder with the data sets with --data, or --estimate.")
+            raise CommandError("Give the folder with the data sets with --data, or use --estimate.")
         if out is not None:
             check_output(out, "reproduction")
         planned = prepare(recipe, models, options)

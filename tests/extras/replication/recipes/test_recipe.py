@@ -107,11 +107,14 @@ def _without(raw, *path):
     ("change", "message"),
     [
         (lambda raw: raw.update(speed=1), "There is no field “speed”"),
-        (lambda raw: raw.update(name=""), "name: write a text"),
-        (lambda raw: raw.update(samples=0), "samples: write a whole number from 1 up"),
-        (lambda raw: raw.update(variants={}), "variants: write a table"),
+        (lambda raw: raw.update(name=""), "name: use a text"),
+        (
+            lambda raw: raw.update(samples=0),
+            r"samples: the value is .*\. Use a whole number of 1 or more",
+        ),
+        (lambda raw: raw.update(variants={}), "variants: use a table"),
         (lambda raw: _without(raw, "data", "pr", "items", "code"), "data.pr.items: .*“code”"),
-        (lambda raw: _without(raw, "data", "pr", "letters", "whole"), "data.pr.letters: write"),
+        (lambda raw: _without(raw, "data", "pr", "letters", "whole"), "data.pr.letters: use"),
         (lambda raw: _without(raw, "data", "ec", "letters", "none"), "data.ec.letters: .*“none”"),
         (lambda raw: _without(raw, "data", "prism", "features", "three", "code"), "add “code”"),
         (lambda raw: raw["ask"]["tie"].update(data=["x"]), "ask.tie.data: “x” is none of pr, "),
@@ -120,7 +123,7 @@ def _without(raw, *path):
         (lambda raw: raw["cells"][0].update(ask="tie"), "“tie” is not asked about “pr”"),
         (lambda raw: raw["cells"][2].update(parts=["middle"]), "parts: “middle” is none of"),
         (lambda raw: raw["figures"].update(figure2=["x"]), "figures.figure2: “x” is none of"),
-        (lambda raw: raw.update(published=[]), "tables: write a table"),
+        (lambda raw: raw.update(published=[]), "tables: use a table"),
     ],
 )
 def test_a_faulty_recipe_names_the_field(raw, change, message):
@@ -197,14 +200,14 @@ def test_models_of_the_demo_are_simulated_whether_the_file_says_so_or_not(tmp_pa
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("judges = 1", r"write a block \[\[judges\]\]"),
-        ("", r"write a block \[\[judges\]\]"),
+        ("judges = 1", r"add a block \[\[judges\]\]"),
+        ("", r"add a block \[\[judges\]\]"),
         ("colour = 1" + MODELS, "there is no field “colour”"),
         (MODELS + 'key = "x"', "block 1 of .*: there is no field “key”"),
         (MODELS.replace('name = "big"', ""), "name is missing"),
         (MODELS.replace("2.5", "-1"), "price_input is -1"),
         (MODELS.replace("2.5", '"2"'), "price_input is '2'"),
-        (MODELS + MODELS, "two judges have one name"),
+        (MODELS + MODELS, "two judges have the same name"),
         ("[[judges]", "is not TOML"),
     ],
 )

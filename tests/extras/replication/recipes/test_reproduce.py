@@ -186,7 +186,7 @@ def test_one_budget_holds_over_all_studies(tmp_path, engine, llm):
 def test_data_sets_without_a_folder_are_named(tmp_path):
     with pytest.raises(CommandError, match="has none of the folders pr, prism, opinionqa, ec"):
         reproduce("--models", models_file(tmp_path), "--data", tmp_path)
-    with pytest.raises(CommandError, match="Name the folder with the data sets"):
+    with pytest.raises(CommandError, match="Give the folder with the data sets"):
         reproduce("--models", models_file(tmp_path))
 
 
@@ -227,7 +227,7 @@ def test_other_options_need_studies_of_their_own(tmp_path, engine, llm):
 def test_a_folder_of_somebody_else_is_not_replaced(tmp_path, db):
     (tmp_path / "out" / "tables").mkdir(parents=True)
 
-    with pytest.raises(CommandError, match="contains tables, which is not from this command"):
+    with pytest.raises(CommandError, match="contains tables, which this command did not create"):
         reproduce(
             "--models",
             models_file(tmp_path),

@@ -38,14 +38,14 @@ def test_a_numerator_cut_by_the_paper_is_named_as_such(tmp_path):
 
     low = cells["table2", "PRISM", "Command R+ low"]
     assert low["equal"] is False
-    assert low["why"].startswith("Counted, 588 of 852 are right; the paper's 587 is its rounded")
+    assert low["why"].startswith("By count, 588 of 852 are right; the paper's 587 is its rounded")
 
 
 def test_another_numerator_is_reported_without_that_excuse(tmp_path):
     cells = compared(tmp_path, COMMAND_R, answers(586, 266))
 
     assert cells["table2", "PRISM", "Command R+ low"]["why"].startswith(
-        "Counted, 586 of 852 are right. The file gives 586/852 = 0.6878."
+        "By count, 586 of 852 are right. The file gives 586/852 = 0.6878."
     )
 
 
@@ -55,7 +55,7 @@ def test_an_accuracy_that_was_cut_instead_of_rounded_is_named_as_such(tmp_path):
     cells = compared(tmp_path, name, answers(375, 98, "80"))
 
     assert cells["table2", "PR", "GPT-3.5 high"]["why"] == (
-        "375/473 is 0.79281; the paper cut it where it should have rounded."
+        "375/473 is 0.79281; the paper truncated instead of rounding."
     )
 
 
@@ -89,7 +89,7 @@ def test_ties_among_the_truths_are_set_apart_where_no_tie_was_offered(tmp_path):
         "table8", "PRISM w/o persona", "Command R+"
     ]
 
-    assert cell["why"].endswith("Over the answers whose truth is no tie it is 2/3 = 0.6667.")
+    assert cell["why"].endswith("Over the answers whose truth is not a tie it is 2/3 = 0.6667.")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_file_fills_its_cells_also_where_the_paper_prints_none(tmp_path, name,
     assert own.keys() == expected
     for cell in own.values():
         assert (cell["published"], cell["equal"], cell["outcome"]) == (None, None, "unpublished")
-        assert cell["why"] == "The paper prints no such cell."
+        assert cell["why"] == "The paper has no such cell."
 
 
 def test_every_recorded_cell_names_files_that_are_results():
@@ -207,8 +207,8 @@ def test_cells_that_contradict_their_own_fraction_are_found_and_explained(tmp_pa
         "table4": 10,
         "table5": 1,
     }
-    assert sum("cut to a whole number" in reason for reason in why.values()) == 20
-    assert sum("should have rounded" in reason for reason in why.values()) == 2
+    assert sum("truncated" in reason for reason in why.values()) == 20
+    assert sum("instead of rounding" in reason for reason in why.values()) == 2
     assert "copy of another cell" in why["table4", "All features", "Command R+ low"]
     assert why["table4", "Three features", "Command R+ low"].endswith(
         "No whole number of 696 gives .653."

@@ -208,7 +208,7 @@ def test_every_row_that_is_no_released_result_is_named():
     found = [str(fault) for fault in caught.value.faults]
     assert found[0].startswith("Line 2: asst_B is missing or not text.")
     assert found[1].startswith("Line 3: ground_truth “D” is not A, B or C.")
-    assert found[2].startswith("Line 4: the prompt shows no two question-answer pairs.")
+    assert found[2].startswith("Line 4: the prompt does not show two question-answer pairs.")
     assert found[3].startswith("Line 5: this is not JSON")
 
 

@@ -101,7 +101,7 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
 def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
     (tmp_path / "tables").mkdir()
 
-    with pytest.raises(CommandError, match="contains tables, which is not from this command"):
+    with pytest.raises(CommandError, match="contains tables, which this command did not create"):
         run(folder, "--out", tmp_path)
 
     run(folder, "--out", tmp_path / "new")
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_read_fails(tmp_path):
 def test_a_folder_without_results_fails(tmp_path):
     (tmp_path / "README.md").write_text("Nothing here.")
 
-    with pytest.raises(CommandError, match="holds no released result file"):
+    with pytest.raises(CommandError, match="has no released result files"):
         run(tmp_path)
 
 

@@ -127,7 +127,7 @@ def test_the_scale_of_certainty_is_the_one_that_the_prompt_names(tmp_path):
     [
         (b"version https://git-lfs.github.com/spec/v1\n", "line 1: not a released result"),
         (b"", "is empty"),
-        (b"[1, 2]\n", "line 1: .*must hold an object"),
+        (b"[1, 2]\n", "line 1: .*must contain an object"),
         (b'{"prompt": "x", "answer": "A"}\n', "lacks certainty, ground_truth"),
         (json.dumps(row(truth="D")).encode(), "ground_truth is 'D'"),
         (json.dumps(row()).encode() + b'\n{"prompt": \xff}\n', "line 2: not a released result"),

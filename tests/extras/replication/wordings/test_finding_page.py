@@ -1,4 +1,4 @@
-"""The page on which the wording of a released result file is found."""
+"""The page that recovers the wording of a released result file."""
 
 import json
 
@@ -55,7 +55,7 @@ def test_rows_that_the_study_lacks_are_rebuilt_from_the_file_and_counted_apart(o
     ("rows", "says"),
     [
         (lambda: released(line_4={"prompt": released()[3]["prompt"] + "!"}), "Line"),
-        (lambda: [{"text": "no prompt"}], "carry no prompts"),
+        (lambda: [{"text": "no prompt"}], "do not contain the texts"),
         (lambda: [], "The file is empty."),
     ],
 )

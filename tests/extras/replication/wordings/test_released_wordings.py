@@ -171,15 +171,15 @@ def test_the_same_file_again_stores_nothing_and_prompts_without_profile_have_a_t
     [
         (
             {"line_5": {"prompt": released()[4]["prompt"].replace("First:", "1st:")}},
-            r"Lines 1 and 5 do not have one template.*“…?.*1st:",
+            r"Lines 1 and 5 have no common template.*“…?.*1st:",
         ),
         (
             {"line_7": {"prompt": released()[6]["prompt"].removesuffix("[[")}},
-            "Lines 1 and 7 do not have one template.*its end",
+            "Lines 1 and 7 have no common template.*its end",
         ),
         (
             {f"line_{n}": {"prompt": f"Show {n}"} for n in range(1, 8)},
-            "do not show both responses|do not have one template",
+            "do not show both responses|have no common template",
         ),
     ],
 )
@@ -226,7 +226,7 @@ def test_a_file_without_prompts_is_refused(tmp_path):
     path.write_text('{"item_id": "a", "choice": "r1"}\n')
     study_of(written(tmp_path, released()))
 
-    with pytest.raises(CommandError, match="carry no prompts"):
+    with pytest.raises(CommandError, match="do not contain the texts"):
         call_command("import_protocol", "released", str(path))
 
 
