@@ -2,8 +2,8 @@
 
 The processes share one small document for each endpoint, in Redis or in the database. Each process
 exchanges a report for a grant twice a second, more often after it starts to ask, and immediately
-when it wants something or returns slots; a single request exchanges nothing. `grant_for` is the whole
-rule: the store only applies it to the document exclusively.
+when it wants something or returns slots; a single request exchanges nothing. `grant_for` is the
+whole rule: the store only applies it to the document exclusively.
 
 The sum of all grants never exceeds the limits: a process holds slots until it returns them or stops
 reporting, and requests and tokens per minute are drawn in advance from shared buckets.
