@@ -1,6 +1,8 @@
 """Pages on which judges are added, tested and changed; all studies share them."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any, cast
 
@@ -15,20 +17,34 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.backend import IMPORTED, OwnForm, key_variable
+from judging.backends.presets import GROUPS, JudgePreset, presets, public_price
 from judging.backends.registry import backend_kind, backend_kinds
 from judging.catalog import changes
-from judging.catalog.changes import is_used_elsewhere, may_add_addresses, may_change
+from judging.catalog.access import (
+    is_used_elsewhere,
+    may_add_addresses,
+    may_change,
+    may_use_address,
+)
 from judging.catalog.connection_test import run_connection_test, setting_of
+from judging.catalog.listing import local_servers, models_at
 from judging.errors import JudgingError
 from judging.models import Judge
-from judging.pages.judge_forms import JudgeForm
-from judging.runs.judges import PRESETS
-from judging.worker.endpoints import settings_of
+from judging.pages.judge_forms import JudgeForm, filled_by, filled_in
+from judging.worker.endpoints import key_refusal, serves_key, settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
 from studies.services.studies import forbids_providers, record
 
 PER_PAGE = 20
+_MOST_LISTED = 100  # models on one page
+_TAKES = {
+    "images": "pictures",
+    "structured": "a schema for replies",
+    "probabilities": "option probabilities",
+    "seed": "a seed",
+    "decisions": "decision requests",
+}
 
 
 def _editors_study(request: HttpRequest, slug: str) -> Study:
@@ -54,7 +70,7 @@ def judges_page(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "page": page,
-        "rows": [(judge, _key_state(judge)) for judge in page],
+        "rows": [(judge, _key_state(judge, study)) for judge in page],
         "may_add_addresses": may_add_addresses(request.user),
     }
     return render(request, "judging/judges.html", context)
@@ -77,21 +93,85 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if own_form and not may_add_addresses(user):
         raise Http404
-    form = _form(own_form)(user, request.POST or None, like=like, preset=preset)
-    if form.is_valid() and (judge := _save(form, study, user, None)):
+    wanted = {name for name in ("find", "list", "choose") if name in request.POST}
+    form_class = partial(_form(own_form), user, study=study, like=like, preset=preset)
+    start = {"model": request.GET["model"][:200]} if "model" in request.GET else {}
+    form = form_class(None if "find" in wanted else request.POST or None, start=start)
+    context: dict[str, Any] = {}
+    if "find" in wanted:
+        context = _found(request, study, user)
+    elif wanted and not own_form:
+        form, context = _with_models(request, study, user, form, form_class)
+    elif form.is_valid() and (judge := _save(form, study, user, None)):
         if "test" in request.POST and judge.capabilities.needs_endpoint:
             messages.success(request, f"Judge “{judge.name}” is added.")
             return _tested(request, study, judge)
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
         return redirect("judging:judge", slug, judge.pk)
-    context = {
-        "presets": PRESETS,
-        "preset": preset,
+    chosen = presets().get(preset)
+    context |= {
+        "preset": chosen,
+        "takes": [(_TAKES[name], word) for name, word in chosen.takes.items()] if chosen else [],
+        "preset_groups": _preset_groups(user),
+        "has_start": bool(preset or own_form or wanted or form.is_bound),
         "like": like,
         "own_form": own_form,
         "own_forms": own_forms if may_add_addresses(user) else [],
+        "may_look": may_add_addresses(user),
     }
     return _form_page(request, study, form, context)
+
+
+def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, bool]]]]:
+    """The presets by group: name, preset, and whether the user may use its address."""
+    rows: dict[str, list[tuple[str, JudgePreset, bool]]] = {title: [] for title in GROUPS.values()}
+    for name, each in presets().items():
+        is_allowed = not each.base_url or may_use_address(user, each.base_url)
+        rows[GROUPS[each.group]].append((name, each, is_allowed))
+    return list(rows.items())
+
+
+def _found(request: HttpRequest, study: Study, user: User) -> dict[str, Any]:
+    """The servers of models on this machine."""
+    try:
+        port = int(request.META["SERVER_PORT"])
+        return {"found": local_servers(study=study, user=user, own_port=port)}
+    except JudgingError as error:
+        messages.error(request, str(error))
+        return {}
+
+
+@sensitive_variables()
+def _with_models(
+    request: HttpRequest,
+    study: Study,
+    user: User,
+    form: JudgeForm,
+    form_class: Callable[..., JudgeForm],
+) -> tuple[JudgeForm, dict[str, Any]]:
+    """The form with the models of its server, or with the one that was chosen of them."""
+    access = form.access()
+    if access is None:
+        return form, {}
+    if "choose" in request.POST:
+        values = filled_in(request.POST["choose"])
+        shown = form_class(None, start=form.entered() | values)
+        price = public_price(access["fields"]["base_url"], str(values.get("model", "")))
+        return shown, {"chosen": values.get("model"), "price": price}
+    try:
+        listed = models_at(study=study, user=user, **access)
+    except JudgingError as error:
+        form.show(error)
+        return form, {}
+    part = request.POST.get("part", "").strip()[:200]
+    fitting = [model for model in listed.models if part.lower() in model.name.lower()]
+    shown = form_class(None, start=form.entered())
+    return shown, {
+        "listed": listed,
+        "part": part,
+        "n_fitting": len(fitting),
+        "models": [(model, filled_by(model)) for model in fitting[:_MOST_LISTED]],
+    }
 
 
 @sensitive_variables()
@@ -105,7 +185,7 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
     if not _has_form(user, judge) or not may_change(user, judge):
         raise Http404
     form_class = _form(backend_kind(judge.backend).own_form)
-    form = form_class(user, request.POST or None, judge=judge)
+    form = form_class(user, request.POST or None, study=study, judge=judge)
     if form.is_valid() and _save(form, study, user, judge):
         messages.success(request, "The changes are saved. They apply to future requests.")
         return redirect("judging:judge", slug, judge.pk)
@@ -203,7 +283,8 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
     return {
         "study": study,
         "judge": judge,
-        "key_state": _key_state(judge),
+        "key_state": _key_state(judge, study),
+        "key_refusal": "" if serves_key(judge, study) else key_refusal(judge),
         "setting": setting_of(study),
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),
@@ -220,12 +301,13 @@ def _chosen_judge(user: User, text: str) -> Judge | None:
     return judge if judge and _has_form(user, judge) else None
 
 
-def _key_state(judge: Judge) -> tuple[str, bool]:
+def _key_state(judge: Judge, study: Study) -> tuple[str, bool]:
     """Where the key of a judge is, in words, and whether something is wrong with it."""
     if not judge.capabilities.needs_endpoint:
         return "no key needed", False
     if judge.sealed_key:
-        return "stored, encrypted", False
+        is_here = serves_key(judge, study)
+        return "stored, encrypted" if is_here else "stored, for other studies", not is_here
     name = key_variable(settings_of(judge))
     if not name:
         return "none", False
