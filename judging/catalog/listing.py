@@ -107,7 +107,7 @@ def _count(study: Study, user: User, event: str, **detail: str) -> None:
     if wait := LIMIT.wait(earlier):
         raise BadJudge(
             f"You have listed models {LIMIT.attempts} times in ten minutes. Wait {minutes(wait)} "
-            "minutes, or enter the model’s name yourself."
+            "min, or enter the model’s name yourself."
         )
     record(study, event, user=user, **detail)
 

@@ -94,6 +94,8 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     if own_form and not may_add_addresses(user):
         raise Http404
     wanted = {name for name in ("find", "list", "choose") if name in request.POST}
+    if "enter" in request.POST and ("part" in request.POST or not request.POST.get("model")):
+        wanted = {"list"}  # the return key, while no model is chosen
     form_class = partial(_form(own_form), user, study=study, like=like, preset=preset)
     start = {"model": request.GET["model"][:200]} if "model" in request.GET else {}
     form = form_class(None if "find" in wanted else request.POST or None, start=start)
@@ -103,7 +105,7 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     elif wanted and not own_form:
         form, context = _with_models(request, study, user, form, form_class)
     elif form.is_valid() and (judge := _save(form, study, user, None)):
-        if "test" in request.POST and judge.capabilities.needs_endpoint:
+        if {"test", "enter"} & request.POST.keys() and judge.capabilities.needs_endpoint:
             messages.success(request, f"Judge “{judge.name}” is added.")
             return _tested(request, study, judge)
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")

@@ -170,6 +170,16 @@ def test_a_long_list_is_shortened_and_searched(admin, study, serve):
     assert "250 models, 11 with “M-24”" in words(page)
 
 
+def test_the_return_key_lists_until_a_model_is_named_and_adds_then(admin, study, serve):
+    server = serve({"/v1/models": listed("m")})
+    entered = {"base_url": server.url, "enter": "yes"}
+
+    assert "The server offers 1 model." in words(submit(admin, **entered, model=""))
+    assert not Judge.objects.exists()
+    submit(admin, **entered, model="m")
+    assert Judge.objects.get().model == "m"
+
+
 def endless(handler, body):
     handler.send_response(200)
     handler.end_headers()
