@@ -66,6 +66,7 @@ class Connections:
         headers: Mapping[str, str],
         timeout: float,
         link_local: bool = False,
+        through_proxy: bool = True,
     ) -> None:
         url = httpx2.URL(address)
         self._server = (url.raw_scheme, url.raw_host, url.port)
@@ -81,7 +82,7 @@ class Connections:
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}
         }
         self._maker = httpcore2.AsyncConnectionPool(
-            proxy=_proxy_to(url),
+            proxy=_proxy_to(url) if through_proxy else None,
             ssl_context=certificates() if url.scheme == "https" else None,
             keepalive_expiry=_KEEP_SECONDS,
             network_backend=None if link_local else _NoLinkLocal(),

@@ -53,23 +53,27 @@ class ModelList:
 
 
 def list_models(
-    kind: BackendKind, judge: JudgeSettings, *, seconds: float = SECONDS, in_detail: bool = True
+    kind: BackendKind,
+    judge: JudgeSettings,
+    *,
+    seconds: float = SECONDS,
+    in_detail: bool = True,
+    through_proxy: bool = True,
 ) -> ModelList:
     """Ask a judge's server for its models. Raises `BackendFault` or `BadJudge`."""
     request = kind.list_request(judge)
     if request is None:
         raise Garbage("servers of this kind have no list of their models")
-    return asyncio.run(_within(seconds, judge, *request, in_detail=in_detail))
+    address, headers = request
+    asking = _Asking(judge, headers, seconds, through_proxy)
+    return asyncio.run(_within(seconds, asking, address, in_detail=in_detail))
 
 
-async def _within(
-    seconds: float, judge: JudgeSettings, address: str, headers: dict[str, str], *, in_detail: bool
-) -> ModelList:
-    asking = _Asking(judge, headers, seconds)
+async def _within(seconds: float, asking: "_Asking", address: str, *, in_detail: bool) -> ModelList:
     try:
         async with asyncio.timeout(seconds):
             found = read_list(await asking.fetch(address, with_key=True))
-            if not in_detail or not is_own_network(judge.base_url):
+            if not in_detail or not is_own_network(asking.judge.base_url):
                 return found
             with suppress(TimeoutError):  # the names are known
                 async with asyncio.timeout(seconds / 2):
@@ -84,6 +88,7 @@ class _Asking:
     judge: JudgeSettings
     headers: dict[str, str]
     seconds: float
+    through_proxy: bool
 
     async def fetch(self, address: str, *, with_key: bool = False, content: bytes = b"") -> Any:
         """The JSON at an address of the judge's server. Raises `BackendFault`."""
@@ -91,7 +96,11 @@ class _Asking:
 
         headers = self.headers if with_key else {"User-Agent": "thirdperson"}
         connections = Connections(
-            address, headers=headers, timeout=self.seconds, link_local=self.judge.link_local
+            address,
+            headers=headers,
+            timeout=self.seconds,
+            link_local=self.judge.link_local,
+            through_proxy=self.through_proxy,
         )
         status, body = await connections.read(content, most=_MOST_BYTES)
         body = without_key(body, connections.key)
@@ -120,8 +129,8 @@ class _Asking:
         if rows := _rows(catalogue, "data"):
             found = _merged(found, {_name(r): _of_lm_studio(r) for r in rows}, "LM Studio")
         if rows := _rows(info, "data"):
-            said = {str(_at(row, "model_name")): _of_litellm(row) for row in rows}
-            found = _merged(found, said, "LiteLLM")
+            stated = {str(_at(row, "model_name")): _of_litellm(row) for row in rows}
+            found = _merged(found, stated, "LiteLLM")
         if isinstance(number := _at(version, "version"), str) and not routes:
             names = [model.name for model in found.models[:_MOST_SHOWN]]
             shown = await asyncio.gather(*(self._show(root, name) for name in names))
@@ -166,14 +175,14 @@ def _model(row: Any) -> ListedModel:
     parameters = _at(row, "supported_parameters")
     providers = [each for each in _rows(row, "providers") or [] if _at(each, "status") == "live"]
     images = _has(takes, "image")
-    for said in (
+    for stated in (
         _at(row, "capabilities", "vision"),
         _at(row, "capabilities", "image_input", "supported"),
     ):
-        images = said if isinstance(said, bool) else images
+        images = stated if isinstance(stated, bool) else images
     structured = _has(parameters, "structured_outputs")
-    if isinstance(said := _at(row, "capabilities", "structured_outputs", "supported"), bool):
-        structured = said
+    if isinstance(stated := _at(row, "capabilities", "structured_outputs", "supported"), bool):
+        structured = stated
     model = ListedModel(
         name=_name(row),
         context=_first_number(
@@ -272,8 +281,8 @@ def _with_routes(found: ModelList, described: Any) -> ModelList:
 def _of_llama_cpp(found: ModelList, properties: Any) -> ModelList:
     images, audio = (_at(properties, "modalities", name) for name in ("vision", "audio"))
     context = _first_number(_at(properties, "default_generation_settings", "n_ctx"))
-    said = ListedModel(name="", context=context, images=_flag(images), audio=_flag(audio))
-    return _merged(found, {model.name: said for model in found.models}, "llama.cpp")
+    stated = ListedModel(name="", context=context, images=_flag(images), audio=_flag(audio))
+    return _merged(found, {model.name: stated for model in found.models}, "llama.cpp")
 
 
 def _of_lm_studio(row: Any) -> ListedModel:
@@ -313,11 +322,11 @@ def _of_ollama(shown: Any) -> ListedModel:
     )
 
 
-def _merged(found: ModelList, said: Mapping[str, ListedModel], server: str) -> ModelList:
-    """Add to each model what is said of it; one that is said to be called “-” writes no text."""
+def _merged(found: ModelList, stated: Mapping[str, ListedModel], server: str) -> ModelList:
+    """Add to each model what is stated of it; one with the name “-” there writes no text."""
     models = []
     for model in found.models:
-        more = said.get(model.name)
+        more = stated.get(model.name)
         if more is None:
             models.append(model)
         elif more.name != "-":
@@ -352,8 +361,8 @@ def _known(first: bool | None, second: bool | None) -> bool | None:
 
 def _common(rows: Sequence[Mapping[str, Any]], name: str) -> bool | None:
     """What all rows say alike."""
-    said = {_flag(row.get(name)) for row in rows}
-    return said.pop() if len(said) == 1 else None
+    stated = {_flag(row.get(name)) for row in rows}
+    return stated.pop() if len(stated) == 1 else None
 
 
 def _numbers(values: Any) -> list[int]:

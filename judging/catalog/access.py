@@ -9,7 +9,9 @@ keys. All studies share a judge, so who changes one needs the right to do so in 
 uses it.
 """
 
+import hashlib
 import json
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
@@ -102,16 +104,21 @@ def servers_in_use() -> list[str]:
     return list(found.values_list("base_url", flat=True).distinct())
 
 
-def may_use_address(user: User, base_url: str) -> bool:
-    """Whether the user may add a judge at this address."""
-    if may_add_addresses(user) or provider_key(base_url) or _host_is_listed(base_url):
-        return True
-    return base_url.rstrip("/") in {each.rstrip("/") for each in servers_in_use()}
+def usable_addresses(user: User, addresses: Iterable[str]) -> set[str]:
+    """Those of the addresses at which the user may add judges."""
+    if may_add_addresses(user):
+        return {*addresses}
+    known = {each.rstrip("/") for each in servers_in_use()}
+    return {
+        address
+        for address in addresses
+        if provider_key(address) or _host_is_listed(address) or address.rstrip("/") in known
+    }
 
 
 def check_address(user: User, base_url: str, *, field: str = "base_url") -> None:
     """Raise `InvalidValue` if the user may not add a judge at this address."""
-    if not may_use_address(user, base_url):
+    if base_url not in usable_addresses(user, [base_url]):
         raise InvalidValue(field, _NOT_YOUR_ADDRESS, value=base_url)
 
 
@@ -153,7 +160,7 @@ def may_enter_keys(user: User, study: Study) -> bool:
 @sensitive_variables()
 def hold_key(key: str, user: User, addresses: list[str]) -> str:
     """A key for a form that is shown again, encrypted, for one user and these addresses."""
-    content = json.dumps([user.pk, sorted(addresses), key])
+    content = json.dumps([user.pk, _digest(addresses), key])
     return cipher(_HELD).encrypt(content.encode()).decode()
 
 
@@ -166,8 +173,12 @@ def held_key(token: str, user: User, addresses: list[str]) -> str:
         content = cipher(_HELD).decrypt(token.encode(), ttl=_HELD_SECONDS)
     except InvalidToken:
         return ""
-    holder, held_at, key = json.loads(content)
-    return str(key) if holder == user.pk and {*addresses} <= {*held_at} else ""
+    *holder, key = json.loads(content)
+    return str(key) if holder == [user.pk, _digest(addresses)] else ""
+
+
+def _digest(addresses: list[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(addresses)).encode()).hexdigest()
 
 
 @sensitive_variables()

@@ -160,7 +160,13 @@ def _server_at(port: int, usual: list[str]) -> FoundServer | None:
     address = f"http://{_HOST}:{port}/v1"
     asked = JudgeSettings(name=_HOST, model="", base_url=address)
     try:
-        found = list_models(backend_kind(DEFAULT), asked, seconds=_LOCAL_SECONDS, in_detail=False)
+        found = list_models(
+            backend_kind(DEFAULT),
+            asked,
+            seconds=_LOCAL_SECONDS,
+            in_detail=False,
+            through_proxy=False,  # whose loopback is another machine's
+        )
     except BackendFault as fault:
         if fault.status not in (401, 403):
             return None

@@ -1,6 +1,5 @@
 """The form in which a judge is added or changed."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,6 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
-from judging.backends.model_lists import ListedModel
 from judging.backends.presets import presets
 from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.access import (
@@ -116,15 +114,6 @@ _HINTS = {
 }
 
 
-# What a model of a list fills in: of the form, and of the model.
-_FILLED = {
-    "model": "name",
-    "price_input": "price_input",
-    "price_output": "price_output",
-    "price_cached_input": "price_cached_input",
-    "takes_images": "images",
-    "takes_audio": "audio",
-}
 _REQUIRED = {
     "model": "Enter the model as the server names it, or press “List models”.",
     "base_url": "Enter the address of the server.",
@@ -434,22 +423,6 @@ def _changed(data: Mapping[str, Any], **values: str) -> Mapping[str, Any]:
     for name, value in values.items():
         changed[name] = value
     return cast(Mapping[str, Any], changed)
-
-
-def filled_by(model: ListedModel) -> str:
-    """What a model of a list fills in, as the value of the button that chooses it."""
-    values = {name: getattr(model, source) for name, source in _FILLED.items()}
-    return json.dumps({n: str(v) if n.startswith("price") else v for n, v in values.items() if v})
-
-
-def filled_in(text: str) -> dict[str, Any]:
-    """The values that such a button brings back; the form checks them like typed ones."""
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    known = values if isinstance(values, dict) else {}
-    return {n: known[n] for n in _FILLED if isinstance(known.get(n), (str, bool))}
 
 
 def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:

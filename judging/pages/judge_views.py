@@ -1,5 +1,6 @@
 """Pages on which judges are added, tested and changed; all studies share them."""
 
+import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.backend import IMPORTED, OwnForm, key_variable
+from judging.backends.model_lists import ListedModel
 from judging.backends.presets import GROUPS, JudgePreset, presets, public_price
 from judging.backends.registry import backend_kind, backend_kinds
 from judging.catalog import changes
@@ -24,19 +26,28 @@ from judging.catalog.access import (
     is_used_elsewhere,
     may_add_addresses,
     may_change,
-    may_use_address,
+    usable_addresses,
 )
 from judging.catalog.connection_test import run_connection_test, setting_of
 from judging.catalog.listing import local_servers, models_at
 from judging.errors import JudgingError
 from judging.models import Judge
-from judging.pages.judge_forms import JudgeForm, filled_by, filled_in
+from judging.pages.judge_forms import JudgeForm
 from judging.worker.endpoints import key_refusal, serves_key, settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
 from studies.services.studies import forbids_providers, record
 
 PER_PAGE = 20
+# What a model of a list fills in: of the form, and of the model.
+_FILLED = {
+    "model": "name",
+    "price_input": "price_input",
+    "price_output": "price_output",
+    "price_cached_input": "price_cached_input",
+    "takes_images": "images",
+    "takes_audio": "audio",
+}
 _MOST_LISTED = 100  # models on one page
 _TAKES = {
     "images": "pictures",
@@ -126,10 +137,11 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, bool]]]]:
     """The presets by group: name, preset, and whether the user may use its address."""
+    usable = usable_addresses(user, [each.base_url for each in presets().values()])
     rows: dict[str, list[tuple[str, JudgePreset, bool]]] = {title: [] for title in GROUPS.values()}
     for name, each in presets().items():
-        is_allowed = not each.base_url or may_use_address(user, each.base_url)
-        rows[GROUPS[each.group]].append((name, each, is_allowed))
+        is_usable = not each.base_url or each.base_url in usable
+        rows[GROUPS[each.group]].append((name, each, is_usable))
     return list(rows.items())
 
 
@@ -156,7 +168,7 @@ def _with_models(
     if access is None:
         return form, {}
     if "choose" in request.POST:
-        values = filled_in(request.POST["choose"])
+        values = _filled_in(request.POST["choose"])
         shown = form_class(None, start=form.entered() | values)
         price = public_price(access["fields"]["base_url"], str(values.get("model", "")))
         return shown, {"chosen": values.get("model"), "price": price}
@@ -172,8 +184,24 @@ def _with_models(
         "listed": listed,
         "part": part,
         "n_fitting": len(fitting),
-        "models": [(model, filled_by(model)) for model in fitting[:_MOST_LISTED]],
+        "models": [(model, _filled_by(model)) for model in fitting[:_MOST_LISTED]],
     }
+
+
+def _filled_by(model: ListedModel) -> str:
+    """What a model of a list fills in, as the value of the button that chooses it."""
+    values = {name: getattr(model, source) for name, source in _FILLED.items()}
+    return json.dumps({n: str(v) if n.startswith("price") else v for n, v in values.items() if v})
+
+
+def _filled_in(text: str) -> dict[str, Any]:
+    """The values that such a button brings back; the form checks them like typed ones."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    known = values if isinstance(values, dict) else {}
+    return {n: known[n] for n in _FILLED if isinstance(known.get(n), (str, bool))}
 
 
 @sensitive_variables()

@@ -392,6 +392,7 @@ def test_administrators_find_the_servers_of_this_machine_and_nobody_else_looks(
         for n, server in enumerate((found, own, silent, page_server))
     }
     monkeypatch.setattr(listing, "presets", lambda: ports)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     started = time.monotonic()
 
     page = admin.post(ADD, {"find": "yes"}, SERVER_PORT=str(own.port))
