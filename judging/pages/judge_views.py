@@ -216,8 +216,10 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
         raise Http404
     form_class = _form(backend_kind(judge.backend).own_form)
     form = form_class(user, request.POST or None, study=study, judge=judge)
-    if form.is_valid() and _save(form, study, user, judge):
+    if form.is_valid() and (saved := _save(form, study, user, judge)):
         messages.success(request, "The changes are saved. They apply to future requests.")
+        if "test" in request.POST and saved.capabilities.needs_endpoint:
+            return _tested(request, study, saved)
         return redirect("judging:judge", slug, judge.pk)
     return _form_page(request, study, form, {"judge": judge})
 

@@ -270,6 +270,8 @@ def test_a_stored_key_is_replaced_and_removed(admin, study):
     submit(admin, change, key_from="stored", key="sk-another-0123456789")
     judge.refresh_from_db()
     assert api_key(settings_of(judge)) == "sk-another-0123456789"
+    tested = submit(admin, change, key_from="stored", key="sk-another-0123456789", test="yes")
+    assert f"No connection to {ADDRESS}" in words(tested)
 
     admin.post(page_of(judge, "change-offer", "remove-key"))
     judge.refresh_from_db()
@@ -279,6 +281,7 @@ def test_a_stored_key_is_replaced_and_removed(admin, study):
         ["concurrency: 3 → 8", "key stored"],
         ["concurrency: 8 → 3"],
         ["key removed"],
+        ["key stored"],
     ]
 
 
