@@ -75,6 +75,7 @@ def judges_page(request: HttpRequest, slug: str) -> HttpResponse:
     judges = (
         _judges()
         .annotate(runs_here=Count("runs", filter=Q(runs__study=study)))
+        .select_related("key_by")
         .order_by("is_retired", "name")
     )
     page = Paginator(judges, PER_PAGE).get_page(request.GET.get("page"))
