@@ -241,7 +241,7 @@ WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 # Judges on pages: variables that may hold a key besides JUDGE_KEY_…; whether a key can be entered;
 # hosts at which editors may add judges; whether link-local addresses may be asked.
 JUDGE_KEY_VARIABLES = env("JUDGE_KEY_VARIABLES", cast=key_variables, default=[])
-JUDGE_STORED_KEYS = env("JUDGE_STORED_KEYS", cast=flag, default=False)
+JUDGE_STORED_KEYS = env("JUDGE_STORED_KEYS", cast=flag, default=True)
 JUDGE_HOSTS = env("JUDGE_HOSTS", cast=words, default=[])
 JUDGE_LINK_LOCAL = env("JUDGE_LINK_LOCAL", cast=flag, default=False)
 

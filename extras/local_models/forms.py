@@ -22,6 +22,7 @@ _LEFT_OUT = (
     "key_from",
     "api_key_env",
     "key",
+    "held_key",
     "price_input",
     "price_output",
     "price_cached_input",
@@ -55,9 +56,9 @@ class LocalJudgeForm(JudgeForm):
         *,
         judge: Judge | None = None,
         like: Judge | None = None,
-        preset: str = "",
+        **page: Any,
     ) -> None:
-        super().__init__(user, data, judge=judge, like=like, preset=preset)
+        super().__init__(user, data, judge=judge, like=like, **page)
         self._known = judge or like
         for name in _LEFT_OUT:
             self.fields.pop(name, None)

@@ -10,6 +10,7 @@ from judging.backends.backend import (
     BackendKind,
     Capabilities,
     JudgeSettings,
+    anthropic_headers,
     api_key,
 )
 from judging.backends.completions import short, storable
@@ -182,6 +183,10 @@ class AnthropicKind(BackendKind):
             return AnthropicBackend(wanted, client)
 
         return make
+
+    def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
+        address = f"{judge.base_url.rstrip('/')}/v1/models?limit=1000"
+        return address, anthropic_headers(api_key(judge))
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         values: dict[str, Any] = {

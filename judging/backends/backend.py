@@ -154,9 +154,12 @@ class BackendKind(ABC):
         """The parameters of requests as long as the server refuses none of them."""
         return Parameters({})
 
-    def models(self, judge: JudgeSettings) -> list[str]:
-        """The models that the judge's server says it offers; empty if it does not say."""
-        return []
+    def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]] | None:
+        """Address and headers of the request for the models of a server, if it has a list.
+
+        Raises `BadJudge` if the key cannot be read.
+        """
+        return None
 
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -228,6 +231,11 @@ def provider_key(base_url: str) -> str:
     """The variable with the key of the provider at an address; empty if it is none that we know."""
     parts = _parts(base_url)
     return PROVIDER_KEYS.get(parts.hostname or "", "") if parts.scheme == "https" else ""
+
+
+def anthropic_headers(key: str) -> dict[str, str]:
+    """Headers with which Anthropic lists its models."""
+    return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
 
 def check_endpoint(judge: JudgeSettings, *, field: str = "base_url") -> None:

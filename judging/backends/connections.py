@@ -8,7 +8,8 @@ import asyncio
 import importlib.util
 import ssl
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 
 import httpcore2
@@ -16,7 +17,7 @@ import httpx2
 
 from judging.backends.backend import is_link_local
 from judging.backends.completions import short
-from judging.engine.interface import Interrupted, Misconfigured, TimedOut, Unreachable
+from judging.engine.interface import Garbage, Interrupted, Misconfigured, TimedOut, Unreachable
 from judging.errors import BadJudge
 
 CONNECT_SECONDS = 10.0
@@ -65,6 +66,7 @@ class Connections:
         headers: Mapping[str, str],
         timeout: float,
         link_local: bool = False,
+        through_proxy: bool = True,
     ) -> None:
         url = httpx2.URL(address)
         self._server = (url.raw_scheme, url.raw_host, url.port)
@@ -80,7 +82,7 @@ class Connections:
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}
         }
         self._maker = httpcore2.AsyncConnectionPool(
-            proxy=_proxy_to(url),
+            proxy=_proxy_to(url) if through_proxy else None,
             ssl_context=certificates() if url.scheme == "https" else None,
             keepalive_expiry=_KEEP_SECONDS,
             network_backend=None if link_local else _NoLinkLocal(),
@@ -90,8 +92,29 @@ class Connections:
     async def post(self, content: bytes) -> httpcore2.Response:
         return await self._send("POST", content)
 
-    async def get(self) -> httpcore2.Response:
-        return await self._send("GET", b"")
+    async def read(self, content: bytes = b"", *, most: int) -> tuple[int, bytes]:
+        """Status and body of a GET, or of a POST with content; at most so many bytes are read.
+
+        For what a server says about itself. Raises `Garbage` if it says more.
+        """
+        connection = self._maker.create_connection(self._url.origin)
+        received = bytearray()
+        try:
+            with _faults(self._timeout):
+                async with connection.stream(
+                    "POST" if content else "GET",
+                    self._url,
+                    headers=self._headers,
+                    content=content,
+                    extensions=self._extensions,
+                ) as response:
+                    async for part in response.aiter_stream():
+                        received += part
+                        if len(received) > most:
+                            raise Garbage(f"the answer is longer than {most:,} bytes")
+                    return response.status, bytes(received)
+        finally:
+            await connection.aclose()
 
     async def forward(
         self, method: str, url: httpx2.URL, headers: Headers, content: bytes
@@ -113,23 +136,10 @@ class Connections:
         url = self._url
         if target is not None:
             url = httpcore2.URL(scheme=url.scheme, host=url.host, port=url.port, target=target)
-        try:
-            # The library's own limits are per received piece, and pieces can keep arriving.
+        # The library's own limits are per received piece, and pieces can keep arriving.
+        with _faults(self._timeout):
             async with asyncio.timeout(self._timeout + CONNECT_SECONDS):
                 return await self._request(method, url, headers or self._headers, content)
-        except (httpcore2.LocalProtocolError, UnicodeError, TypeError) as error:
-            raise Misconfigured(
-                "The request cannot be sent: the judge's address or key has a character that no "
-                "request can carry. Enter both again."
-            ) from error
-        except httpcore2.ConnectTimeout as error:
-            raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
-        except (httpcore2.TimeoutException, TimeoutError) as error:
-            raise TimedOut(f"no answer within {self._timeout:.0f} seconds") from error
-        except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
-            raise Unreachable(_because("no connection", error)) from error
-        except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-            raise Interrupted(_because("connection lost", error)) from error
 
     async def _request(
         self, method: str, url: httpcore2.URL, headers: Headers, content: bytes
@@ -158,6 +168,26 @@ class Connections:
     async def close(self) -> None:
         while self._idle:
             await self._idle.pop().aclose()
+
+
+@contextmanager
+def _faults(timeout: float) -> Iterator[None]:
+    """Raise errors of the library as faults of the backend."""
+    try:
+        yield
+    except (httpcore2.LocalProtocolError, UnicodeError, TypeError) as error:
+        raise Misconfigured(
+            "The request cannot be sent: the judge's address or key has a character that no "
+            "request can carry. Enter both again."
+        ) from error
+    except httpcore2.ConnectTimeout as error:
+        raise Unreachable(f"no connection within {CONNECT_SECONDS:.0f} seconds") from error
+    except (httpcore2.TimeoutException, TimeoutError) as error:
+        raise TimedOut(f"no answer within {timeout:.0f} seconds") from error
+    except (httpcore2.ConnectError, httpcore2.ProxyError) as error:
+        raise Unreachable(_because("no connection", error)) from error
+    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise Interrupted(_because("connection lost", error)) from error
 
 
 def _because(what: str, error: Exception) -> str:

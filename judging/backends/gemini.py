@@ -228,6 +228,10 @@ class GeminiKind(BackendKind):
 
         return make
 
+    def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
+        address = f"{judge.base_url.rstrip('/')}/v1beta/models?pageSize=1000"
+        return address, {"x-goog-api-key": api_key(judge)}
+
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         values: dict[str, Any] = {
             "model": judge.model,

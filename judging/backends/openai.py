@@ -5,7 +5,6 @@ times the processor time for each of them, its retries would send (and pay for) 
 not in the ledger, and it reads keys and addresses from the environment that are meant for others.
 """
 
-import asyncio
 import importlib
 import json
 import os
@@ -16,20 +15,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from judging.backends.backend import (
+    ANTHROPIC_URL,
     NO_PROBABILITIES,
     OPENAI_URL,
     WITH_REPLY,
     BackendKind,
     Capabilities,
     JudgeSettings,
+    anthropic_headers,
     api_key,
     is_openai,
+    provider_key,
 )
 from judging.backends.completions import (
     read_response,
     stated_status,
     status_fault,
-    storable,
     without_key,
 )
 from judging.backends.error_messages import declines_content, error_body
@@ -46,7 +47,6 @@ from judging.backends.parameters import (
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,
-    BackendFault,
     Garbage,
     JudgeQuestion,
     Misconfigured,
@@ -54,7 +54,6 @@ from judging.engine.interface import (
     Reply,
 )
 from judging.engine.messages import MEDIA
-from judging.errors import BadJudge
 from studies.network import seconds_to_wait
 
 if TYPE_CHECKING:
@@ -127,7 +126,6 @@ def _by_package(module: object, content: bytes) -> bytes:
     return bytes(module.decompress(content))  # type: ignore[attr-defined]
 
 
-_LIST_SECONDS = 4.0  # for the names of the models
 _NO_KEY = "none"  # servers without keys ignore it
 # Statuses of a complaint about a parameter; some gateways report it as an error of their own.
 MAY_ADJUST = frozenset({400, 403, 404, 405, 406, 415, 422, 500, 501})
@@ -159,6 +157,15 @@ def connect(
     """Connect to one server with one key; the key is sent to this address and no other."""
     from judging.backends.connections import Connections  # which loads the HTTP library
 
+    return Connections(
+        f"{base_url.rstrip('/')}/{path}",
+        headers=_headers(base_url, api_key),
+        timeout=timeout,
+        link_local=link_local,
+    )
+
+
+def _headers(base_url: str, api_key: str) -> dict[str, str]:
     headers = {
         "Authorization": f"Bearer {api_key or _NO_KEY}",
         "Content-Type": "application/json",
@@ -172,12 +179,7 @@ def connect(
         ):
             if value := os.environ.get(variable):
                 headers[header] = value
-    return Connections(
-        f"{base_url.rstrip('/')}/{path}",
-        headers=headers,
-        timeout=timeout,
-        link_local=link_local,
-    )
+    return headers
 
 
 def intended_parameters(settings: OpenAISettings) -> Parameters:
@@ -273,25 +275,12 @@ class OpenAIKind(BackendKind):
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
 
-    def models(self, judge: JudgeSettings) -> list[str]:
-        async def ask() -> bytes:
-            connections = connect(
-                base_url=judge.base_url,
-                api_key=api_key(judge),
-                timeout=_LIST_SECONDS,
-                link_local=judge.link_local,
-                path="models",
-            )
-            try:
-                return (await connections.get()).content
-            finally:
-                await connections.close()
-
-        try:
-            found = json.loads(asyncio.run(ask()))["data"]
-            return [storable(str(model["id"])) for model in found]
-        except (BackendFault, BadJudge, ValueError, LookupError, TypeError, RecursionError):
-            return []
+    def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
+        key = api_key(judge)
+        headers = _headers(judge.base_url, key)
+        if provider_key(judge.base_url) == provider_key(ANTHROPIC_URL):
+            headers |= anthropic_headers(key)  # whose list reads no other key
+        return f"{judge.base_url.rstrip('/')}/models", headers
 
 
 def _settings(judge: JudgeSettings) -> OpenAISettings:

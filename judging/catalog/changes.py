@@ -1,136 +1,26 @@
-"""Judges added and changed, on pages or by files: who may, where, and with which keys.
-
-A judge's server receives a key and is asked from inside the network of this program, so an address
-is a privilege. Users with the permission “Can add judge”, which superusers have, may enter any
-address. Editors of a study may use OpenAI, Anthropic and Gemini, the servers of judges that exist,
-and the hosts that JUDGE_HOSTS allows. Nobody can name an arbitrary environment variable on a page,
-and a key never follows a judge to another address. All studies share a judge, so who changes one
-needs the right to do so in every study that uses it.
-"""
+"""Judges added and changed, on pages or by files, by those who may (`judging.catalog.access`)."""
 
 import hashlib
 from decimal import Decimal
-from fnmatch import fnmatchcase
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.conf import settings
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.views.decorators.debug import sensitive_variables
 
-from judging.backends.backend import PROVIDER_KEYS, provider_key
-from judging.backends.registry import backend_kind, names
+from judging.backends.registry import backend_kind
+from judging.catalog.access import KEY_FIELDS, may_change, studies_that_use, with_access
 from judging.errors import BadJudge, FailureReason, InvalidValue, JudgingError
 from judging.models import Judge, Jury, StudyJudge
-from judging.runs.judges import IDENTITY, add_judge, new_addresses, store_judge
-from judging.worker.endpoints import seal
+from judging.runs.judges import IDENTITY, add_judge, store_judge
 from studies.errors import StudyError
-from studies.models import Membership, Study
-from studies.selectors import studies_for
+from studies.models import Study
 from studies.services.studies import record
 from studies.study_files.folder import Folder, refuse_unknown, tables_of, to_toml, value_of
 
-KEY_PREFIX = "JUDGE_KEY_"
-
-_NOT_YOUR_ADDRESS = FailureReason(
-    "not_your_address",
-    "{field}: you may use the addresses of OpenAI, Anthropic and Gemini, and of judges that exist. "
-    "Ask an "
-    "administrator to add a judge at {value}, or to allow this host with JUDGE_HOSTS.",
-)
-_NOT_YOUR_KEY = FailureReason(
-    "not_your_key",
-    "{field}: the key in {value} is not used at this address yet. Ask an administrator to add the "
-    "first judge with it.",
-)
-_NO_KEY_VARIABLE = FailureReason(
-    "no_key_variable",
-    "{field}: {value} is not a variable for keys of judges. Its name must begin with "
-    f"{KEY_PREFIX}, or the administrator must list it in JUDGE_KEY_VARIABLES.",
-)
-
-
-def may_add_addresses(user: User | AnonymousUser) -> bool:
-    return user.has_perm("judging.add_judge")
-
-
-def may_change(user: User | AnonymousUser, judge: Judge) -> bool:
-    """Whether an editor of a study may change a judge, which all studies share.
-
-    Its address, prices and limits apply to every study that uses it: an editor of one of them does
-    not decide where the items of another one go.
-    """
-    is_own = user.pk is not None and judge.created_by_id == user.pk
-    return (may_add_addresses(user) or is_own) and not is_used_elsewhere(user, judge)
-
-
-def is_used_elsewhere(user: User | AnonymousUser, judge: Judge) -> bool:
-    """Whether a study uses the judge in which the user may change nothing."""
-    own = studies_for(user, role=Membership.Role.EDITOR)
-    return studies_that_use(judge).exclude(pk__in=own.values("pk")).exists()
-
-
-def studies_that_use(judge: Judge) -> QuerySet[Study]:
-    """The studies that name the judge in their design, or whose runs or juries ask it."""
-    return Study.objects.filter(
-        Q(pk__in=judge.runs.values("study"))
-        | Q(pk__in=judge.design_studies.values("study"))
-        | Q(pk__in=judge.juries.values("study"))
-    )
-
-
-def servers_in_use() -> list[str]:
-    """The addresses of judges that exist, each once."""
-    with_address = [name for name in names() if backend_kind(name).capabilities.needs_endpoint]
-    found = Judge.objects.filter(backend__in=with_address).order_by("base_url")
-    return list(found.values_list("base_url", flat=True).distinct())
-
-
-def check_address(user: User, base_url: str, *, field: str = "base_url") -> None:
-    """Raise `InvalidValue` if the user may not add a judge at this address."""
-    if may_add_addresses(user) or provider_key(base_url) or _host_is_listed(base_url):
-        return
-    if base_url.rstrip("/") not in {each.rstrip("/") for each in servers_in_use()}:
-        raise InvalidValue(field, _NOT_YOUR_ADDRESS, value=base_url)
-
-
-def check_key_variable(user: User, base_url: str, name: str) -> None:
-    """Raise `InvalidValue` if the key in this variable must not be sent to this address."""
-    if not name or name == provider_key(base_url):
-        return
-    if Judge.objects.filter(base_url=base_url, api_key_env=name).exists():
-        return
-    if not is_key_variable(name):
-        raise InvalidValue("api_key_env", _NO_KEY_VARIABLE, value=name)
-    if not may_add_addresses(user):
-        raise InvalidValue("api_key_env", _NOT_YOUR_KEY, value=name)
-
-
-def is_key_variable(name: str) -> bool:
-    """Whether a page may name this environment variable; providers have a rule of their own."""
-    patterns = [f"{KEY_PREFIX}?*", *PROVIDER_KEYS.values(), *settings.JUDGE_KEY_VARIABLES]
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _host_is_listed(base_url: str) -> bool:
-    try:
-        parts = urlsplit(base_url)
-        with_port = parts.netloc.rpartition("@")[2].lower()
-    except ValueError:
-        return False
-    return not {parts.hostname, with_port}.isdisjoint(map(str.lower, settings.JUDGE_HOSTS))
-
-
-_KEY_FIELDS = ("api_key_env", "sealed_key")
 _NAME_TAKEN = FailureReason(
     "name_taken", "{field}: there is a judge “{value}” already. Use another name."
-)
-_KEY_STAYS = FailureReason(
-    "key_stays",
-    "{field}: a key is not sent to another address. Enter the key of this address, or name the "
-    "variable that holds it.",
 )
 
 
@@ -143,7 +33,7 @@ class OutdatedJudge(BadJudge):
         self.now = {
             name: _shown(getattr(stored, name))
             for name, value in entered.items()
-            if name not in _KEY_FIELDS and getattr(stored, name) != value
+            if name not in KEY_FIELDS and getattr(stored, name) != value
         }
 
 
@@ -181,26 +71,10 @@ def save_judge(
             )
         if seen and seen != version_of(stored):
             raise OutdatedJudge(stored, fields)
-    base_url = fields.get("base_url", stored.base_url)
     name = fields.get("name", stored.name)
     if Judge.objects.filter(name=name).exclude(pk=stored.pk).exists():
         raise InvalidValue("name", _NAME_TAKEN, value=name)
-    added = new_addresses(stored, fields)
-    for address in added:
-        field = "base_url" if address == base_url else "more_base_urls"
-        check_address(user, address, field=field)
-    if key_of is not None:
-        if not {base_url, *added} <= {*key_of.base_urls}:
-            raise InvalidValue("key_from", _KEY_STAYS)
-        fields |= {field: getattr(key_of, field) for field in _KEY_FIELDS}
-    elif key:
-        fields |= {"api_key_env": "", "sealed_key": seal(key)}
-    elif "api_key_env" in fields:
-        fields |= {"sealed_key": ""}
-        for address in {base_url, *added}:
-            check_key_variable(user, address, fields["api_key_env"])
-    elif added and (stored.sealed_key or stored.api_key_env):
-        raise InvalidValue("key_from", _KEY_STAYS)
+    fields = with_access(stored, fields, study=study, user=user, key=key, key_of=key_of)
     before = {field: getattr(stored, field) for field in fields}
     store_judge(stored, fields)
     _record(stored, study, user, before, is_new=judge is None)
@@ -221,7 +95,9 @@ def set_retired(*, judge: Judge, is_retired: bool, study: Study, user: User) -> 
 @transaction.atomic
 def remove_key(*, judge: Judge, study: Study, user: User) -> bool:
     """Delete the stored key of a judge; False if it has none."""
-    removed = Judge.objects.filter(pk=judge.pk).exclude(sealed_key="").update(sealed_key="")
+    removed = (
+        Judge.objects.filter(pk=judge.pk).exclude(sealed_key="").update(sealed_key="", key_by=None)
+    )
     if removed:
         _log(judge, study, user, "judge changed", changed=["key removed"])
     return bool(removed)
@@ -246,7 +122,7 @@ def _record(
     changed = [
         f"{field}: {_shown(value)} → {_shown(getattr(judge, field))}"
         for field, value in before.items()
-        if field != "sealed_key" and getattr(judge, field) != value
+        if field not in ("sealed_key", "key_by") and getattr(judge, field) != value
     ]
     if before.get("sealed_key", judge.sealed_key) != judge.sealed_key:
         changed.append("key stored" if judge.sealed_key else "key removed")
@@ -264,7 +140,7 @@ def _shown(value: Any) -> str:
     return "–" if value in (None, "", []) else str(value)
 
 
-_NOT_WRITTEN = ("id", "name", "sealed_key", "created_by", "is_retired", "created_at")
+_NOT_WRITTEN = ("id", "name", "sealed_key", "key_by", "created_by", "is_retired", "created_at")
 _FIELDS = {
     field.name: field for field in Judge._meta.concrete_fields if field.name not in _NOT_WRITTEN
 }

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from judging.backends.backend import JudgeSettings, key_variable
+from judging.backends.model_lists import list_models
 from judging.backends.parameters import differences
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
@@ -34,7 +35,7 @@ from judging.models import Judge, JudgeRun
 from judging.prompts.asking import messages_of
 from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.costs import RunUsage
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import key_refusal, kind_of, serves_key, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts import language_or_english
 from studies.services.studies import forbids_providers
@@ -44,6 +45,7 @@ logger = logging.getLogger(__name__)
 SECONDS = 20.0  # a page waits for the reply
 _MOST_ADJUSTMENTS = 6  # as many parameters can be refused, one at a time
 _MOST_MODELS = 12
+_LIST_SECONDS = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +93,8 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     messages = messages_of(run, asked, shown_first=Side.R1)
     key = item.key if item else ""
     known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))
+    if not serves_key(judge, study):
+        return replace(known, problem="The judge cannot be asked.", advice=key_refusal(judge))
     seed = secrets.randbelow(2**31)
     question = JudgeQuestion(
         id=0, messages=messages, protocol=protocol(setting), seed=seed, is_lenient=True
@@ -270,7 +274,7 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
     if isinstance(fault, Misconfigured) and fault.status is None:
         return "This address is not allowed.", str(fault)
     if isinstance(fault, Misconfigured):
-        offered = kind_of(judge).models(settings)[:_MOST_MODELS]
+        offered = _offered(judge, settings)[:_MOST_MODELS]
         words = f" The server offers: {', '.join(offered)}." if offered else ""
         return (
             f"The server has no model “{judge.model}”, or nothing at this address.",
@@ -304,3 +308,11 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
     if isinstance(fault, ServerError):
         return "The server reports an error of its own.", "Test again, or look at its log."
     return "The server did not accept the question.", "Read its message below."
+
+
+def _offered(judge: Judge, settings: JudgeSettings) -> list[str]:
+    """The names of the models that the judge's server offers, if it says so."""
+    with contextlib.suppress(BackendFault, JudgingError):
+        listed = list_models(kind_of(judge), settings, seconds=_LIST_SECONDS, in_detail=False)
+        return [model.name for model in listed.models]
+    return []

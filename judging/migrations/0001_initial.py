@@ -273,6 +273,18 @@ class Migration(migrations.Migration):
                 ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
+                    "key_by",
+                    models.ForeignKey(
+                        blank=True,
+                        editable=False,
+                        help_text="Who entered the stored key, whose studies may use it.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
                     "created_by",
                     models.ForeignKey(
                         blank=True,

@@ -67,6 +67,15 @@ class Judge(models.Model):
     sealed_key = models.TextField(
         blank=True, editable=False, help_text="The key that was entered on a page, encrypted."
     )
+    key_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        help_text="Who entered the stored key, whose studies may use it.",
+    )
     temperature = models.FloatField(
         default=0.7, validators=[MinValueValidator(0.0), MaxValueValidator(2.0)]
     )

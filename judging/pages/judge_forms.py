@@ -1,46 +1,48 @@
 """The form in which a judge is added or changed."""
 
+import os
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from copy import copy
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
-from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
+from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
+from judging.backends.presets import presets
 from judging.backends.registry import DEFAULT, backend_kinds
-from judging.catalog.changes import (
+from judging.catalog.access import (
     KEY_PREFIX,
-    OutdatedJudge,
+    held_key,
+    hold_key,
     may_add_addresses,
+    may_enter_keys,
     servers_in_use,
-    version_of,
 )
+from judging.catalog.changes import OutdatedJudge, version_of
 from judging.errors import FieldError
 from judging.models import Judge
-from judging.runs.judges import IDENTITY, PRESETS, new_addresses
+from judging.runs.judges import IDENTITY, first_fields, new_addresses
+from judging.worker.endpoints import serves_key
+from studies.models import Study
 
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
-_SERVER = (
-    "backend",
-    "base_url",
-    "more_base_urls",
-    "is_own_server",
-    "key_from",
-    "api_key_env",
-    "key",
-)
+SERVER = "Server and key"
+_OF_SERVER = ("base_url", "key_from", "api_key_env", "key")
+_MORE_OF_SERVER = ("backend", "more_base_urls", "is_own_server")
 GROUPS = (
-    ("Model", ("name", "model")),
-    ("Server and key", _SERVER),
+    (SERVER, _OF_SERVER),
+    ("Model", ("model", "name")),
     (
         "Prices in US dollars per million tokens",
         ("price_input", "price_output", "price_cached_input"),
     ),
 )
 MORE_GROUPS = (
+    ("More about the server", _MORE_OF_SERVER),
     (
         "Limits and batches",
         ("concurrency", "rpm", "tpm", "timeout_seconds", "outage_seconds", "batch_price"),
@@ -113,15 +115,16 @@ _HINTS = {
 
 
 _REQUIRED = {
-    "model": "Enter the model as the server names it.",
+    "model": "Enter the model as the server names it, or press “List models”.",
     "base_url": "Enter the address of the server.",
 }
 
 
 class JudgeForm(forms.ModelForm):
-    """A judge on a server; `fields_of_judge` are its fields as services take them.
+    """A judge on a server, as a page of a study shows it.
 
-    `like` is the judge whose settings a new one starts from.
+    A new one starts from the settings of the judge `like`, from a preset, or from what was entered
+    before (`start`).
     """
 
     more_base_urls = forms.CharField(
@@ -162,6 +165,7 @@ class JudgeForm(forms.ModelForm):
     )
 
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    held_key = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
 
     class Meta:
         model = Judge
@@ -174,27 +178,32 @@ class JudgeForm(forms.ModelForm):
         user: User,
         data: Any = None,
         *,
+        study: Study,
         judge: Judge | None = None,
         like: Judge | None = None,
         preset: str = "",
+        start: Mapping[str, Any] | None = None,
     ) -> None:
-        self._like = like
+        self._user, self._like = user, like
         initial = _initial(judge or like, preset) | ({"name": ""} if like else {})
         super().__init__(data, instance=judge and Judge.objects.get(pk=judge.pk), initial=initial)
         self.initial["seen"] = version_of(judge) if judge else ""
-        self._offer_keys(judge, like)
+        self._offer_keys(judge, like, study)
+        if preset in presets() and like is None:
+            self._prefer_key(preset)
         self._offer_addresses(user)
         self._fix(judge)
+        self.initial.update(start or {})
 
-    def _offer_keys(self, judge: Judge | None, like: Judge | None) -> None:
+    def _offer_keys(self, judge: Judge | None, like: Judge | None, study: Study) -> None:
         choices = []
         if judge is not None and (judge.sealed_key or judge.api_key_env):
             choices.append((KEEP, f"Keep the key ({_key_words(judge)})"))
-        if like is not None and (like.sealed_key or like.api_key_env):
+        if like is not None and (like.sealed_key or like.api_key_env) and serves_key(like, study):
             choices.append((SAME, f"The same key as {like.name} ({_key_words(like)})"))
         choices.append((NO_KEY, "No key, or the provider's own variable such as OPENAI_API_KEY"))
         choices.append((VARIABLE, "In an environment variable of the server"))
-        if settings.JUDGE_STORED_KEYS:
+        if may_enter_keys(self._user, study):
             choices.append((STORED, "Enter a key here"))
         else:
             del self.fields["key"]
@@ -202,7 +211,20 @@ class JudgeForm(forms.ModelForm):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101
         field.choices = choices
         field.initial = choices[0][0]
-        self.fields["api_key_env"].initial = ""
+        self.initial["api_key_env"] = ""
+
+    def _prefer_key(self, preset: str) -> None:
+        """Choose where the key of a preset probably is: in its variable, or in the user's hands."""
+        chosen = presets()[preset]
+        variable = chosen.key_variable
+        is_set = bool(os.environ.get(variable, "").strip())
+        if not variable or (is_set and variable == provider_key(chosen.base_url)):
+            return
+        may_enter = "key" in self.fields
+        if may_enter and not is_set:
+            self.initial["key_from"] = STORED
+        elif variable != provider_key(chosen.base_url):
+            self.initial.update(key_from=VARIABLE, api_key_env=variable)
 
     def _offer_addresses(self, user: User) -> None:
         field = self.fields["base_url"]
@@ -283,6 +305,8 @@ class JudgeForm(forms.ModelForm):
         chosen = cleaned["key_from"] = self._key_source(cleaned)
         if chosen == VARIABLE and not cleaned.get("api_key_env"):
             self.add_error("api_key_env", "Enter the name of the variable.")
+        if chosen == STORED and cleaned.get("base_url") and "key" not in self.errors:
+            self._hold_key(cleaned)
         if chosen == STORED and not cleaned.get("key") and "key" not in self.errors:
             self.add_error("key", "Enter the key.")
         if chosen == KEEP and new_addresses(self.instance, cleaned):
@@ -293,6 +317,44 @@ class JudgeForm(forms.ModelForm):
         if (cleaned.get("price_input") is None) != (cleaned.get("price_output") is None):
             self.add_error("price_output", "Enter both prices or none.")
         return cleaned
+
+    def _hold_key(self, cleaned: dict[str, Any]) -> None:
+        """Keep an entered key for the case that the form is shown again, or use the kept one."""
+        addresses = [cleaned["base_url"], *cleaned.get("more_base_urls", [])]
+        cleaned["key"] = cleaned.get("key") or held_key(
+            cleaned.get("held_key", ""), self._user, addresses
+        )
+        kept = hold_key(cleaned["key"], self._user, addresses) if cleaned["key"] else ""
+        self.data = _changed(self.data, held_key=kept, key_from=STORED)
+
+    @property
+    def holds_key(self) -> bool:
+        """Whether an entered key need not be entered again."""
+        return bool(self["held_key"].value())
+
+    def access(self) -> dict[str, Any] | None:
+        """Address and key, as `models_at` takes them; None, with errors, if one is at fault."""
+        self.is_valid()
+        needed = {*_OF_SERVER, *_MORE_OF_SERVER}
+        if not self.data.get("key") and not provider_key(self.cleaned_data.get("base_url", "")):
+            needed.remove("key")  # many lists need none
+        for name in self.errors.keys() - needed:
+            del self.errors[name]
+        if self.errors:
+            return None
+        names = ("backend", "base_url", "api_key_env")
+        how = self.cleaned_data["key_from"]
+        fields = {name: self.cleaned_data.get(name, "") for name in names}
+        fields["api_key_env"] = fields["api_key_env"] if how == VARIABLE else ""
+        return {
+            "fields": fields,
+            "key": self.cleaned_data.get("key", "") if how == STORED else "",
+            "key_of": self._like if how == SAME else None,
+        }
+
+    def entered(self) -> dict[str, Any]:
+        """What was entered, to start the form again from it."""
+        return {name: self[name].value() for name in self.fields if name != "key"}
 
     def _key_source(self, cleaned: dict[str, Any]) -> str:
         """The chosen source of the key; what was typed counts more than a button left as it was."""
@@ -355,15 +417,25 @@ class JudgeForm(forms.ModelForm):
         return f"“{shown.label}”" if shown else field.replace("_", " ")
 
 
+def _changed(data: Mapping[str, Any], **values: str) -> Mapping[str, Any]:
+    """Entered values with some replaced; those of several lines stay several."""
+    changed: Any = copy(data)  # because those of a request cannot be changed
+    for name, value in values.items():
+        changed[name] = value
+    return cast(Mapping[str, Any], changed)
+
+
 def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
     """The first values of a form: those of a preset, of a judge, or the defaults."""
-    if preset in PRESETS:
-        chosen = PRESETS[preset]
-        return {
+    if preset in presets():
+        chosen = presets()[preset]
+        first = first_fields(preset, model=chosen.model)
+        return first | {
             "name": preset if chosen.model else "",
             "backend": chosen.backend,
             "model": chosen.model,
             "base_url": chosen.base_url,
+            "leave_out": chosen.leave_out.split(",") if chosen.leave_out else [],
             "own_sources": ", ".join(chosen.own_sources),
         }
     if judge is None:

@@ -1,6 +1,9 @@
 """Pages to add, test and change judges, which all studies share."""
 
+import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any, cast
 
@@ -15,20 +18,44 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.backend import IMPORTED, OwnForm, key_variable
+from judging.backends.model_lists import ListedModel
+from judging.backends.presets import GROUPS, JudgePreset, presets, public_price
 from judging.backends.registry import backend_kind, backend_kinds
 from judging.catalog import changes
-from judging.catalog.changes import is_used_elsewhere, may_add_addresses, may_change
+from judging.catalog.access import (
+    is_used_elsewhere,
+    may_add_addresses,
+    may_change,
+    usable_addresses,
+)
 from judging.catalog.connection_test import run_connection_test, setting_of
+from judging.catalog.listing import local_servers, models_at
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
-from judging.runs.judges import PRESETS
-from judging.worker.endpoints import settings_of
+from judging.worker.endpoints import key_refusal, serves_key, settings_of
 from studies.models import Membership, Study
 from studies.selectors import get_study
 from studies.services.studies import forbids_providers, record
 
 PER_PAGE = 20
+# What a model of a list fills in: of the form, and of the model.
+_FILLED = {
+    "model": "name",
+    "price_input": "price_input",
+    "price_output": "price_output",
+    "price_cached_input": "price_cached_input",
+    "takes_images": "images",
+    "takes_audio": "audio",
+}
+_MOST_LISTED = 100  # models on one page
+_TAKES = {
+    "images": "pictures",
+    "structured": "a schema for replies",
+    "probabilities": "option probabilities",
+    "seed": "a seed",
+    "decisions": "decision requests",
+}
 
 
 def _editors_study(request: HttpRequest, slug: str) -> Study:
@@ -48,13 +75,14 @@ def judges_page(request: HttpRequest, slug: str) -> HttpResponse:
     judges = (
         _judges()
         .annotate(runs_here=Count("runs", filter=Q(runs__study=study)))
+        .select_related("key_by")
         .order_by("is_retired", "name")
     )
     page = Paginator(judges, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
         "page": page,
-        "rows": [(judge, _key_state(judge)) for judge in page],
+        "rows": [(judge, _key_state(judge, study)) for judge in page],
         "may_add_addresses": may_add_addresses(request.user),
     }
     return render(request, "judging/judges.html", context)
@@ -77,21 +105,104 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
     )
     if own_form and not may_add_addresses(user):
         raise Http404
-    form = _form(own_form)(user, request.POST or None, like=like, preset=preset)
-    if form.is_valid() and (judge := _save(form, study, user, None)):
-        if "test" in request.POST and judge.capabilities.needs_endpoint:
+    wanted = {name for name in ("find", "list", "choose") if name in request.POST}
+    if "enter" in request.POST and ("part" in request.POST or not request.POST.get("model")):
+        wanted = {"list"}  # the return key, while no model is chosen
+    form_class = partial(_form(own_form), user, study=study, like=like, preset=preset)
+    start = {"model": request.GET["model"][:200]} if "model" in request.GET else {}
+    form = form_class(None if "find" in wanted else request.POST or None, start=start)
+    context: dict[str, Any] = {}
+    if "find" in wanted:
+        context = _found(request, study, user)
+    elif wanted and not own_form:
+        form, context = _with_models(request, study, user, form, form_class)
+    elif form.is_valid() and (judge := _save(form, study, user, None)):
+        if {"test", "enter"} & request.POST.keys() and judge.capabilities.needs_endpoint:
             messages.success(request, f"Judge “{judge.name}” is added.")
             return _tested(request, study, judge)
         messages.success(request, f"Judge “{judge.name}” is added. Test it before you use it.")
         return redirect("judging:judge", slug, judge.pk)
-    context = {
-        "presets": PRESETS,
-        "preset": preset,
+    chosen = presets().get(preset)
+    context |= {
+        "preset": chosen,
+        "takes": [(_TAKES[name], word) for name, word in chosen.takes.items()] if chosen else [],
+        "preset_groups": _preset_groups(user),
+        "has_start": bool(preset or own_form or wanted or form.is_bound),
         "like": like,
         "own_form": own_form,
         "own_forms": own_forms if may_add_addresses(user) else [],
+        "may_look": may_add_addresses(user),
     }
     return _form_page(request, study, form, context)
+
+
+def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, bool]]]]:
+    """The presets by group: name, preset, and whether the user may use its address."""
+    usable = usable_addresses(user, [each.base_url for each in presets().values()])
+    rows: dict[str, list[tuple[str, JudgePreset, bool]]] = {title: [] for title in GROUPS.values()}
+    for name, each in presets().items():
+        is_usable = not each.base_url or each.base_url in usable
+        rows[GROUPS[each.group]].append((name, each, is_usable))
+    return list(rows.items())
+
+
+def _found(request: HttpRequest, study: Study, user: User) -> dict[str, Any]:
+    """The servers of models on this machine."""
+    try:
+        port = int(request.META["SERVER_PORT"])
+        return {"found": local_servers(study=study, user=user, own_port=port)}
+    except JudgingError as error:
+        messages.error(request, str(error))
+        return {}
+
+
+@sensitive_variables()
+def _with_models(
+    request: HttpRequest,
+    study: Study,
+    user: User,
+    form: JudgeForm,
+    form_class: Callable[..., JudgeForm],
+) -> tuple[JudgeForm, dict[str, Any]]:
+    """The form with the models of its server, or with the one that was chosen of them."""
+    access = form.access()
+    if access is None:
+        return form, {}
+    if "choose" in request.POST:
+        values = _filled_in(request.POST["choose"])
+        shown = form_class(None, start=form.entered() | values)
+        price = public_price(access["fields"]["base_url"], str(values.get("model", "")))
+        return shown, {"chosen": values.get("model"), "price": price}
+    try:
+        listed = models_at(study=study, user=user, **access)
+    except JudgingError as error:
+        form.show(error)
+        return form, {}
+    part = request.POST.get("part", "").strip()[:200]
+    fitting = [model for model in listed.models if part.lower() in model.name.lower()]
+    shown = form_class(None, start=form.entered())
+    return shown, {
+        "listed": listed,
+        "part": part,
+        "n_fitting": len(fitting),
+        "models": [(model, _filled_by(model)) for model in fitting[:_MOST_LISTED]],
+    }
+
+
+def _filled_by(model: ListedModel) -> str:
+    """What a model of a list fills in, as the value of the button that chooses it."""
+    values = {name: getattr(model, source) for name, source in _FILLED.items()}
+    return json.dumps({n: str(v) if n.startswith("price") else v for n, v in values.items() if v})
+
+
+def _filled_in(text: str) -> dict[str, Any]:
+    """The values that such a button brings back; the form checks them like typed ones."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    known = values if isinstance(values, dict) else {}
+    return {n: known[n] for n in _FILLED if isinstance(known.get(n), (str, bool))}
 
 
 @sensitive_variables()
@@ -105,9 +216,11 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
     if not _has_form(user, judge) or not may_change(user, judge):
         raise Http404
     form_class = _form(backend_kind(judge.backend).own_form)
-    form = form_class(user, request.POST or None, judge=judge)
-    if form.is_valid() and _save(form, study, user, judge):
+    form = form_class(user, request.POST or None, study=study, judge=judge)
+    if form.is_valid() and (saved := _save(form, study, user, judge)):
         messages.success(request, "The changes are saved. They apply to future requests.")
+        if "test" in request.POST and saved.capabilities.needs_endpoint:
+            return _tested(request, study, saved)
         return redirect("judging:judge", slug, judge.pk)
     return _form_page(request, study, form, {"judge": judge})
 
@@ -203,7 +316,8 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
     return {
         "study": study,
         "judge": judge,
-        "key_state": _key_state(judge),
+        "key_state": _key_state(judge, study),
+        "key_refusal": "" if serves_key(judge, study) else key_refusal(judge),
         "setting": setting_of(study),
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),
@@ -220,12 +334,13 @@ def _chosen_judge(user: User, text: str) -> Judge | None:
     return judge if judge and _has_form(user, judge) else None
 
 
-def _key_state(judge: Judge) -> tuple[str, bool]:
-    """Where a judge's key is, in words, and whether it has a problem."""
+def _key_state(judge: Judge, study: Study) -> tuple[str, bool]:
+    """Where the key of a judge is, in words, and whether something is wrong with it."""
     if not judge.capabilities.needs_endpoint:
         return "no key needed", False
     if judge.sealed_key:
-        return "stored, encrypted", False
+        is_here = serves_key(judge, study)
+        return "stored, encrypted" if is_here else "stored, for other studies", not is_here
     name = key_variable(settings_of(judge))
     if not name:
         return "none", False

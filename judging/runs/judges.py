@@ -1,76 +1,24 @@
 """Add judges, also from presets, and check that they can be asked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 
-from judging.backends.anthropic import AnthropicKind
 from judging.backends.backend import (
-    ANTHROPIC_URL,
-    GEMINI_URL,
-    OPENAI_URL,
+    LEAVE_OUT,
     JudgeSettings,
     check_endpoint,
     is_openai,
     provider_key,
 )
-from judging.backends.gemini import GeminiKind
+from judging.backends.presets import TO_REPLACE, presets, public_price
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
 from judging.worker.endpoints import kind_of, settings_of
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgePreset:
-    """`base_url` is empty if the user runs the server, `model` if the user chooses the model."""
-
-    model: str
-    own_sources: tuple[str, ...]
-    backend: str = DEFAULT
-    base_url: str = ""
-
-    @property
-    def words(self) -> str:
-        """A description for the page that adds judges."""
-        if not self.model:
-            return "Any model of this provider, through its own library"
-        where = "at OpenAI" if self.base_url else "on a server of yours"
-        return f"The paper’s model, {where}"
-
-
-PRESETS = {
-    "gpt-4o-2024-05-13": JudgePreset(
-        model="gpt-4o-2024-05-13", base_url=OPENAI_URL, own_sources=("openai", "gpt")
-    ),
-    "gpt-3.5-turbo-0125": JudgePreset(
-        model="gpt-3.5-turbo-0125", base_url=OPENAI_URL, own_sources=("openai", "gpt")
-    ),
-    "command-r-plus": JudgePreset(
-        model="command-r-plus",
-        own_sources=("cohere", "command", "command-r", "command-r-plus"),
-    ),
-    # Use a server that runs it in 16 bit, as in the paper.
-    "llama-3-70b-instruct": JudgePreset(
-        model="meta-llama/Meta-Llama-3-70B-Instruct", own_sources=("meta", "llama", "llama-3")
-    ),
-    "anthropic": JudgePreset(
-        model="",
-        backend=AnthropicKind.name,
-        base_url=ANTHROPIC_URL,
-        own_sources=("anthropic", "claude"),
-    ),
-    "gemini": JudgePreset(
-        model="",
-        backend=GeminiKind.name,
-        base_url=GEMINI_URL,
-        own_sources=("google", "gemini"),
-    ),
-}
-
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
@@ -100,6 +48,10 @@ _NOT_OWN = FailureReason(
 _NEEDS_MODEL = FailureReason(
     "needs_model",
     "{names[preset]} {preset} needs {field}: the name of one of the provider's models.",
+)
+_TO_REPLACE = FailureReason(
+    "to_replace",
+    "{field}: replace {part} in {value} by your own. {replace}",
 )
 _NOT_PRINTABLE = FailureReason(
     "not_printable", "{field} {value} holds a character that cannot be shown. Remove it."
@@ -134,12 +86,22 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         if not fields.get("model", judge.model):
             raise InvalidValue("model", _NEEDS_MODEL, preset=preset)
     if is_new:
-        fields = _defaults(fields.get("backend", DEFAULT)) | fields
+        fields = _defaults(fields.get("backend", DEFAULT)) | _first(preset, fields) | fields
     if "model_options" in fields:
         both = _options_that_stay(judge, fields) | fields["model_options"]
         fields["model_options"] = {name: value for name, value in both.items() if value != ""}
     store_judge(judge, fields)
     return judge, is_new
+
+
+def _first(preset: str, given: dict[str, Any]) -> dict[str, Any]:
+    """What a preset adds to a new judge; prices that are given are not mixed with others."""
+    if not preset:
+        return {}
+    fields = first_fields(preset, model=given["model"], base_url=given.get("base_url", ""))
+    if {"price_input", "price_output"} & given.keys():
+        fields = {name: value for name, value in fields.items() if not name.startswith("price_")}
+    return fields
 
 
 def _options_that_stay(judge: Judge, fields: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +130,7 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         addresses = [address.strip() for address in fields["more_base_urls"]]
         fields = fields | {"more_base_urls": addresses}
     if new_addresses(judge, fields):
-        fields = {"sealed_key": ""} | fields
+        fields = {"sealed_key": "", "key_by": None} | fields
     was_priced, old_addresses = judge.is_priced, judge.base_urls
     fields = {"model_options": _options_that_stay(judge, fields)} | fields
     for key, value in fields.items():
@@ -249,9 +211,10 @@ def _defaults(backend: str) -> dict[str, Any]:
 
 
 def _preset_fields(preset: str) -> dict[str, Any]:
-    if preset not in PRESETS:
-        raise BadJudge(f"There is no preset “{preset}”. Use one of: {', '.join(PRESETS)}.")
-    chosen = PRESETS[preset]
+    """What a judge is by its preset: the same at every call."""
+    if preset not in presets():
+        raise BadJudge(f"There is no preset “{preset}”. Use one of: {', '.join(presets())}.")
+    chosen = presets()[preset]
     fields: dict[str, Any] = {
         "backend": chosen.backend,
         "own_sources": list(chosen.own_sources),
@@ -263,10 +226,43 @@ def _preset_fields(preset: str) -> dict[str, Any]:
     return fields
 
 
+def first_fields(preset: str, *, model: str = "", base_url: str = "") -> dict[str, Any]:
+    """What a preset adds to a new judge, which can differ later: key, slots and prices.
+
+    Its key and its prices are for its own address.
+    """
+    chosen = presets()[preset]
+    is_there = base_url in ("", chosen.base_url) or TO_REPLACE in chosen.base_url
+    fields: dict[str, Any] = {}
+    if chosen.slots:
+        fields["concurrency"] = chosen.slots
+    if is_there and chosen.key_variable != provider_key(chosen.base_url):
+        fields["api_key_env"] = chosen.key_variable
+    if chosen.leave_out:
+        fields["model_options"] = {LEAVE_OUT: chosen.leave_out}
+    if chosen.is_own:
+        fields |= {"price_input": Decimal(0), "price_output": Decimal(0)}
+    elif price := public_price(base_url or chosen.base_url, model):
+        fields |= {"price_input": price.input, "price_output": price.output}
+        fields["price_cached_input"] = price.cached
+    return fields
+
+
 def _need_address(preset: str, base_url: str) -> None:
     """Raise an error if OpenAI would be asked for a model that it does not offer."""
-    if not PRESETS[preset].base_url and (not base_url or is_openai(base_url)):
-        raise InvalidValue("base_url", _NEEDS_ADDRESS, preset=preset, model=PRESETS[preset].model)
+    chosen = presets()[preset]
+    if not chosen.base_url and (not base_url or is_openai(base_url)):
+        raise InvalidValue("base_url", _NEEDS_ADDRESS, preset=preset, model=chosen.model)
+
+
+def check_replaced(field: str, address: str) -> None:
+    """Raise `InvalidValue` if an address still has a part of a preset that is to be replaced."""
+    if TO_REPLACE not in address:
+        return
+    part = TO_REPLACE + address.partition(TO_REPLACE)[2].partition("/")[0].partition(".")[0]
+    known = (each.replace for each in presets().values() if part in each.base_url)
+    reason = {"part": part, "value": address, "replace": next(known, "")}
+    raise InvalidValue(field, _TO_REPLACE, **reason)
 
 
 def check_name(field: str, name: str) -> None:
@@ -282,6 +278,7 @@ def _check(judge: Judge) -> None:
     check_name("model", judge.model)
     kind = kind_of(judge)
     judge.base_url = judge.base_url or kind.default_base_url
+    check_replaced("base_url", judge.base_url)
     settings = settings_of(judge)
     _check_more_addresses(judge, settings)
     kind.check(settings)

@@ -17,8 +17,10 @@ from judging.engine.interface import Backend
 from judging.engine.limits import RateLimits
 from judging.errors import BadJudge
 from judging.models import Judge
+from studies.models import Membership, Study
 from studies.sealing import cipher
 
+ADD_PERMISSION = "judging.add_judge"  # of administrators of judges
 _PURPOSE = b"thirdperson: keys of judges, version 1"
 
 
@@ -53,6 +55,30 @@ class SealedKey:
 def seal(key: str) -> str:
     """Encrypt a key for the database."""
     return cipher(_PURPOSE).encrypt(key.encode()).decode()
+
+
+def serves_key(judge: Judge, study: Study) -> bool:
+    """Whether the judge has no stored key, or one that this study may use.
+
+    A key that an administrator entered serves all studies, like one in an environment variable. Any
+    other serves the studies of which the user who entered it is an owner or an editor now.
+    """
+    if not judge.sealed_key:
+        return True
+    giver = judge.key_by
+    if giver is None or not giver.is_active:
+        return False
+    roles = (Membership.Role.OWNER, Membership.Role.EDITOR)
+    is_member = Membership.objects.filter(study=study, user=giver, role__in=roles).exists()
+    return is_member or giver.has_perm(ADD_PERMISSION)
+
+
+def key_refusal(judge: Judge) -> str:
+    """Why a study may not use the stored key of a judge, and what to do."""
+    return (
+        f"The key of judge “{judge.name}” was entered for other studies: it serves those of which "
+        "the user who entered it is an owner or editor. Add a judge like it with a key of your own."
+    )
 
 
 @sensitive_variables()

@@ -14,6 +14,7 @@ from judging.models import Attempt, Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols.protocol import JudgingProtocol
 from judging.protocols.registry import protocol, protocols
+from judging.worker.endpoints import key_refusal, serves_key
 from judging.worker.ledger import contents_of
 from studies.models import Study
 from studies.services.studies import forbids_providers
@@ -24,9 +25,14 @@ PAGE = "Items and providers"
 
 
 def check_sharing(study: Study, judge: Judge) -> None:
-    """Raise `BadJudge` if items of the study must not be sent where the judge is asked."""
+    """Raise `BadJudge` if items of the study must not be sent where the judge is asked.
+
+    Or if the study may not use the key that the judge has.
+    """
     if judge.providers and forbids_providers(study):
         raise BadJudge(refusal(study, judge))
+    if not serves_key(judge, study):
+        raise BadJudge(key_refusal(judge))
 
 
 def refusal(study: Study, judge: Judge) -> str:

@@ -41,8 +41,7 @@ def queued(monkeypatch):
     [(DESKTOP, True), (PHONE, False)],
     ids=["desktop", "phone without JavaScript"],
 )
-def test_a_judge_is_added_tested_and_run(signed_in, llm, queued, settings, viewport, javascript):
-    settings.JUDGE_STORED_KEYS = True
+def test_a_judge_is_added_tested_and_run(signed_in, llm, queued, viewport, javascript):
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_study(slug="one", title="Everyday choices")
     for n in range(3):
@@ -57,11 +56,16 @@ def test_a_judge_is_added_tested_and_run(signed_in, llm, queued, settings, viewp
     look()
     page.get_by_role("link", name="Add a judge").first.click()
     look()
+    page.get_by_role("link", name="vLLM", exact=True).click()
     page.get_by_label("Name", exact=True).fill("gpu")
-    page.get_by_label("Model", exact=True).fill("mock")
     page.get_by_label("Address", exact=True).fill(llm.url)
+    page.get_by_label("Address", exact=True).press("Enter")
+    page.get_by_role("button", name="Use mock").click()
+    look()
+    assert page.get_by_label("Model", exact=True).input_value() == "mock"
     page.get_by_label("Enter a key here").check()
     page.get_by_label("Input price", exact=True).fill("10")
+    page.get_by_label("Output price").fill("")
     page.get_by_role("button", name="Add without test").click()
     look()
     assert "Enter the key." in page.locator(".error-summary").inner_text()

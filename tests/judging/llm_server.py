@@ -101,6 +101,12 @@ class LlmServer:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            def do_GET(self) -> None:
+                is_list = self.path.endswith("/v1/models")
+                rows = [{"id": "mock", "owned_by": "test"}]
+                body = json.dumps({"object": "list", "data": rows}).encode()
+                self._send(Answer(body=body) if is_list else error(404, "no such address"))
+
             def do_POST(self) -> None:
                 received = self.rfile.read(int(self.headers["Content-Length"]))
                 if not self.path.endswith("/chat/completions"):

@@ -125,6 +125,54 @@ def test_an_unknown_preset_names_those_there_are():
         add_judge(name="j", preset="gpt-9")
 
 
+@pytest.mark.django_db
+def test_a_preset_brings_address_key_slots_and_prices_to_a_new_judge_alone():
+    add("local", "--preset", "ollama", "--model", "m")
+    add("far", "--preset", "ollama", "--model", "m", "--base-url", "http://gpu1:11434/v1")
+    add("mistral", "--preset", "mistral", "--model", "m")
+    add("other", "--preset", "mistral", "--model", "m", "--base-url", "http://gpu1/v1")
+
+    local, far, mistral, other = Judge.objects.order_by("pk")
+    assert (local.base_url, local.concurrency, local.price_input) == (
+        "http://localhost:11434/v1",
+        4,
+        0,
+    )
+    assert (far.base_url, far.price_output) == ("http://gpu1:11434/v1", 0)
+    assert (mistral.api_key_env, mistral.model_options) == (
+        "JUDGE_KEY_MISTRAL",
+        {"leave_out": "seed"},
+    )
+    assert other.api_key_env == ""
+    add("local", "--concurrency", "9", "--price-input", "1", "--price-output", "1")
+    assert "is up to date" in add("local", "--preset", "ollama", "--model", "m")
+    local.refresh_from_db()
+    assert (local.concurrency, local.price_input) == (9, 1)
+
+
+@pytest.mark.django_db
+def test_a_public_price_is_named_with_its_day_and_gives_way_to_an_entered_one():
+    out = add("j", "--preset", "openai", "--model", "gpt-5.4-mini-2026-03-17")
+    assert "0.75 and 4.5 US dollars per million tokens. Prices of 4 May 2026, from https://" in out
+    assert Judge.objects.get().price_cached_input is not None
+
+    command = ("--preset", "openai", "--model", "gpt-5.4-mini")
+    assert "Prices of" not in add("k", *command, "--price-input", "1", "--price-output", "2")
+    entered = Judge.objects.get(name="k")
+    assert (entered.price_input, entered.price_cached_input) == (1, None)
+
+
+@pytest.mark.django_db
+def test_a_part_of_an_address_that_everybody_has_to_replace_is_refused():
+    with pytest.raises(CommandError, match="--base-url: replace YOUR-RESOURCE in https://YOUR-R"):
+        add("a", "--preset", "azure", "--model", "m")
+    address = "https://mine.openai.azure.com/openai/v1"
+    add("a", "--preset", "azure", "--model", "m", "--base-url", address)
+
+    judge = Judge.objects.get()
+    assert (judge.base_url, judge.api_key_env) == (address, "JUDGE_KEY_AZURE")
+
+
 def test_the_openai_key_goes_to_openai_and_no_key_to_others(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k-openai")
     monkeypatch.setenv("MINE", "k-mine")

@@ -1,17 +1,18 @@
 import json
-from argparse import ArgumentParser, BooleanOptionalAction
+from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from judging.backends import registry
 from judging.backends.backend import LEAVE_OUT
+from judging.backends.presets import GROUPS, presets, public_price
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
-from judging.runs.judges import PRESETS, add_judge
+from judging.runs.judges import add_judge
 
 AUTO = "auto"
 # Options that are stored as given; others keep their default or current value.
@@ -69,6 +70,19 @@ def option(text: str) -> tuple[str, Any]:
     return name, value
 
 
+def _preset_list() -> str:
+    """The presets by group, one a line."""
+    width = max(map(len, presets()))
+    lines = []
+    for group, title in GROUPS.items():
+        lines.append(f"{title}:")
+        for name, preset in presets().items():
+            if preset.group == group:
+                title = "" if preset.title == name else f"{preset.title}: "
+                lines.append(f"  {name:{width}}  {title}{preset.words}")
+    return "\n".join(lines)
+
+
 def _options_help() -> list[str]:
     return [kind.options_help for kind in registry.backend_kinds() if kind.options_help]
 
@@ -79,6 +93,15 @@ class Command(BaseCommand):
         "file of recorded replies. "
         "Repeating the command changes nothing. Prices, limits, address and key can be changed."
     )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        return super().create_parser(
+            prog_name,
+            subcommand,
+            epilog=f"Presets (--preset):\n\n{_preset_list()}",
+            formatter_class=RawDescriptionHelpFormatter,
+            **kwargs,
+        )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
@@ -104,7 +127,11 @@ class Command(BaseCommand):
             "--api-key-env", metavar="VAR", help="environment variable with the API key"
         )
         parser.add_argument(
-            "--preset", choices=PRESETS, help="preset: a judge of the paper, or a provider"
+            "--preset",
+            choices=presets(),
+            metavar="PRESET",
+            help="address, key and slots of a provider, a gateway, a server of your own, or a "
+            "model of the paper; see below",
         )
         parser.add_argument("--temperature", type=float)
         parser.add_argument("--top-p", type=float)
@@ -211,3 +238,8 @@ class Command(BaseCommand):
             f"Judge “{judge.name}” {'added' if is_new else 'is up to date'}: "
             f"{judge.model}{pinned}{where}."
         )
+        price = public_price(judge.base_url, judge.model)
+        if is_new and options["preset"] and price and judge.price_input == price.input:
+            self.stdout.write(
+                f"{price.input} and {price.output} US dollars per million tokens. {price.words}"
+            )

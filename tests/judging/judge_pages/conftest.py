@@ -20,13 +20,13 @@ def editor(study):
 
 
 @pytest.fixture
+def owner(study):
+    return sign_in(study, role="owner")
+
+
+@pytest.fixture
 def admin(study):
     User.objects.create_superuser("root")
     client = Client()
     client.force_login(User.objects.get(username="root"))
     return client
-
-
-@pytest.fixture
-def keys_allowed(settings):
-    settings.JUDGE_STORED_KEYS = True

@@ -5,6 +5,7 @@ import re
 import pytest
 from django.contrib.auth.models import Permission, User
 
+from judging.backends.presets import presets
 from judging.models import Judge
 from studies.models import StudyLog
 from tests.factories import sign_in
@@ -39,7 +40,10 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"price_output": ""}, "Enter both prices or none."),
         ({"key_from": "variable"}, "Enter the name of the variable."),
         ({"name": "-x"}, "begins with a dash"),
-        ({"name": "", "model": ""}, "Model: Enter the model as the server names it."),
+        (
+            {"name": "", "model": ""},
+            "Model: Enter the model as the server names it, or press “List models”.",
+        ),
         ({"name": "", "model": "taken"}, "there is a judge “taken” already"),
         ({"base_url": ""}, "Address: Enter the address of the server."),
         ({"name": "taken"}, "there is a judge “taken” already"),
@@ -63,6 +67,44 @@ def test_a_preset_fills_in_the_form(editor):
     assert 'value="https://api.openai.com/v1"' in page
     assert 'value="openai, gpt"' in page
     assert editor.get(f"{ADD}?preset=nothing").status_code == 200
+
+
+def checked(page):
+    return re.findall(r'name="key_from" value="(\w+)"[^>]* checked', page)
+
+
+def test_a_preset_chooses_where_the_key_probably_is(admin, editor, monkeypatch):
+    for name in ("OPENAI_API_KEY", "JUDGE_KEY_MISTRAL"):
+        monkeypatch.delenv(name, raising=False)
+    mistral, openai = f"{ADD}?preset=mistral", f"{ADD}?preset=openai"
+
+    assert checked(admin.get(mistral).text) == checked(admin.get(openai).text) == ["stored"]
+    assert checked(admin.get(f"{ADD}?preset=vllm").text) == ["none"]
+    page = editor.get(mistral).text
+    assert checked(page) == ["variable"]
+    assert 'name="api_key_env" value="JUDGE_KEY_MISTRAL"' in page
+    assert "(ask an administrator)" in page
+
+    monkeypatch.setenv("JUDGE_KEY_MISTRAL", "k")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert checked(admin.get(mistral).text) == ["variable"]
+    assert checked(admin.get(openai).text) == ["none"]
+
+
+@pytest.mark.parametrize("name", presets())
+def test_the_form_of_every_preset_adds_a_judge_when_it_has_model_and_key(admin, name):
+    page = admin.get(f"{ADD}?preset={name}")
+    values = {field.name: field.value() for field in page.context["form"]}
+    given = {key: value for key, value in values.items() if str(value) not in ("None", "False", "")}
+    address = (given.get("base_url") or ADDRESS).replace("YOUR-", "my-")
+    given |= {"model": given.get("model", "m"), "base_url": address, "key": "k"}
+
+    response = admin.post(ADD, given | {"key_from": "stored"})
+
+    assert response.status_code == 302, words(response)
+    judge = Judge.objects.get()
+    assert (judge.base_url, judge.backend) == (address, values["backend"])
+    assert judge.concurrency == presets()[name].slots
 
 
 @pytest.mark.parametrize(

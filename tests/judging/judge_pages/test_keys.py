@@ -16,13 +16,15 @@ from judging.catalog.changes import save_judge
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import BadJudge, InvalidValue
 from judging.models import Judge
+from judging.runs import lifecycle
 from judging.runs.judges import add_judge
-from judging.worker.endpoints import settings_of
-from studies.models import StudyLog
-from tests.factories import make_item, make_study
+from judging.worker.endpoints import serves_key, settings_of
+from studies.models import Membership, StudyLog
+from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, SECRET, page_of, submit, words
 from tests.judging.llm_server import error
+from tests.judging.run_helpers import start
 
 
 @pytest.mark.sampled(keep=3)
@@ -97,14 +99,94 @@ def test_a_command_names_no_secret_of_this_program():
         add_judge(name="j", model="m", base_url=ADDRESS, api_key_env="DATABASE_URL")
 
 
-def test_keys_cannot_be_entered_unless_the_administrator_allows_it(admin):
+def test_keys_are_entered_by_owners_and_administrators_unless_that_is_switched_off(
+    admin, editor, owner, study, settings
+):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    for client, may_enter in ((admin, True), (owner, True), (editor, False)):
+        assert ('name="key"' in client.get(ADD).text) is may_enter
+        response = submit(client, name=f"j{id(client)}", key_from="stored", key=SECRET)
+        assert response.status_code == (302 if may_enter else 422)
+        assert SECRET not in response.text
+    assert Judge.objects.count() == 2
+    fields = {"name": "by program", "model": "m", "base_url": ADDRESS}
+    with pytest.raises(InvalidValue, match="owners of the study and administrators enter keys"):
+        save_judge(
+            judge=None,
+            study=study,
+            user=User.objects.get(username__startswith="editor"),
+            fields=fields,
+            key=SECRET,
+        )
+
+    settings.JUDGE_STORED_KEYS = False
     assert 'name="key"' not in admin.get(ADD).text
+    assert submit(admin, name="off", key_from="stored", key=SECRET).status_code == 422
+    assert Judge.objects.count() == 2
 
-    response = submit(admin, key_from="stored", key=SECRET)
 
-    assert response.status_code == 422
-    assert SECRET not in response.text
-    assert not Judge.objects.exists()
+def test_another_study_does_not_spend_a_key_that_an_owner_entered(owner, study, llm, settings):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    other = make_study(slug="other")
+    make_item(study=other)
+    thief = sign_in(other, role="owner")
+    submit(owner, base_url=llm.url, key_from="stored", key=SECRET)
+    judge = Judge.objects.get()
+
+    def at(name, *more):
+        return reverse(f"judging:{name}", args=["other", *more])
+
+    refusal = "was entered for other studies"
+    assert "stored, for other studies" in words(thief.get(at("judges")))
+    assert refusal in words(thief.post(at("test-judge", judge.pk)))
+    like = f"{at('add-judge')}?like={judge.pk}"
+    same = {"name": "like", "base_url": llm.url, "key_from": "same"}
+    assert "The same key as" not in thief.get(like).text
+    assert submit(thief, like, **same).status_code == 422
+    assert submit(thief, like, **same, list="yes").status_code == 422
+    with pytest.raises(BadJudge, match=refusal):
+        start(other, judge)
+    assert llm.requests == []
+    assert start(study, judge).state == "queued"
+    assert submit(owner, f"{ADD}?like={judge.pk}", **same).status_code == 302
+
+
+def test_a_shared_key_stays_the_key_of_who_entered_it(owner, editor, study, settings):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    submit(owner, key_from="stored", key=SECRET)
+    first = Judge.objects.get()
+    submit(editor, f"{ADD}?like={first.pk}", name="second", key_from="same")
+    second = Judge.objects.get(name="second")
+    elsewhere = make_study(slug="elsewhere")
+    user = User.objects.get(username__startswith="editor")
+    Membership.objects.create(study=elsewhere, user=user, role="owner")
+
+    assert (second.created_by, second.key_by) == (user, first.created_by)
+    assert serves_key(second, study)
+    assert not serves_key(second, elsewhere)
+
+
+def test_a_key_serves_as_long_as_who_entered_it_belongs_to_the_study(
+    owner, admin, study, engine, llm, settings
+):
+    settings.JUDGE_HOSTS = ["127.0.0.1"]
+    submit(owner, base_url=llm.url, key_from="stored", key=SECRET)
+    judge = Judge.objects.get()
+    run = start(study, judge)
+    Membership.objects.filter(user=judge.key_by).update(role="viewer")
+
+    lifecycle.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    assert (run.state, llm.requests) == ("stopped_outage", [])
+    assert "was entered for other studies" in run.sentence
+    submit(admin, page_of(judge, "change-judge"), base_url=llm.url, key_from="stored", key="sk-2")
+    judge.refresh_from_db()
+    assert serves_key(judge, study)
+    assert serves_key(judge, make_study(slug="any"))
+    User.objects.filter(username="root").delete()
+    judge.refresh_from_db()
+    assert not serves_key(judge, study)
 
 
 def everything(client, judge, study):
@@ -125,9 +207,7 @@ def everything(client, judge, study):
     yield repr(judge) + repr(vars(judge)) + repr(settings_of(judge))
 
 
-def test_an_entered_key_is_sent_to_its_server_and_appears_nowhere(
-    transactional_db, llm, keys_allowed, caplog
-):
+def test_an_entered_key_is_sent_to_its_server_and_appears_nowhere(transactional_db, llm, caplog):
     study = make_study(slug="s")
     make_item(study=study)
     User.objects.create_superuser("root")
@@ -151,7 +231,7 @@ def test_an_entered_key_is_sent_to_its_server_and_appears_nowhere(
 
 @pytest.mark.parametrize("debug", [True, False])
 def test_an_error_page_does_not_show_the_key_that_was_entered(
-    admin, keys_allowed, settings, monkeypatch, debug, caplog
+    admin, settings, monkeypatch, debug, caplog
 ):
     settings.DEBUG = debug
     admin.raise_request_exception = False
@@ -160,7 +240,7 @@ def test_an_error_page_does_not_show_the_key_that_was_entered(
         held = f"Bearer {key}"
         raise RuntimeError(f"after {len(held)} characters")
 
-    monkeypatch.setattr("judging.catalog.changes.seal", fails)
+    monkeypatch.setattr("judging.catalog.access.seal", fails)
     with caplog.at_level(logging.DEBUG):
         response = submit(admin, base_url="http://new/v1", key_from="stored", key=SECRET)
 
@@ -170,7 +250,7 @@ def test_an_error_page_does_not_show_the_key_that_was_entered(
     assert SECRET not in caplog.text
 
 
-def test_a_field_at_fault_does_not_send_the_key_back(admin, keys_allowed):
+def test_a_field_at_fault_does_not_send_the_key_back(admin):
     for fields in ({"model": ""}, {"base_url": "ftp://x"}, {"key": f"{SECRET} and more"}):
         response = submit(admin, **{"key_from": "stored", "key": SECRET} | fields)
 
@@ -178,7 +258,7 @@ def test_a_field_at_fault_does_not_send_the_key_back(admin, keys_allowed):
         assert SECRET not in response.text
 
 
-def test_a_stored_key_is_replaced_and_removed(admin, study, keys_allowed):
+def test_a_stored_key_is_replaced_and_removed(admin, study):
     submit(admin, key_from="stored", key=SECRET)
     judge = Judge.objects.get()
     change = page_of(judge, "change-judge")
@@ -190,6 +270,8 @@ def test_a_stored_key_is_replaced_and_removed(admin, study, keys_allowed):
     submit(admin, change, key_from="stored", key="sk-another-0123456789")
     judge.refresh_from_db()
     assert api_key(settings_of(judge)) == "sk-another-0123456789"
+    tested = submit(admin, change, key_from="stored", key="sk-another-0123456789", test="yes")
+    assert f"No connection to {ADDRESS}" in words(tested)
 
     admin.post(page_of(judge, "change-offer", "remove-key"))
     judge.refresh_from_db()
@@ -199,10 +281,11 @@ def test_a_stored_key_is_replaced_and_removed(admin, study, keys_allowed):
         ["concurrency: 3 → 8", "key stored"],
         ["concurrency: 8 → 3"],
         ["key removed"],
+        ["key stored"],
     ]
 
 
-def test_a_stored_key_does_not_follow_a_judge_to_another_address(admin, study, keys_allowed):
+def test_a_stored_key_does_not_follow_a_judge_to_another_address(admin, study):
     submit(admin, key_from="stored", key=SECRET)
     judge = Judge.objects.get()
 
@@ -222,7 +305,7 @@ def test_a_stored_key_does_not_follow_a_judge_to_another_address(admin, study, k
     assert (judge.base_url, judge.sealed_key) == ("http://evil/v1", "")
 
 
-def test_a_judge_like_another_shares_its_key_at_its_address(admin, editor, keys_allowed):
+def test_a_judge_like_another_shares_its_key_at_its_address(admin, editor):
     submit(admin, key_from="stored", key=SECRET)
     first = Judge.objects.get()
 
@@ -234,7 +317,7 @@ def test_a_judge_like_another_shares_its_key_at_its_address(admin, editor, keys_
 
 
 def test_a_stored_key_is_unreadable_with_another_secret_or_where_it_is_forbidden(
-    admin, study, keys_allowed, settings
+    admin, study, settings
 ):
     submit(admin, key_from="stored", key=SECRET)
     judge = Judge.objects.get()
@@ -251,7 +334,7 @@ def test_a_stored_key_is_unreadable_with_another_secret_or_where_it_is_forbidden
         api_key(settings_of(judge))
 
 
-def test_a_key_that_was_typed_counts_more_than_the_button_above_it(admin, keys_allowed):
+def test_a_key_that_was_typed_counts_more_than_the_button_above_it(admin):
     submit(admin, key=SECRET)
     submit(admin, name="other", api_key_env="JUDGE_KEY_GPU")
 
@@ -262,7 +345,7 @@ def test_a_key_that_was_typed_counts_more_than_the_button_above_it(admin, keys_a
 
 @pytest.mark.parametrize("where", ["Connections.__init__", "Connections.post"])
 def test_a_test_that_fails_in_this_program_shows_no_key(
-    admin, keys_allowed, settings, monkeypatch, where, caplog
+    admin, settings, monkeypatch, where, caplog
 ):
     settings.DEBUG = True
     submit(admin, key_from="stored", key=SECRET)
@@ -280,7 +363,7 @@ def test_a_test_that_fails_in_this_program_shows_no_key(
 
 
 def test_an_address_that_is_added_is_checked_by_its_user_and_gets_no_key_of_another(
-    admin, editor, study, keys_allowed
+    admin, editor, study
 ):
     assert "may use the addresses of OpenAI" in words(
         submit(editor, base_url="https://api.openai.com/v1", more_base_urls="http://evil/v1")
@@ -317,6 +400,7 @@ def test_few_modules_handle_the_stored_key():
 
     assert found == {
         "config/operations/doctor/judge_checks.py",
+        "judging/catalog/access.py",
         "judging/catalog/changes.py",
         "judging/catalog/connection_test.py",
         "judging/models/judges.py",
