@@ -60,7 +60,7 @@ class JudgePreset:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicPrice:
-    """What a provider's page said on one day, in US dollars per million tokens."""
+    """A price of one day, in US dollars per million tokens; `source` is the provider's page."""
 
     at: str
     model: str
@@ -72,7 +72,7 @@ class PublicPrice:
 
     @property
     def words(self) -> str:
-        return f"Prices of {self.day:%-d %B %Y}, from {self.source}. Compare before you use them."
+        return f"Prices as of {self.day:%-d %B %Y}. Compare them with {self.source} first."
 
 
 @cache
