@@ -15,7 +15,7 @@ from analysis.errors import AnalysisError
 from studies.models.studies import Study
 
 # The choices of forms and commands, here without the packages that compute.
-SIGNALS = ("stated", "probabilities", "agreement", "orders", "entropy")
+SIGNALS = ("stated", "probabilities", "native", "agreement", "orders", "entropy")
 TARGETS = ("first_person", "majority")
 BY = ("item", "persona")  # what counts alike in the share of errors that is promised
 SCHEMA = "thirdperson-passport"

@@ -77,8 +77,7 @@ def _of_run(study: ReportedStudy, run: RunData, judge: Verdicts) -> Iterator[tup
     yield "native", native_certainty(study.data, run, judge)
     yield "log_probability", log_probability_certainty(study.data, run, judge)
     yield "sampled", sampled_certainty(study.data, run, judge)
-    if not is_native(run):
-        yield "stated", judge.certainty
+    yield "stated", judge.certainty
 
 
 def _against(study: ReportedStudy, judge: Verdicts, reference: str) -> Ints:
