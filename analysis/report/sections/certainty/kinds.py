@@ -111,7 +111,7 @@ def certainty_kinds(study: ReportedStudy) -> Json:
     """The entry of report.json."""
     has_truth = any((side.correct >= 0).any() for side in (study.people, *study.judges))
     reference = TRUTH if has_truth else MAJORITY
-    found = list(certainties(study, reference))
+    found = sorted(certainties(study, reference), key=lambda each: KINDS.index(each.kind))
     kept, items = on_same_items([each.known for each in found])
     rows = np.flatnonzero(items)
     shared = study.shared

@@ -22,10 +22,10 @@ from analysis.report.report_json import Json
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sections.certainty.kinds import ERRORS, HUMAN, KINDS, TRUTH, certainty_kinds
-from analysis.report.sentences import MAJORITY, TRUSTED, Text, fill, level_of, shown
+from analysis.report.sentences import MAJORITY, TRUSTED, Text, fill, level_of, of_names, shown
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import decimal, listed, percent, run_names
+from analysis.report.words import decimal, percent, run_names
 
 LABELS = {
     "native": "native",
@@ -36,11 +36,11 @@ LABELS = {
 }
 # What to run for a kind that is missing.
 TO_MEASURE = {
-    "native": "add a judge with --backend decisions, and run it",
-    "log_probability": "add_judge with --probabilities beside, then judge",
-    "sampled": "judge with --samples 5",
-    "stated": "judge with --setting certainty",
-    HUMAN: "ask people for their certainty, in the settings of the study",
+    "native": "add a judge with --backend decisions and run it",
+    "log_probability": "add the judge with --probabilities beside and run it",
+    "sampled": "run judge with --samples 5",
+    "stated": "run judge with --setting certainty",
+    HUMAN: "ask people for their certainty (settings of the study)",
 }
 
 
@@ -77,8 +77,8 @@ def kinds_table(report: ReportJson) -> Table:
         few = f"{names[row['who']]}: not compared, it has too few of the items of the others"
         rows.append([LABELS[row["kind"]], few, row["measured"], *blank[1:]])
     for row in found["not_measured"]:
-        who = f"{listed([names[each] for each in row['raters']])}: " if row["raters"] else ""
-        how = f"{who}not measured; to measure it, {TO_MEASURE[row['kind']]}"
+        who = of_names([names[each] for each in row["raters"]]) if row["raters"] else ""
+        how = f"not measured{f' for {who}' if who else ''}: {TO_MEASURE[row['kind']]}"
         rows.append([LABELS[row["kind"]], how, *blank])
     wrong = _wrong(report)
     columns = (
@@ -187,7 +187,7 @@ def kinds_figure(report: ReportJson) -> Figure | None:
         kind: (PEOPLE if kind == HUMAN else JUDGES[place], DASHES[place], SYMBOLS[place])
         for place, kind in enumerate(order)
     }
-    labels = [f"{LABELS[row['kind']]} ({names[row['who']]})" for row in drawn]
+    labels = [f"{LABELS[row['kind']]}: {names[row['who']]}" for row in drawn]
     wrong = _wrong(report)
     right = "right" if wrong == "wrong" else "as people"
     diagonal = go.Scatter(
