@@ -103,11 +103,16 @@ def kinds_table(report: ReportJson) -> Table:
     )
     return Table(
         "certainty_kinds",
-        f"Kinds of certainty on the same {found['items']:,} items",
+        _title(report),
         columns,
-        rows if found["rows"] else [],
+        rows if found["rows"] or report["judges"] else [],
         _kinds_note(report),
     )
+
+
+def _title(report: ReportJson) -> str:
+    items = report["certainty_kinds"]["items"]
+    return f"Kinds of certainty on the same {items:,} items" if items else "Kinds of certainty"
 
 
 def _share(n: int | None, trusted: Mapping[str, Any]) -> float | None:
@@ -207,7 +212,7 @@ def kinds_figure(report: ReportJson) -> Figure | None:
     ]
     return Figure(
         "certainty_kinds",
-        f"Kinds of certainty on the same {report['certainty_kinds']['items']:,} items",
+        _title(report),
         f"First: share {right} against mean certainty in tenths of the items, the dashed line a "
         f"perfect match. Second: share {wrong} among the most certain items as more are accepted; "
         "grey lines at 5, 10 and 20 %. One judge for each kind: the one with the most kinds; the "
@@ -314,23 +319,25 @@ def trust_sentence(report: ReportJson) -> Text | None:
     tested = [each for row in found["rows"] for each in row["trusted"] if each["p_max"] is not None]
     if not tested:
         return None
-    items = shown(f"{found['items']:,}", "certainty_kinds.items")
-    wrong = _wrong(report)
-    parts = [(error, _who_can(report, place)) for place, error in enumerate(ERRORS)]
-    if not any(named for _, named in parts):
+    words: dict[str, object] = {
+        "items": shown(f"{found['items']:,}", "certainty_kinds.items"),
+        "wrong": _wrong(report),
+    }
+    for place, error in enumerate(ERRORS):
+        path = f"certainty_kinds.rows.0.trusted.{place}.error"
+        words[f"error{place}"] = shown(f"{error * 100:g}", path)
+        words[f"who{place}"] = _who_can(report, place) or "none"
+    if all(words[f"who{place}"] == "none" for place in range(len(ERRORS))):
         return fill(
-            f"We cannot tell whether any certainty can be trusted: of none do the {{items}} items "
-            f"show that at most 5, 10 or 20 % of its most certain answers are {wrong}.",
-            items=items,
+            "We cannot tell whether any certainty can be trusted: of none do the {items} items "
+            "show that at most {error0}, {error1} or {error2} % of its most certain answers are "
+            "{wrong}.",
+            **words,
         )
-    form = "; ".join(
-        f"with at most {_error(error)} {wrong}, {{part{n}}}" for n, (error, _) in enumerate(parts)
-    )
-    words = {f"part{n}": named or "none" for n, (_, named) in enumerate(parts)}
     return fill(
-        "How many of the same {items} items can be left to answers that are certain enough: "
-        f"{form}.",
-        items=items,
+        "How many of the same {items} items can be left to answers that are certain enough: with "
+        "at most {error0} % {wrong}, {who0}; with at most {error1} % {wrong}, {who1}; with at most "
+        "{error2} % {wrong}, {who2}.",
         **words,
     )
 
@@ -355,8 +362,7 @@ def _who_can(report: ReportJson, place: int) -> Text | None:
         return None
     best = [text for *_, text in sorted(holding)[:3]]
     form = ", ".join(f"{{text{n}}}" for n in range(len(best)))
-    more = len(holding) - len(best)
-    form += f" and fewer by {more} more" if more else ""
+    form += " and others with fewer" if len(holding) > len(best) else ""
     return fill(form, **{f"text{n}": text for n, text in enumerate(best)})
 
 
