@@ -248,6 +248,11 @@ def coverage_steps(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Co
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
 
+    Returns
+    -------
+    tuple of CoverageStep
+        Descending thresholds, without p; empty if nothing could be used.
+
     Examples
     --------
     >>> [(s.threshold, s.n, s.errors) for s in coverage_steps([90, 80, 80, 60], [1, 1, 0, 0])]

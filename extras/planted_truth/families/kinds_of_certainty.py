@@ -68,14 +68,13 @@ def recovered(rng: np.random.Generator, counts: Counts, *, world: str) -> None:
 
 def _useless(rng: np.random.Generator, kind: str, n: int) -> FloatArray:
     """Certainties that say nothing, with the values that a kind of certainty has."""
-    drawn: FloatArray = rng.uniform(50, 100, n)
-    if kind == "sampled":
-        drawn = 20.0 * rng.integers(3, 6, n)
-    elif kind == "stated":
-        drawn = 5 * np.round(drawn / 5)
-    elif kind == "human":
-        drawn = np.round(rng.uniform(40, 100, (3, n))).mean(axis=0)
-    return drawn
+    values = {
+        "sampled": lambda: 20 * rng.integers(3, 6, n),
+        "stated": lambda: 5 * rng.integers(10, 21, n),
+        "human": lambda: rng.integers(40, 101, (3, n)).mean(axis=0),
+    }
+    drawn = values[kind]() if kind in values else rng.uniform(50, 100, n)
+    return np.asarray(drawn, dtype=np.float64)
 
 
 KINDS = ("native", "log_probability", "sampled", "stated", "human")

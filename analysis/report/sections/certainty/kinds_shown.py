@@ -69,7 +69,7 @@ def kinds_table(report: ReportJson) -> Table:
             line += [row[name], row[f"{name}_ci"]]
         for each in row["trusted"]:
             passed = accepted_at(report, each)
-            line += [_share(each["observed"], each), _share(passed and passed["n"], each)]
+            line += [_share(each["observed"], each), _share(passed["n"] if passed else 0, each)]
         together = row.get("with_people", {"value": None, "ci": None})
         rows.append([*line, together["value"], together["ci"]])
     blank: list[Any] = [None] * 17
@@ -159,7 +159,7 @@ def curves_table(report: ReportJson) -> Table:
             step,
             *(step[key] for key in ("accepted", "coverage", "risk")),
         ]
-        for row in report["certainty_kinds"]["rows"]
+        for row in _drawn(report)
         for step in row["steps"]
     ]
     wrong = _wrong(report)
@@ -178,7 +178,8 @@ def curves_table(report: ReportJson) -> Table:
         "Kinds of certainty by tenths of the items, the most certain first",
         columns,
         rows,
-        "Equal certainties stay together, so a certainty of few values has fewer, larger steps.",
+        "Equal certainties stay together, so a certainty of few values has fewer, larger steps. One "
+        "judge for each kind, as drawn; report.json has all.",
     )
 
 
