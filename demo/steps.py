@@ -43,10 +43,10 @@ from studies.management.terminal import progress_bar
 from studies.models import Item, Study
 
 JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
-SAMPLED, SAMPLES = "simulated-steady", 5  # this one also gives log-probabilities
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
 VISITORS = ("Ada", "Ben", "Cleo")
 PIDS = "processes.json"
+SAMPLED, SAMPLES = "simulated-steady", 5  # this one also gives log-probabilities
 POLL_SECONDS = 0.3
 
 
