@@ -37,7 +37,7 @@ LABELS = {
 # What to run for a kind that is missing.
 TO_MEASURE = {
     "native": "add a judge with --backend decisions and run it",
-    "log_probability": "add the judge with --probabilities beside and run it",
+    "log_probability": "add the judge with log-probabilities (--probabilities) and run it",
     "sampled": "run judge with --samples 5",
     "stated": "run judge with --setting certainty",
     HUMAN: "ask people for their certainty (settings of the study)",
@@ -178,8 +178,8 @@ def curves_table(report: ReportJson) -> Table:
         "Kinds of certainty by tenths of the items, the most certain first",
         columns,
         rows,
-        "Equal certainties stay together, so a certainty of few values has fewer, larger steps. One "
-        "judge for each kind, as drawn; report.json has all.",
+        "Equal certainties stay together, so a certainty of few values has fewer, larger steps. "
+        "One judge for each kind, as drawn; report.json has all.",
     )
 
 
