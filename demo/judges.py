@@ -26,6 +26,7 @@ SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
 WAVERS = 0.15  # share of draws that depend on the request seed
 ENOUGH_FACTS = 3
+LEAST_DOUBT = 0.2  # of the doubt that a model should have, in the probability of its letter
 DRAWN = (50, 20)  # mean and sd of a certainty that is drawn
 
 _OFFERED = re.compile(r"\[\[([A-E])\]\]")
@@ -129,6 +130,14 @@ class Judges:
         certainty = _boast(u) if model == "demo-boastful" else certainty_from(*DRAWN, u)
         letters = letters_of(prompt)
         return letters[int(uniform(seed, "letter", *content, sample) * len(letters))], certainty
+
+    def letter_probability(self, model: str, prompt: str) -> float:
+        """The probability that a model gives the letter of its verdict: more than it deserves."""
+        accuracy = ACCURACY["none"]
+        if self._knows(prompt):
+            accuracy = ACCURACY.get(self.read(prompt).evidence, accuracy)
+        u = uniform(self._world.seed, "letter probability", model, prompt)
+        return 1 - (1 - accuracy) * (LEAST_DOUBT + (1 - LEAST_DOUBT) * u)
 
     def decide(self, model: str, item: DemoItem) -> str:
         """The reply (r1 or r2) that `model` picks when it reads the whole profile."""

@@ -19,7 +19,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from math import inf
+from math import inf, log
 from typing import Any
 
 from demo import llm_batches
@@ -193,7 +193,11 @@ class SimulatedServer:
         if "response_format" in request:
             text = _in_form(text)
         self._outcomes["answered"] += 1
-        return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
+        answer = _completion(model, prompt, text, number=self._outcomes["answered"])
+        if request.get("logprobs"):
+            share = self._judges.letter_probability(model, prompt)
+            answer["choices"][0]["logprobs"] = _log_probabilities(text, share)
+        return 200, answer
 
     def _attempt(self, model: str, prompt: str, seed: object) -> int:
         """Number of times that this request was sent, including this one.
@@ -250,6 +254,20 @@ def _in_form(text: str) -> str:
     if number:
         form["certainty"] = int(number[1])
     return json.dumps(form)
+
+
+def _log_probabilities(text: str, share: float) -> dict[str, Any]:
+    """Tokens of a reply: the letter of its verdict, with another one, and what surrounds it."""
+    letter = re.search(r'[ABC](?=\]\]|")', text)
+    at = letter.start() if letter else len(text)
+    tokens = []
+    for piece in filter(None, (text[:at], text[at : at + 1], text[at + 1 :])):
+        tops = {piece: 0.0}
+        if letter and piece == letter[0]:
+            tops = {piece: log(share), "B" if piece == "A" else "A": log(1 - share)}
+        top_logprobs = [{"token": top, "logprob": p, "bytes": None} for top, p in tops.items()]
+        tokens.append(top_logprobs[0] | {"top_logprobs": top_logprobs})
+    return {"content": tokens, "refusal": None}
 
 
 def _spoil(fault: Fault) -> Response:

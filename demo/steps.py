@@ -32,6 +32,7 @@ from demo.leftovers import end_leftovers, note
 from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
+from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
 from judging.models import JudgeRun, Judgment
 from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge
@@ -45,6 +46,7 @@ JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful",
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
 VISITORS = ("Ada", "Ben", "Cleo")
 PIDS = "processes.json"
+SAMPLED, SAMPLES = "simulated-steady", 5  # this one also gives log-probabilities
 POLL_SECONDS = 0.3
 
 
@@ -197,11 +199,16 @@ class Demo:
                 base_url=f"http://127.0.0.1:{self._llm_port}/v1",
                 price_input=0,
                 price_output=0,
+                probabilities=WITH_REPLY if name == SAMPLED else NO_PROBABILITIES,
             )
             runs += [
                 start_run(
                     RunSpec(
-                        study_id=study.pk, judge_id=judge.pk, setting=setting, features=features
+                        study_id=study.pk,
+                        judge_id=judge.pk,
+                        setting=setting,
+                        features=features,
+                        samples=SAMPLES if (name, features, study) == (SAMPLED, "all", main) else 1,
                     )
                 )
                 for study, setting, features in asked
