@@ -46,7 +46,7 @@ JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful",
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
 # A model of requirements-tiny.txt, asked about a few items beside the simulated judges.
 REAL_JUDGE, REAL_MODEL = "real model, 135 million parameters", "SmolLM2-135M-Instruct"
-REAL_ITEMS = 60
+REAL_ITEMS, REAL_SLOTS = 30, 2
 VISITORS = ("Ada", "Ben", "Cleo")
 PIDS = "processes.json"
 POLL_SECONDS = 0.3
@@ -248,6 +248,7 @@ class Demo:
             base_url=f"{self._real_url}/v1",
             structured=True,
             max_tokens=64,
+            concurrency=REAL_SLOTS,
             price_input=0,
             price_output=0,
         )
@@ -326,7 +327,8 @@ def llm_command(port: int) -> list[str]:
 
 def real_command(port: int) -> list[str]:
     command = [sys.executable, "-m", "django", "serve_model", "tiny", "--port", str(port)]
-    return [*command, "--name", REAL_MODEL, "--context", "2048", "--threads", "1"]
+    command += ["--name", REAL_MODEL, "--context", "2048"]
+    return [*command, "--slots", str(REAL_SLOTS), "--threads", "1"]
 
 
 def _is_loaded(url: str) -> bool:

@@ -129,8 +129,7 @@ def check_numbers(options: dict[str, Any]) -> None:
 def require_free(host: str, port: int) -> None:
     """Raise `CommandError` if the address cannot be had; llama.cpp would end the process."""
     try:
-        [*_, address] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)

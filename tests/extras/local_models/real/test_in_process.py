@@ -44,6 +44,10 @@ def test_every_setting_ends_and_its_tokens_are_in_the_ledger(
     assert set(run.judgments.values_list("state", flat=True)) <= ENDED
     ledger = list(Attempt.objects.filter(judgment__run=run))
     assert {attempt.outcome for attempt in ledger} == {"replied"}
-    assert run.tokens == sum(a.prompt_tokens + a.completion_tokens for a in ledger)
+    read, written = (
+        sum(getattr(attempt, name) for attempt in ledger)
+        for name in ("prompt_tokens", "completion_tokens")
+    )
+    assert run.tokens == read + written
     shares(run)
     assert [record for record in caplog.records if record.exc_info] == []

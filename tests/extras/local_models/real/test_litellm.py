@@ -38,7 +38,7 @@ def proxy(llm, served, tmp_path) -> Iterator[str]:
         )
     url = f"http://127.0.0.1:{port}"
     try:
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while not answers(f"{url}/health/liveliness"):
             assert process.poll() is None, (tmp_path / "log").read_text()
             assert time.monotonic() < end
@@ -76,7 +76,9 @@ def test_forms_probabilities_and_tokens_arrive_through_the_proxy(proxy, study, l
     for judgment in run.judgments.all():
         assert judgment.state == "done", judgment.raw_text
         assert 1 <= judgment.certainty <= 100
-        shares = judgment.probabilities
-        assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
-        assert judgment.choice == max(shares, key=shares.get)
+        if shares := judgment.probabilities:
+            assert sum(shares.values()) == pytest.approx(1, abs=1e-3)
+            assert judgment.choice == max(shares, key=shares.get)
+        else:
+            assert "no_probabilities" in judgment.details
     check_ledger(run, llm, served)
