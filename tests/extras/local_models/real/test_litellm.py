@@ -15,11 +15,12 @@ from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import judge_all
 from tests.servers import free_port
 
+KEY = "sk-0123456789abcdef0123456789abcdef"
 PROXY = shutil.which("litellm", path=f"{ROOT}/.venv/litellm/bin:{os.environ.get('PATH', '')}")
 
 
 @pytest.fixture
-def proxy(llm, served, tmp_path) -> Iterator[str]:
+def proxy(llm, served, tmp_path, monkeypatch) -> Iterator[str]:
     if PROXY is None:
         pytest.skip("the proxy of litellm is not installed: make litellm")
     to = {"model": f"openai/{MODEL}", "api_base": llm.url, "api_key": "none"}
@@ -31,7 +32,8 @@ def proxy(llm, served, tmp_path) -> Iterator[str]:
     port = free_port()
     command = [PROXY, "--config", str(tmp_path / "config.yaml"), "--port", str(port)]
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    environment = kept | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}
+    environment = kept | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MASTER_KEY": KEY}
+    monkeypatch.setenv("PROXY_API_KEY", KEY)
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "--host", "127.0.0.1"], env=environment, stdout=log, stderr=log
@@ -60,6 +62,7 @@ def test_forms_probabilities_and_tokens_arrive_through_the_proxy(proxy, study, l
     judge = make_judge(
         base_url=proxy,
         model="small",
+        api_key_env="PROXY_API_KEY",
         structured=True,
         probabilities="beside",
         temperature=0,
