@@ -61,8 +61,9 @@ SHORT = {
     "claims": Short(30, ("--null", "3", "--planted", "1")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
-# It runs parts of the others, so it is run only by its name, and as long as it needs.
-FLOOR = "floor"
+# Run only by their names, and as long as they need: the first runs parts of the others, and the
+# second is about a device that few machines have.
+BY_NAME = ("floor", "gpu")
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60
 
@@ -90,8 +91,8 @@ def main() -> int:
         parser.error(f"{own[0]} is no option of all benchmarks; name one benchmark before it")
     if unknown := [name for name in options.names if name not in names]:
         parser.error(f"there is no benchmark “{unknown[0]}”; use {', '.join(names)}")
-    wanted = options.names or [name for name in names if name != FLOOR]
-    is_short = not (options.long or own or wanted == [FLOOR])
+    wanted = options.names or [name for name in names if name not in BY_NAME]
+    is_short = not (options.long or own or set(wanted) <= set(BY_NAME))
     end = time.monotonic() + ALL_SECONDS if is_short else None
     failed = [name for name in wanted if not run(name, own, end=end)]
     if failed:
