@@ -197,6 +197,7 @@ class Demo:
                 base_url=f"http://127.0.0.1:{self._llm_port}/v1",
                 price_input=0,
                 price_output=0,
+                structured=False,  # its models answer in the words of the paper
             )
             runs += [
                 start_run(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judging.backends.backend import is_openai, leads_to_link_local
-from judging.backends.completions import read_response, short, status_fault, without_key
+from judging.backends.completions import read_response, short, status_fault, without_keys
 from judging.engine.interface import BackendFault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _raising_batch_errors() -> Iterator[None]:
         yield
     except openai.APIStatusError as error:
         key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
-        content = without_key(error.response.content, key)
+        content = without_keys(error.response.content, [key])
         fault: BackendFault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
         raise BatchError(f"The server takes no batch: {fault}", is_final=is_final) from error

@@ -9,6 +9,8 @@ needs the right to do so in every study that uses it.
 """
 
 import hashlib
+import json
+from collections.abc import Mapping
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from typing import Any
@@ -21,11 +23,12 @@ from django.db.models import Q, QuerySet
 from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import PROVIDER_KEYS, provider_key
+from judging.backends.extra_fields import ExtraFields, check_secret_values
 from judging.backends.registry import backend_kind, names
 from judging.errors import BadJudge, FailureReason, InvalidValue, JudgingError
 from judging.models import Judge, Jury, StudyJudge
 from judging.runs.judges import IDENTITY, add_judge, new_addresses, store_judge
-from judging.worker.endpoints import seal
+from judging.worker.endpoints import SealedKey, seal
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.selectors import studies_for
@@ -123,9 +126,17 @@ def _host_is_listed(base_url: str) -> bool:
     return not {parts.hostname, with_port}.isdisjoint(map(str.lower, settings.JUDGE_HOSTS))
 
 
+_SEALED = ("sealed_key", "sealed_headers")
 _KEY_FIELDS = ("api_key_env", "sealed_key")
 _NAME_TAKEN = FailureReason(
     "name_taken", "{field}: there is a judge “{value}” already. Use another name."
+)
+_NO_VALUE = FailureReason(
+    "no_value", "{field}: enter the value of {value}. None is stored for this address."
+)
+_OTHER_HEADERS = FailureReason(
+    "other_headers",
+    "{field}: runs have used this judge, so its headers keep their names. Only values can change.",
 )
 _KEY_STAYS = FailureReason(
     "key_stays",
@@ -143,7 +154,7 @@ class OutdatedJudge(BadJudge):
         self.now = {
             name: _shown(getattr(stored, name))
             for name, value in entered.items()
-            if name not in _KEY_FIELDS and getattr(stored, name) != value
+            if name not in (*_KEY_FIELDS, *_SEALED) and getattr(stored, name) != value
         }
 
 
@@ -163,10 +174,12 @@ def save_judge(
     fields: dict[str, Any],
     key: str = "",
     key_of: Judge | None = None,
+    headers: Mapping[str, str] | None = None,
     seen: str = "",
 ) -> Judge:
     """Add a judge, or change one; `key` is stored encrypted, `key_of` shares the key of a judge.
 
+    `headers` are the secret ones, also stored encrypted; without a value they keep the stored one.
     `seen` is the `version_of` the judge that the user has seen. Raises `BadJudge` with the field at
     fault, and `OutdatedJudge` if somebody else has changed it since.
     """
@@ -201,10 +214,31 @@ def save_judge(
             check_key_variable(user, address, fields["api_key_env"])
     elif added and (stored.sealed_key or stored.api_key_env):
         raise InvalidValue("key_from", _KEY_STAYS)
+    if headers is not None:
+        options = fields.get("model_options", stored.model_options)
+        if {*ExtraFields.of(options).secret_headers} != {*map(str.lower, headers)}:
+            raise InvalidValue("secret_headers", _OTHER_HEADERS)
+        fields |= {"sealed_headers": _sealed(headers, key_of or (None if added else stored))}
     before = {field: getattr(stored, field) for field in fields}
     store_judge(stored, fields)
     _record(stored, study, user, before, is_new=judge is None)
     return stored
+
+
+@sensitive_variables()
+def _sealed(given: Mapping[str, str], known: Judge | None) -> str:
+    """Secret headers encrypted; those without a value have that of a judge. Raises `BadJudge`."""
+    token = known.sealed_headers if known else ""
+    stored: dict[str, str] = (
+        json.loads(SealedKey(known.name, token).open()) if known and token else {}
+    )
+    values = {name.lower(): value or stored.get(name.lower(), "") for name, value in given.items()}
+    if missing := [name for name, value in values.items() if not value]:
+        raise InvalidValue("secret_headers", _NO_VALUE, value=missing[0])
+    check_secret_values(values)
+    if values == stored:
+        return token
+    return seal(json.dumps(values)) if values else ""
 
 
 @transaction.atomic
@@ -246,10 +280,12 @@ def _record(
     changed = [
         f"{field}: {_shown(value)} → {_shown(getattr(judge, field))}"
         for field, value in before.items()
-        if field != "sealed_key" and getattr(judge, field) != value
+        if field not in _SEALED and getattr(judge, field) != value
     ]
-    if before.get("sealed_key", judge.sealed_key) != judge.sealed_key:
-        changed.append("key stored" if judge.sealed_key else "key removed")
+    for field, what in zip(_SEALED, ("key", "secret headers"), strict=True):
+        token = getattr(judge, field)
+        if before.get(field, token) != token:
+            changed.append(f"{what} {'stored' if token else 'removed'}")
     if changed:
         _log(judge, study, user, "judge changed", changed=changed)
 
@@ -264,7 +300,7 @@ def _shown(value: Any) -> str:
     return "–" if value in (None, "", []) else str(value)
 
 
-_NOT_WRITTEN = ("id", "name", "sealed_key", "created_by", "is_retired", "created_at")
+_NOT_WRITTEN = (*("id", "name", *_SEALED, "reply_form", "created_by", "is_retired", "created_at"),)
 _FIELDS = {
     field.name: field for field in Judge._meta.concrete_fields if field.name not in _NOT_WRITTEN
 }
@@ -377,6 +413,8 @@ def _added(name: str, row: dict[str, Any], where: str) -> Judge:
 def _compared(judge: Judge, row: dict[str, Any], where: str) -> list[str]:
     """What a judge that exists keeps. Raises `StudyError` if its answers would differ."""
     fields = _values(row, where)
+    # Without a word about structured replies, those of the judge that is here are meant.
+    fields["structured"] = row.get("structured", judge.structured)
     other = [name for name, value in fields.items() if value != getattr(judge, name)]
     if differing := [name for name in other if name in IDENTITY]:
         raise StudyError(

@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Min
 
 from judging.backends.parameters import differences
 from judging.models import Judge, JudgeRun, Judgment, SentParameters
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import judge_of, kind_of, settings_of
 
 _MOST = 4  # named in a sentence
 
@@ -114,7 +114,7 @@ def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
     known = SentParameters.objects.in_bulk({pk for counts in sent.values() for pk in counts})
     return {
         run.pk: Conditions(
-            _sent(run.judge, {known[pk].sha256: n for pk, n in sent[run.pk].items()}, known),
+            _sent(judge_of(run), {known[pk].sha256: n for pk, n in sent[run.pk].items()}, known),
             tuple(
                 Reported(
                     n,

@@ -84,6 +84,7 @@ class RunSpec:
     `reading`: how replies are read, in a new run.
     `discusses`: the ids of the runs whose replies are shown.
     `anchors`: the number of items that are asked again at the start and the end.
+    `structured`: whether replies are requested in a form; None: as the judge is set.
     """
 
     study_id: int
@@ -106,6 +107,7 @@ class RunSpec:
     reading: str = JudgeRun.Reading.LENIENT
     discusses: tuple[int, ...] = ()
     anchors: int = 0
+    structured: bool | None = None
 
     @classmethod
     def of(cls, run: JudgeRun, **changes: Any) -> Self:
@@ -126,6 +128,7 @@ class RunSpec:
             "reading": run.reading,
             "discusses": tuple(run.discusses),
             "anchors": run.anchors,
+            "structured": run.parameters.get("structured"),
         }
         return cls(**fields | changes)
 
