@@ -82,7 +82,12 @@ class ConnectionTest:
 
     @property
     def form_words(self) -> str:
-        return _FORM_WORDS.get(self.form, "")
+        return form_words(self.form)
+
+
+def form_words(form: str) -> str:
+    """What a test found about structured replies, in words."""
+    return _FORM_WORDS.get(form, "")
 
 
 _FORM_WORDS = {

@@ -18,7 +18,7 @@ from judging.backends.backend import IMPORTED, OwnForm, key_variable
 from judging.backends.registry import backend_kind, backend_kinds
 from judging.catalog import changes
 from judging.catalog.changes import is_used_elsewhere, may_add_addresses, may_change
-from judging.catalog.connection_test import run_connection_test, setting_of
+from judging.catalog.connection_test import form_words, run_connection_test, setting_of
 from judging.errors import JudgingError
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
@@ -204,6 +204,7 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
         "study": study,
         "judge": judge,
         "key_state": _key_state(judge),
+        "form_words": form_words(judge.reply_form.get("way", "")),
         "setting": setting_of(study),
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),

@@ -1,6 +1,7 @@
 import sys
 import time
 from argparse import ArgumentParser
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -16,6 +17,7 @@ from judging.runs import costs, lifecycle
 from judging.runs.extension import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.structured_replies import go_on_structured, offer_of, offering
 from judging.selectors import (
     RunCost,
     RunProgress,
@@ -123,6 +125,12 @@ class Command(BaseCommand):
             action="store_true",
             help="at a terminal: do not send a test question and do not ask for confirmation",
         )
+        parser.add_argument(
+            "--structured",
+            action="store_true",
+            help="request structured replies, in a run of its own; a run that offers to go on so "
+            "ends and keeps its answers",
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="wait until the workers finish")
         how.add_argument(
@@ -173,6 +181,10 @@ class Command(BaseCommand):
                 if told := delivery.deliver(spec, options):
                     self.stdout.write(told)
                     return
+            if options["structured"]:
+                if earlier := offering(study, judge, spec):
+                    go_on_structured(run_id=earlier.pk, enqueue=False)
+                spec = replace(spec, structured=True)
             if options["probe"] or self._asks_first(judge, options):
                 run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
@@ -274,6 +286,8 @@ class Command(BaseCommand):
             )
         if found := anchors_of([run]).get(run.pk):
             summary += f" {' '.join(found.sentences)}"
+        if progress.unparseable and (offer := offer_of(run)):
+            summary += f" {offer.words} For that, add --structured to this command."
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)
