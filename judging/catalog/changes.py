@@ -159,8 +159,9 @@ class OutdatedJudge(BadJudge):
 
 
 def version_of(judge: Judge) -> str:
-    """Equal as long as nobody changes the judge."""
-    values = [str(getattr(judge, field.attname)) for field in judge._meta.concrete_fields]
+    """Equal as long as nobody changes the judge; what a test finds out is no change."""
+    fields = [field for field in judge._meta.concrete_fields if field.name != "reply_form"]
+    values = [str(getattr(judge, field.attname)) for field in fields]
     return hashlib.sha256("\0".join(values).encode()).hexdigest()
 
 

@@ -19,7 +19,7 @@ from judging.runs.request_conditions import CONTINUED_BY, GOES_ON_FROM
 from judging.runs.spec import RunSpec
 from judging.worker import chunks
 from studies.models import Item, Study
-from studies.services.studies import lock_study
+from studies.services.studies import lock_study, record
 
 LOOKED_AT, TOO_MANY = 20, 10
 _ANSWERED = (Judgment.State.DONE, Judgment.State.UNPARSEABLE, Judgment.State.REFUSED)
@@ -106,4 +106,6 @@ def go_on_structured(*, run_id: int, enqueue: bool = True, user: User | None = N
         each.save(update_fields=["parameters"])
     for campaign in run.campaigns.all():
         campaign.runs.add(new)
+    event = "judge run goes on structured"
+    record(run.study, event, user=user, run=run.public_id, goes_on=new.public_id)
     return new

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from judging import deliveries
+from judging.catalog.connection_test import run_connection_test
 from judging.drift import VersionWatch, anchors_of
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
@@ -30,6 +31,7 @@ from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
 from studies.management.terminal import find_study, progress_bar
+from studies.models import Study
 from studies.prompts import language_note
 from studies.services.studies import confirm_providers
 
@@ -181,6 +183,8 @@ class Command(BaseCommand):
                 if told := delivery.deliver(spec, options):
                     self.stdout.write(told)
                     return
+            if options["probe"]:
+                self._find_form(judge, study)
             if options["structured"]:
                 if earlier := offering(study, judge, spec):
                     go_on_structured(run_id=earlier.pk, enqueue=False)
@@ -204,6 +208,14 @@ class Command(BaseCommand):
             raise CommandError(_STOPPED, returncode=130) from None
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
+
+    def _find_form(self, judge: Judge, study: Study) -> None:
+        """Find out how a new judge's server gives structured replies, as its page's test does."""
+        is_new = not (judge.reply_form or judge.runs.exists())
+        if is_new and judge.structured is None and judge.capabilities.structured:
+            found = run_connection_test(judge, study)
+            if words := found.form_words or found.problem:
+                self.stdout.write(words)
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
         """Whether a person at a terminal can confirm before money is spent."""
