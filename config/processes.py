@@ -16,12 +16,23 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.env import env, read_dotenv, whole_number
 
+# More threads only wait for each other: Python runs one of a process at a time.
+WEB_THREADS = 4
+
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
     """The gunicorn command: workers that are forked from a process that has loaded the site."""
     command = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--preload"]
     command += ["--no-control-socket", "--worker-class", "config.web_worker.WaitressWorker"]
-    return [*command, "--bind", f"{host}:{port}", "--workers", str(workers), "--threads", "8"]
+    return [
+        *command,
+        "--bind",
+        f"{host}:{port}",
+        "--workers",
+        str(workers),
+        "--threads",
+        str(WEB_THREADS),
+    ]
 
 
 def worker_command(*, threads: int = 16, beat: bool = True, queue: str = "") -> list[str]:

@@ -41,7 +41,6 @@ from analysis.data.runs import juries_of, runs_of
 from analysis.errors import AnalysisError
 from judging.models import Judgment
 from studies.models import Item, Persona, Study
-from studies.models import Item as ItemRow
 from studies.prompts import wording_in
 from studies.selectors import item_languages
 
@@ -140,7 +139,7 @@ def load_dataset(slug: str) -> Dataset:
         ) from None
     # Keys are sorted here, not in SQL, because databases sort text by different rules.
     rows = sorted(
-        ItemRow.objects.filter(study=study)
+        Item.objects.filter(study=study)
         .order_by()
         .values_list(
             "key",

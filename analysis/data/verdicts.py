@@ -30,8 +30,8 @@ class Verdicts:
     correct : ndarray of int, shape (items,)
         1 right, 0 wrong, -1 where there is no answer or no truth to score it by.
     majority : MajorityVote
-        The vote behind it.
-    The vote that gives the answer.
+        The vote that gives the answer.
+    excluded : dict[str, int]
         Items that do not count, each under one reason.
     """
 

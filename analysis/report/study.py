@@ -18,7 +18,7 @@ from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options,
 from analysis.report.report_json import Json, put, put_interval
 from analysis.report.rules import MIN_COMPARED
 from analysis.stats.accuracy.general_accuracy import general_proportion
-from analysis.stats.core.clusters import annotator_blocks
+from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import Proportion, n_distinct
 from analysis.stats.core.shared_variance import (
@@ -32,8 +32,6 @@ from analysis.stats.core.shared_variance import (
 )
 from analysis.stats.core.votes import Votes
 
-# With fewer blocks of annotators than this, a t interval over them is not informative.
-MIN_BLOCKS = 8
 # The populations of intervals that allow for all of these clusters.
 IN_GENERAL = "items, people, personas and questions in general"
 FOR_THESE_PEOPLE = "items, personas and questions in general, and these people"

@@ -974,6 +974,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "db_table": "annotation_quotacell",
                 "ordering": ["position", "pk"],
             },
         ),

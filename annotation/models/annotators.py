@@ -90,6 +90,8 @@ class QuotaGroup(models.Model):
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:
+        # Queries outside this program know the table by this name.
+        db_table = "annotation_quotacell"
         ordering = ["position", "pk"]
         constraints = [
             models.CheckConstraint(

@@ -19,7 +19,7 @@ from annotation.errors import StudyNotOpen, Unfinished, WrongStep
 from annotation.models import Annotator, Ending, ProlificIdentity
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import ACTIVE, code_for, step_of, warning_time
-from annotation.seats.open_items import annotator_of
+from annotation.seats.item_statements import annotator_of
 from annotation.services.endings import extensions_left
 from studies.models import Study
 from studies.pages.signed_in import signed_in

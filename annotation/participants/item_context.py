@@ -19,7 +19,7 @@ from annotation.content.texts import PLACES, bands_for, setting_of, wording_for,
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.tokens import assignment_token
-from annotation.seats.open_items import answers_so_far
+from annotation.seats.item_statements import answers_so_far
 from annotation.services.answers import stamp_of
 from studies.media.storage import media_html
 from studies.models import Item, Side, Study, Task

@@ -33,7 +33,7 @@ from annotation.participants.item_context import (
 from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
-from annotation.seats.open_items import annotator_of, assignment_at
+from annotation.seats.item_statements import annotator_of, assignment_at
 from annotation.services.answers import believable_ms, stamp_of
 from studies.models import Item, Study
 from studies.pages.responses import REFUSED

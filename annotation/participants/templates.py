@@ -4,6 +4,7 @@ Nearly every request of an open study shows an item, and Django's own templates 
 time. The templates are in `jinja2/annotation` of this app and of extras.
 """
 
+from functools import cache
 from typing import Any
 
 from django.template import defaultfilters
@@ -28,7 +29,7 @@ def environment(**options: Any) -> Environment:
         "gettext": translation.gettext,
         "ngettext": translation.ngettext,
         "is_right_to_left": translation.get_language_bidi,
-        "static": static,
+        "static": cache(static),  # looks the name's hash up each time
         "url": _url,
     }
     made.filters |= {"date": defaultfilters.date, "visible": visible}

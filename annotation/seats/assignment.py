@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
+from annotation.seats.item_statements import mark_answered
 from annotation.seats.side_order import (
     Showing,
     choose_orders,
@@ -166,14 +167,10 @@ def occupy(assignment: Assignment, *, is_late: bool) -> str:
             assignment.state = Assignment.State.RELEASED
             assignment.save(update_fields=["state"])
         return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
-    assignment.state = Assignment.State.ANSWERED
-    assignment.save(update_fields=["state"])
+    mark_answered(assignment, is_counted=not (is_check or assignment.is_surplus))
     if is_check:
         return Annotation.Standing.CHECK
-    if assignment.is_surplus:
-        return Annotation.Standing.SURPLUS
-    _items([assignment.item_id]).update(answered=F("answered") + 1)
-    return Annotation.Standing.COUNTED
+    return Annotation.Standing.SURPLUS if assignment.is_surplus else Annotation.Standing.COUNTED
 
 
 def skip(assignment: Assignment) -> None:
@@ -267,7 +264,7 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
 
 
 def within_reach(annotator: Annotator) -> Counter[int]:
-    """The open seats that the annotator's own items offer them, as `forecast.OpenSeats`.
+    """The open seats that the annotator's own items offer them, as `capacity.OpenSeats`.
 
     These are the seats that they would fill with a place: neither those that they hold nor those of
     items that they skipped.

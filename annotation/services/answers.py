@@ -24,7 +24,7 @@ from annotation.models import (
 )
 from annotation.seats import assignment as seats
 from annotation.seats import flow
-from annotation.seats.open_items import locked_assignment
+from annotation.seats.item_statements import delete_draft, insert, locked_assignment
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
@@ -181,7 +181,7 @@ def _record(
         if assignment.item.has_advice and _is_before_advice(assignment, entry):
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
-        Draft.objects.filter(assignment=assignment_id).delete()
+        delete_draft(assignment_id)
         if annotation and _is_repeat(annotation, content, certainty, entry):
             return annotation
         terms = agreed_terms(annotator) if annotation else {}
@@ -201,17 +201,19 @@ def _record(
             **_durations(entry),
         }
         if annotation is None:
-            annotation = Annotation.objects.create(
-                assignment=assignment,
-                certainty_asked=study.ask_certainty,
-                certainty_control=control,
-                standing=seats.occupy(
-                    assignment, is_late=annotator.state != Annotator.State.ANNOTATING
-                ),
-                wording_sha256=wording_sha256(
-                    assignment.item, study, ranks=content.ranking is not None
-                ),
-                **submission,
+            annotation = insert(
+                Annotation(
+                    assignment=assignment,
+                    certainty_asked=study.ask_certainty,
+                    certainty_control=control,
+                    standing=seats.occupy(
+                        assignment, is_late=annotator.state != Annotator.State.ANNOTATING
+                    ),
+                    wording_sha256=wording_sha256(
+                        assignment.item, study, ranks=content.ranking is not None
+                    ),
+                    **submission,
+                )
             )
         else:
             annotation.revision += 1
@@ -220,9 +222,7 @@ def _record(
                 setattr(annotation, field, value)
             annotation.save(update_fields=["revision", "certainty_control", *submission])
         flow.lift(annotator)
-        AnnotationRevision.objects.create(
-            annotation=annotation, number=annotation.revision, **submission
-        )
+        insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
     return annotation
 
 
@@ -250,7 +250,7 @@ def _record_initial(
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
     now = clock.now()
-    Draft.objects.filter(assignment=assignment).delete()
+    delete_draft(assignment.pk)
     flow.lift(annotator)
     return InitialAnswer.objects.create(
         assignment=assignment,
@@ -364,9 +364,6 @@ def save_draft(
     return draft
 
 
-_SKIPPING = {Annotator.State.ANNOTATING, Annotator.State.TIMED_OUT, Annotator.State.RETURNED}
-
-
 @transaction.atomic
 def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     """Store that the annotator skipped an item and give its seat back; repeats change nothing.
@@ -375,7 +372,7 @@ def skip_item(*, annotator_id: int, assignment_id: int) -> Assignment:
     annotator's), `AlreadyEnded`, `WrongStep` (the item has an answer, which stays).
     """
     annotator = flow.lock(annotator_id)
-    if annotator.state not in _SKIPPING:
+    if annotator.state not in ANSWERING:
         raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
     assignment = annotator.assignments.select_for_update(no_key=True).get(pk=assignment_id)
     if Annotation.objects.filter(assignment=assignment).exists():

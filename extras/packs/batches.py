@@ -98,7 +98,7 @@ def advance_run(*, run_id: int) -> None:
                 run.refresh_from_db()
     finally:
         client.close()
-    chunks.settle(run_id=run_id)
+    chunks.end_if_done(run_id=run_id)
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:

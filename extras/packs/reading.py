@@ -327,7 +327,7 @@ class _Reading:
         open_ones = self.run.judgments.filter(state__in=Judgment.OPEN)
         if not open_ones.exists():
             resting.update(state=JudgeRun.State.RUNNING, sentence="", ended_at=None)
-            chunks.settle(run_id=self.run.pk)
+            chunks.end_if_done(run_id=self.run.pk)
         elif self._stop_with:
             resting.update(sentence=self._stop_with)
         elif self.missing:

@@ -58,7 +58,7 @@ def read_response(
 ) -> Reply:
     """The reply in a response; a question that a filter blocked counts as a refusal.
 
-    Raises the `Fault` for any other status, or for an invalid body of a success.
+    Raises the `BackendFault` for any other status, or for an invalid body of a success.
     """
     sent_as, status = status, stated_status(status, content)
     if 200 <= status < 300:

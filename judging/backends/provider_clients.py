@@ -105,8 +105,8 @@ def refusal_or_fault(
 ) -> Reply:
     """The reply to a request that the provider's filter refused.
 
-    Raises the `Fault` of any other error: `Adjusted` if the next request leaves out what was
-    refused. `wait`: seconds to wait that the body of the error names.
+    Raises the `BackendFault` of any other error: `AdjustedRequest` if the next request leaves out
+    what was refused. `wait`: seconds to wait that the body of the error names.
     """
     status, content = response.status_code, response.content
     fault = status_fault(status, content, wait, address_hint="")

@@ -358,7 +358,7 @@ class Backend(Protocol):
         """The parameters of the next request; empty if none are sent."""
 
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
-        """Send one request, without retries. Raises a `Fault`."""
+        """Send one request, without retries. Raises a `BackendFault`."""
 
     async def close(self) -> None: ...
 

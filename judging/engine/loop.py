@@ -2,8 +2,8 @@
 
 The processes share one small document for each endpoint, in Redis or in the database. Twice a
 second, more often after it began to ask, and immediately when it wants something or gives slots
-back, each of them exchanges a report for a grant; a single request exchanges nothing. `settle` is
-the whole rule: the store only has to apply it to the document while no other process does.
+back, each of them exchanges a report for a grant; a single request exchanges nothing. `grant_for`
+is the whole rule: the store only has to apply it to the document while no other process does.
 
 The sum of all grants never exceeds the limits: a process holds slots until it gives them back or
 sends no report for a while, and requests and tokens per minute are drawn in advance from buckets
@@ -46,7 +46,7 @@ class CoordinationFailed(Exception):
 Exchange = Callable[[LimitReport], Grant]
 
 
-def settle(document: Document, member: str, report: LimitReport, *, now: float) -> Grant:
+def grant_for(document: Document, member: str, report: LimitReport, *, now: float) -> Grant:
     """Enter the report of `member` into `document` and return its grant; `now` is in seconds."""
     members: dict[str, Any] = document.setdefault("members", {})
     for name in [n for n, m in members.items() if now - m["seen"] > SILENT_SECONDS]:

@@ -7,7 +7,7 @@ common to all, because a server that rejects one request would reject the next o
 A server without a useful answer is tried more and more rarely, one request at a time, and given
 up after `patience` seconds. All code runs on one event loop; there are no locks. If several
 processes ask the same endpoint, this one has the slots and rates that
-`rate_limit_coordination` grants to it.
+`loop.grant_for` grants to it.
 """
 
 import asyncio

@@ -102,7 +102,7 @@ def start_run(
             )
         if enqueue and run.is_active and (created or retried or not is_running):
             _enqueue(run)
-    chunks.settle(run_id=run.pk)
+    chunks.end_if_done(run_id=run.pk)
     run.refresh_from_db()
     return run
 
@@ -247,7 +247,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
         )
     record(run.study, "judge run resumed", user=user, run=run.public_id)
     _enqueue(run)
-    chunks.settle(run_id=run_id)
+    chunks.end_if_done(run_id=run_id)
     return True
 
 

@@ -143,7 +143,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     finally:
         # No judgment stays leased, whatever happens.
         give_back(run_id, Judgment.everything.filter(run=run_id, lease=lease))
-    if not settle(run_id=run_id) and run.probe_first:
+    if not end_if_done(run_id=run_id) and run.probe_first:
         _end_probe(run_id, judgments)
     return len(judgments)
 
@@ -353,7 +353,7 @@ def stop(
     return bool(stopped)
 
 
-def settle(*, run_id: int) -> bool:
+def end_if_done(*, run_id: int) -> bool:
     """End a run in which nothing is left to ask here; True for the one call that ended it."""
     share_replies(run_id)
     still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)

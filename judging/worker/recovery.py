@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from judging import deliveries
 from judging.models import JudgeRun, Judgment
-from judging.worker.chunks import LEASE, call_workers, give_back, settle
+from judging.worker.chunks import LEASE, call_workers, end_if_done, give_back
 from studies.statements import clock
 
 SILENCE = timedelta(seconds=25)  # without a heartbeat of a worker, before new tokens are queued
@@ -31,7 +31,7 @@ def recover_runs(*, call: Callable[[int], Any], at_start: bool = False) -> int:
     released = release_expired()
     called = 0
     for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE, is_imported=False):
-        if settle(run_id=run.pk) or (run.by_batch and not run.probe_first):
+        if end_if_done(run_id=run.pk) or (run.by_batch and not run.probe_first):
             continue
         silent = run.touched_at is None or clock.is_long_ago(run.touched_at, SILENCE)
         alive = Judgment.everything.filter(run=run, state=Judgment.State.LEASED).exists()

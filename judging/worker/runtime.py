@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from judging.engine.asking import Asker, Route
 from judging.engine.interface import AttemptLedger, Backend, BudgetQueue
 from judging.engine.limits import Grant, LimitReport
-from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, settle
+from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, grant_for
 from judging.errors import BadJudge, DatabaseAway, JudgingError
 from judging.models import Judge, SharedLimit
 from judging.worker import ledger
@@ -56,7 +56,7 @@ def _in_database(endpoint: str, member: str, report: LimitReport) -> Grant:
         SharedLimit.objects.get_or_create(endpoint=endpoint)
         with transaction.atomic():
             shared = SharedLimit.objects.select_for_update(no_key=True).get(endpoint=endpoint)
-            grant = settle(shared.document, member, report, now=clock.now().timestamp())
+            grant = grant_for(shared.document, member, report, now=clock.now().timestamp())
             shared.save(update_fields=["document"])
     except (DatabaseError, InterfaceError) as error:
         connection.close()
@@ -74,7 +74,7 @@ def _redis(pid: int) -> "Redis":
 
 
 def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
-    """Read, settle, write; repeat if another process wrote in between."""
+    """Read, grant, write; repeat if another process wrote in between."""
     from redis.exceptions import RedisError, WatchError
 
     key = f"thirdperson:limits:{endpoint}"
@@ -87,7 +87,7 @@ def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
                 seconds, microseconds = pipe.time()
                 raw = pipe.get(key)
                 document: Document = json.loads(raw) if raw else {}
-                grant = settle(document, member, report, now=seconds + microseconds / 1e6)
+                grant = grant_for(document, member, report, now=seconds + microseconds / 1e6)
                 pipe.multi()
                 pipe.set(key, json.dumps(document), ex=_FORGET_SECONDS)
                 try:

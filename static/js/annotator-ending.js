@@ -1,4 +1,5 @@
-// The last page: a button that copies the code, and nothing left behind on this device.
+// The last page: a button that copies the code, the way back to the platform, and nothing left
+// behind on this device.
 import { all, remove, sendWaiting } from "./annotator-sending.js";
 
 // Moments in the clock time of this device, with its zone; without this file they are in UTC.
@@ -29,4 +30,34 @@ const { study } = document.querySelector("[data-study]").dataset;
 await sendWaiting(study);
 for (const [key, draft] of all(study)) {
   if (!draft.waiting) remove(key);
+}
+
+// Back to the platform by itself, where paid time ends; once, so that Back leads here. Whoever
+// does anything on this page stays.
+const SECONDS = 5;
+const home = document.querySelector("[data-home]");
+const left = "thirdperson.returned";
+if (home && !document.hidden && sessionStorage.getItem(left) !== location.pathname) {
+  const said = home.querySelector("[data-text]");
+  let seconds = SECONDS;
+  const show = () => {
+    said.textContent = said.dataset.text.replace("SECONDS", seconds);
+  };
+  const timer = setInterval(() => {
+    seconds -= 1;
+    said.removeAttribute("role"); // read aloud once, not every second
+    show();
+    if (seconds > 0) return;
+    stay();
+    sessionStorage.setItem(left, location.pathname);
+    location.assign(document.getElementById("return").href);
+  }, 1000);
+  const stay = () => {
+    clearInterval(timer);
+    home.style.visibility = "hidden"; // its room stays, or what is being pressed would move
+  };
+  for (const event of ["pointerdown", "keydown", "wheel", "touchmove"])
+    addEventListener(event, stay, { once: true, passive: true });
+  home.hidden = false;
+  show();
 }

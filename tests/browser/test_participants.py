@@ -170,6 +170,46 @@ def test_the_code_can_be_copied_and_drafts_are_gone_after_the_end(open_page, liv
     assert page.evaluate("Object.keys(localStorage).filter(k => k.includes(':draft:'))") == []
 
 
+def finish(page, study):
+    """Answer the only item, and wait for the last page; the platform answers with a page."""
+    page.route("https://app.prolific.com/**", lambda route: route.fulfill(body="Thank you"))
+    enter_items(page, study)
+    page.check("#choice-a")
+    page.fill("#certainty", "10")
+    page.click("#submit")
+    page.wait_for_url("**/feedback/")
+    page.click("#submit")
+    page.wait_for_url("**/done/")
+
+
+def test_the_last_page_returns_to_prolific_by_itself_once(open_page, live_server):
+    study = make_everyday_study(items=1)
+    page = open_page()
+    finish(page, study)
+
+    until(page, "() => document.querySelector('[data-home]').innerText.includes('in 4 seconds')")
+    page.wait_for_url("https://app.prolific.com/submissions/complete?cc=*", timeout=10_000)
+    page.go_back()
+
+    page.wait_for_url("**/done/")
+    assert page.is_hidden("[data-home]")
+    assert page.is_visible("#return")
+
+
+def test_who_uses_the_last_page_stays_on_it(open_page, live_server):
+    study = make_everyday_study(items=1)
+    page = open_page()
+    finish(page, study)
+    page.wait_for_selector("#stay")
+
+    page.focus("#stay")
+    page.keyboard.press("Enter")
+
+    page.wait_for_timeout(5_500)
+    assert page.url.endswith("/done/")
+    assert page.is_hidden("[data-home]")
+
+
 def test_the_preview_keeps_nothing_on_the_device_either(signed_in):
     study = make_everyday_study(items=2)
     researcher = User.objects.create_user("researcher")

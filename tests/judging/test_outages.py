@@ -7,7 +7,7 @@ import pytest
 
 from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
 from judging.engine.limits import RateLimits
-from judging.engine.loop import Document, settle
+from judging.engine.loop import Document, grant_for
 from judging.engine.rate_limits import Limiter
 from tests.judging.simulated_clock import simulate
 
@@ -34,7 +34,7 @@ def ask_through(fault, *, patience, away, lasts=250.0, slots=16, workers=2):
             while True:
                 told = limiter.report()
                 await asyncio.sleep(LAG)
-                grant = settle(document, name, told, now=clock())
+                grant = grant_for(document, name, told, now=clock())
                 await asyncio.sleep(LAG)
                 limiter.take(grant, told)
                 await asyncio.sleep(0.5)

@@ -17,8 +17,8 @@ from judging.engine.loop import (
     CoordinationFailed,
     Document,
     fair_slots,
+    grant_for,
     keep_coordinating,
-    settle,
 )
 from judging.engine.rate_limits import Limiter
 from judging.models import SharedLimit
@@ -58,39 +58,39 @@ def test_slots_are_split_evenly_among_those_who_want_them(wanted, shares):
 
 
 def test_a_process_alone_gets_every_slot_at_once():
-    grant = settle({}, "a", report(wanted=1), now=0.0)
+    grant = grant_for({}, "a", report(wanted=1), now=0.0)
 
     assert grant.slots == 10
 
 
 def test_slots_go_to_another_process_only_when_they_were_given_back():
     document: Document = {}
-    settle(document, "a", report(), now=0.0)
+    grant_for(document, "a", report(), now=0.0)
 
-    first = settle(document, "b", report(), now=0.1)
-    smaller = settle(document, "a", report(held=10), now=0.5)
-    still_none = settle(document, "b", report(), now=0.6)
-    settle(document, "a", report(held=5), now=1.0)
-    then = settle(document, "b", report(), now=1.1)
+    first = grant_for(document, "b", report(), now=0.1)
+    smaller = grant_for(document, "a", report(held=10), now=0.5)
+    still_none = grant_for(document, "b", report(), now=0.6)
+    grant_for(document, "a", report(held=5), now=1.0)
+    then = grant_for(document, "b", report(), now=1.1)
 
     assert (first.slots, smaller.slots, still_none.slots, then.slots) == (0, 5, 0, 5)
 
 
 def test_what_a_silent_process_held_is_free_after_a_while():
     document: Document = {}
-    settle(document, "a", report(), now=0.0)
+    grant_for(document, "a", report(), now=0.0)
 
-    grant = settle(document, "b", report(), now=SILENT_SECONDS + 1)
+    grant = grant_for(document, "b", report(), now=SILENT_SECONDS + 1)
 
     assert grant.slots == 10
 
 
 def test_a_process_with_nothing_to_do_leaves():
     document: Document = {}
-    settle(document, "a", report(), now=0.0)
-    settle(document, "a", report(wanted=0), now=1.0)
+    grant_for(document, "a", report(), now=0.0)
+    grant_for(document, "a", report(wanted=0), now=1.0)
 
-    assert settle(document, "b", report(), now=1.0).slots == 10
+    assert grant_for(document, "b", report(), now=1.0).slots == 10
 
 
 def test_requests_a_minute_are_drawn_from_one_bucket():
@@ -100,7 +100,7 @@ def test_requests_a_minute_are_drawn_from_one_bucket():
     for step in range(120):  # a minute in which two processes want as much as they can get
         for member in ("a", "b"):
             asked = report(limits=limits, held=5, requests=1000.0)
-            drawn += settle(document, member, asked, now=step / 2).requests
+            drawn += grant_for(document, member, asked, now=step / 2).requests
 
     assert 590 <= drawn <= 632  # the minute's rate and one burst
 
@@ -110,18 +110,18 @@ def test_a_request_larger_than_the_bucket_is_let_go_and_paid_back():
     limits = RateLimits(tpm=600)
     asked = report(limits=limits, tokens=5000.0, first_tokens=1200.0)
 
-    assert settle(document, "a", asked, now=0.0).tokens == 1200
-    assert settle(document, "a", asked, now=100.0).tokens == 0
-    assert settle(document, "a", asked, now=118.0).tokens == 1200
+    assert grant_for(document, "a", asked, now=0.0).tokens == 1200
+    assert grant_for(document, "a", asked, now=100.0).tokens == 0
+    assert grant_for(document, "a", asked, now=118.0).tokens == 1200
 
 
 def test_a_pause_of_one_process_is_everybodys_until_it_is_taken_back():
     document: Document = {}
-    settle(document, "a", report(pause=20.0, has_cut=True), now=0.0)
+    grant_for(document, "a", report(pause=20.0, has_cut=True), now=0.0)
 
-    during = settle(document, "b", report(), now=5.0)
-    settle(document, "a", report(pause=None), now=6.0)
-    after = settle(document, "b", report(), now=7.0)
+    during = grant_for(document, "b", report(), now=5.0)
+    grant_for(document, "a", report(pause=None), now=6.0)
+    after = grant_for(document, "b", report(), now=7.0)
 
     assert (during.pause, during.cuts) == (15.0, 1)
     assert after.pause == 0
@@ -142,7 +142,7 @@ async def permits_of(limiter):
 
 def exchange_once(limiter, document, member="a", now=0.0):
     told = limiter.report()
-    limiter.take(settle(document, member, told, now=now), told)
+    limiter.take(grant_for(document, member, told, now=now), told)
 
 
 @in_a_loop
@@ -194,7 +194,7 @@ def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
             limiter = Limiter(RateLimits(concurrency=16), clock=clock, is_shared=True)
 
             def exchange(told):
-                return settle(document, name, told, now=clock())
+                return grant_for(document, name, told, now=clock())
 
             tasks.append(asyncio.ensure_future(keep_coordinating(limiter, exchange, AtOnce())))
             tasks.extend(asyncio.ensure_future(ask(limiter)) for _ in range(10_000))
@@ -233,7 +233,7 @@ async def test_a_429_of_another_process_pauses_and_slows_this_one():
     other.failed(permit, RateLimited("slow down", retry_after=30))
     exchange_once(other, document, "other")
     told = limiter.report()
-    grant = settle(document, "a", told, now=0.0)
+    grant = grant_for(document, "a", told, now=0.0)
     limiter.take(grant, told)
 
     assert 29 < grant.pause <= 30
@@ -271,7 +271,7 @@ def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
         calls.append(told)
         if len(calls) == 1:
             raise CoordinationFailed("restarting")
-        return settle(document, "a", told, now=0.0)
+        return grant_for(document, "a", told, now=0.0)
 
     async def scenario():
         limiter = Limiter(RateLimits(concurrency=4), is_shared=True)
@@ -338,7 +338,7 @@ def test_what_others_write_is_seen_while_another_thread_makes_the_client(
     """Threads that begin at once each make a client, of which the last is kept for all."""
     settings.CELERY_BROKER_URL = redis_url
     runtime._redis.cache_clear()
-    settle, asked = runtime.settle, []
+    grant_for, asked = runtime.grant_for, []
     endpoint = f"test-{time.time_ns()}"
 
     def settle_meanwhile(*args, **kwargs):
@@ -347,9 +347,9 @@ def test_what_others_write_is_seen_while_another_thread_makes_the_client(
             runtime._redis.cache_clear()
             with redis.Redis.from_url(redis_url) as other:
                 other.set(f"thirdperson:limits:{endpoint}", "{}")
-        return settle(*args, **kwargs)
+        return grant_for(*args, **kwargs)
 
-    monkeypatch.setattr(runtime, "settle", settle_meanwhile)
+    monkeypatch.setattr(runtime, "grant_for", settle_meanwhile)
     runtime._in_redis(endpoint, "m", report())
     runtime._redis.cache_clear()
 

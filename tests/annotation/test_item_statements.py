@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, Assignment, Draft
-from annotation.seats.open_items import annotator_of, assignment_at, locked_assignment
+from annotation.seats.item_statements import annotator_of, assignment_at, locked_assignment
 from tests.factories import make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
