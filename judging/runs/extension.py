@@ -156,11 +156,13 @@ def _is_structured(run: JudgeRun, spec: RunSpec) -> bool:
     A judge that is set to ask where the server can is asked for text by protocols without a form,
     and in the wording of another study, which asked for text.
     """
-    if spec.structured is None and run.judge.structured is not None:
+    has_form = protocol(run.setting).has_form
+    if spec.structured is not None:
+        return spec.structured and has_form
+    if run.judge.structured is not None:
         return run.judge.structured
     is_recovered = run.wording is not None and run.wording.source == run.wording.Source.RECOVERED
-    is_free = is_recovered or not protocol(run.setting).has_form
-    return not is_free and (asks_form(run.judge) if spec.structured is None else spec.structured)
+    return has_form and not is_recovered and asks_form(run.judge)
 
 
 def _probe_named(words: str, facts: RunStudyFacts) -> str:

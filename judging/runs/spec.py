@@ -51,6 +51,13 @@ _REFLECTS_IN_BATCH = FailureReason(
     "A probe with +reflection asks two requests for one judgment, so a batch cannot hold it. Leave "
     "{field} out.",
 )
+_NOT_ENFORCED = FailureReason(
+    "not_enforced", "{field}: nothing enforces the form of the replies of judge “{judge}”."
+)
+_NO_FORM = FailureReason(
+    "no_form",
+    "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
+)
 _NO_READING = FailureReason("no_reading", "{field} must be strict or lenient, not “{value}”.")
 _NO_PROFILE = FailureReason(
     "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
@@ -157,6 +164,10 @@ class RunSpec:
             raise ConflictingValue("anchors", _NO_START)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
+        if self.structured and not judge.capabilities.structured:
+            raise ConflictingValue("structured", _NOT_ENFORCED, judge=judge.name)
+        if self.structured and not registry.protocol(self.setting).has_form:
+            raise ConflictingValue("setting", _NO_FORM, setting=self.setting, judge=judge.name)
         if self.reading not in JudgeRun.Reading.values:
             raise InvalidValue("reading", _NO_READING, value=self.reading)
         if registry.protocol(self.setting).needs_others != bool(self.discusses):
@@ -218,10 +229,6 @@ _MEDIA_PROBE = FailureReason(
     "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
 )
 _MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
-_NO_FORM = FailureReason(
-    "no_form",
-    "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
-)
 _SHOWS_NO_PROFILE = FailureReason(
     "shows_no_profile",
     "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",

@@ -171,8 +171,8 @@ def test_a_run_that_cannot_be_read_goes_on_structured_by_one_press(unread, llm):
 
 
 def test_the_command_tells_the_offer_and_takes_it(unread, llm):
-    command = ("judge", unread.study.slug, "--judge", "judge", "--setting", "certainty")
-    command += ("--limit", "12", "--inline", "--yes")
+    command = ["judge", unread.study.slug, "--judge", "judge", "--setting", "certainty"]
+    command += ["--limit", "12", "--inline", "--yes"]
     out = StringIO()
     call_command(*command, stdout=out)
     assert "add --structured to this command" in out.getvalue()
@@ -182,6 +182,21 @@ def test_the_command_tells_the_offer_and_takes_it(unread, llm):
     new = JudgeRun.objects.exclude(pk=unread.pk).get()
     assert states(new) == {"done": 12}
     assert new.parameters["goes_on_from"] == unread.public_id
+
+
+@pytest.mark.parametrize(
+    ("fields", "setting", "message"),
+    [
+        ({"backend": "replay", "model": "no-file"}, "certainty", "--structured: nothing enforces"),
+        ({}, "levels", "--setting: replies to “levels” have no structured form"),
+    ],
+)
+@pytest.mark.django_db
+def test_structured_replies_are_refused_where_there_can_be_none(fields, setting, message):
+    make_judge(**fields)
+    command = ["judge", study_of(1).slug, "--judge", "judge", "--setting", setting]
+    with pytest.raises(CommandError, match=message):
+        call_command(*command, "--structured", "--inline", "--yes", stdout=StringIO())
 
 
 def test_there_is_no_offer_before_ten_or_where_the_server_cannot(unread):

@@ -179,16 +179,16 @@ class Command(BaseCommand):
         try:
             if options["confirm_sharing"] is not None:
                 confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
+            if options["structured"]:
+                if earlier := offering(study, judge, spec):
+                    go_on_structured(run_id=earlier.pk, enqueue=False)
+                spec = replace(spec, structured=True)
             for delivery in deliveries.MORE:
                 if told := delivery.deliver(spec, options):
                     self.stdout.write(told)
                     return
             if options["probe"]:
                 self._find_form(judge, study)
-            if options["structured"]:
-                if earlier := offering(study, judge, spec):
-                    go_on_structured(run_id=earlier.pk, enqueue=False)
-                spec = replace(spec, structured=True)
             if options["probe"] or self._asks_first(judge, options):
                 run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
