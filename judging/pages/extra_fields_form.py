@@ -18,7 +18,7 @@ from judging.backends.extra_fields import (
 )
 from judging.errors import InvalidValue
 
-TITLE = "Anything else that the server needs"
+TITLE = "Extra fields and headers"
 
 
 class SecretLines(forms.Textarea):
