@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,7 +12,7 @@ from judging.backends.completions import completion_of, read_completion
 from judging.engine.interface import Interrupted, JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadJudge
-from judging.models import Attempt, Judge, SentParameters
+from judging.models import Attempt, Judge
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
@@ -20,7 +21,7 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
 from tests.judging.run_helpers import judge_all, states, study_of
 
-EXTRA = {
+EXTRA: dict[str, dict[str, Any]] = {
     "extra_body": {"reasoning_effort": "low", "provider": {"order": ["a"]}},
     "extra_query": {"api-version": "2025-01-01"},
     "extra_headers": {"x-title": "study"},
@@ -46,7 +47,7 @@ def test_extra_fields_are_sent_and_are_among_the_conditions_of_a_run(llm, engine
     assert {**llm.requests[0], **EXTRA["extra_body"]} == llm.requests[0]
     assert not {*EXTRA} & {*llm.requests[0]}
     assert (llm.headers[0]["x-title"], llm.queries[0]) == ("study", "api-version=2025-01-01")
-    sent = SentParameters.objects.get(pk=run.judgments.first().sent_with_id).parameters
+    sent = run.judgments.select_related("sent_with")[0].sent_with.parameters
     assert {**sent, **EXTRA} == sent
     with pytest.raises(BadJudge, match="has runs, so its model options cannot change"):
         add_judge(name="extra", model_options={"extra_body": {"reasoning_effort": "high"}})
