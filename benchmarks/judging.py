@@ -285,6 +285,7 @@ def _start(
         model="mock",
         base_url=url,
         concurrency=slots or None,
+        structured=False,
     )
     run = start_run(
         RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, **options), enqueue=enqueue

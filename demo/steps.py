@@ -214,6 +214,7 @@ class Demo:
                 price_input=0,
                 price_output=0,
                 probabilities=WITH_REPLY if name == SAMPLED else NO_PROBABILITIES,
+                structured=False,  # its models answer in the words of the paper
             )
             runs += [
                 start_run(

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from judging.backends.backend import JudgeSettings, key_variable
+from judging.backends.backend import BackendKind, JudgeSettings, key_variable
 from judging.backends.model_lists import list_models
-from judging.backends.parameters import differences
+from judging.backends.parameters import FREE_TEXT, JSON_OBJECT, JSON_SCHEMA, differences
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
     AdjustedRequest,
@@ -23,10 +23,12 @@ from judging.engine.interface import (
     Misconfigured,
     Parameters,
     RateLimited,
+    Rejected,
     Reply,
     ServerError,
     TimedOut,
     Unreachable,
+    Usage,
     Verdict,
 )
 from judging.engine.messages import as_text, looks_like_refusal
@@ -39,6 +41,7 @@ from judging.worker.endpoints import key_refusal, kind_of, serves_key, settings_
 from studies.models import Item, Persona, Side, Study
 from studies.prompts import language_or_english
 from studies.services.studies import forbids_providers
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +56,7 @@ class ConnectionTest:
     """A question, its reply and how it was read; or the problem, and what to do about it.
 
     `item` is empty for the built-in sample, `dollars` is None without a price or without usage.
+    `form` is the way in which the server gives structured replies, if the test looked for it.
     """
 
     setting: str
@@ -66,6 +70,7 @@ class ConnectionTest:
     dollars: Decimal | None = None
     latency_ms: int | None = None
     adjustments: list[str] = field(default_factory=list)
+    form: str = ""
     problem: str = ""
     advice: str = ""
     detail: str = ""
@@ -77,11 +82,29 @@ class ConnectionTest:
         failed = self.problem or any(other.problem for other in self.others)
         return "problem" if failed else "passed"
 
+    @property
+    def form_words(self) -> str:
+        return form_words(self.form)
+
+
+def form_words(form: str) -> str:
+    """What a test found about structured replies, in words."""
+    return _FORM_WORDS.get(form, "")
+
+
+_FORM_WORDS = {
+    JSON_SCHEMA: "The server enforces a JSON schema: replies are requested in it.",
+    JSON_OBJECT: "The server takes no JSON schema, but gives JSON objects: the schema is added to "
+    "the prompt.",
+    FREE_TEXT: "The server enforces no form of the reply: it is asked for text.",
+}
+
 
 def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     """Send one question of the study, or a built-in one, to every address of the judge.
 
-    It is asked in the study's own setting.
+    It is asked in the study's own setting. Of a judge that asks for structured replies where the
+    server can, it finds out whether and how, and stores that until a run has used the judge.
     """
     setting = setting_of(study)
     item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
@@ -105,6 +128,11 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
             judge.base_urls,
         )
         first, *others = tests
+    if first.form:
+        found = {"way": first.form, "how": "connection test", "found_at": clock.now().isoformat()}
+        unused = Judge.objects.filter(pk=judge.pk, structured=None, runs=None)
+        if unused.update(reply_form=found):
+            judge.reply_form = found
     return replace(first, others=others)
 
 
@@ -116,8 +144,7 @@ def _test_at(
     settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     started = time.monotonic()
     try:
-        make = kind_of(judge).connect(settings)
-        reply, sent = asyncio.run(_ask(make, question))
+        tried = _try(judge, settings, question, protocol(known.setting).keeps_form)
     except JudgingError as error:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
     except BackendFault as fault:
@@ -130,23 +157,94 @@ def _test_at(
             problem="The test failed in this program.",
             advice="Tell the administrator the time. The program's log has the details.",
         )
-    wanted = kind_of(judge).intended_parameters(settings)
+    wanted, reply = kind_of(judge).intended_parameters(tried.settings), tried.reply
     known = replace(
         known,
+        form=tried.form,
         reply=reply.text,
         model=reply.model,
         latency_ms=round((time.monotonic() - started) * 1000),
-        adjustments=differences(wanted.values, sent.values),
+        adjustments=differences(wanted.values, tried.sent.values),
     )
-    if reply.usage:
-        usage = RunUsage(reply.usage.prompt_tokens, reply.usage.completion_tokens, None)
+    if told := tried.usage:
+        usage = RunUsage(told.prompt_tokens, told.completion_tokens, None)
         known = replace(
             known,
-            prompt_tokens=reply.usage.prompt_tokens,
-            completion_tokens=reply.usage.completion_tokens,
-            dollars=usage.dollars(judge, 1, by_batch=False),
+            prompt_tokens=told.prompt_tokens,
+            completion_tokens=told.completion_tokens,
+            dollars=usage.dollars(judge, 1, by_batch=False) if told.cost is None else told.cost,
         )
     return _read(known, question, reply, judge)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A reply, the settings and the parameters of its request, and the usage of all requests.
+
+    `form` is the way in which the server gives structured replies, if that was found out.
+    """
+
+    settings: JudgeSettings
+    reply: Reply
+    sent: Parameters
+    usage: Usage | None
+    form: str = ""
+
+
+def _try(
+    judge: Judge,
+    settings: JudgeSettings,
+    question: JudgeQuestion,
+    keeps_form: Callable[[str], bool],
+) -> _Tried:
+    """Ask once; or in each form until the server keeps to one, of a judge that is set so."""
+    kind = kind_of(judge)
+    if judge.structured is not None or not kind.capabilities.structured:
+        return _asked(kind, settings, question)
+    end = time.monotonic() + settings.timeout_seconds
+    tried: _Tried | None = None
+    for form in (*kind.reply_forms, FREE_TEXT):
+        if form == FREE_TEXT and tried is not None and not tried.reply.is_structured:
+            return replace(tried, form=form)  # the server refused the form, and was asked without
+        wanted = replace(
+            settings,
+            structured=form != FREE_TEXT,
+            reply_form=form,
+            timeout_seconds=max(1.0, end - time.monotonic()),
+        )
+        before = tried
+        try:
+            tried = _asked(kind, wanted, question)
+        except BackendFault as fault:
+            if before is None:
+                raise
+            if isinstance(fault, Rejected):
+                continue
+            return before
+        tried = replace(tried, usage=_sum(before.usage if before else None, tried.usage))
+        if tried.reply.refused or tried.reply.truncated:
+            return tried
+        kept = tried.reply.is_structured and keeps_form(tried.reply.text)
+        if kept or form == FREE_TEXT:
+            return replace(tried, form=form)
+    assert tried is not None  # noqa: S101 - or the first fault would have been raised
+    return tried
+
+
+def _asked(kind: BackendKind, settings: JudgeSettings, question: JudgeQuestion) -> _Tried:
+    reply, sent = asyncio.run(_ask(kind.connect(settings), question))
+    return _Tried(settings, reply, sent, reply.usage)
+
+
+def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+    if one is None or other is None:
+        return one or other
+    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        cost=cost,
+    )
 
 
 def setting_of(study: Study) -> str:

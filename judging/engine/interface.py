@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.messages import Messages, without_cut_end
@@ -168,12 +169,14 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking,
-    `cached_tokens` the part of the prompt that the server had in its cache."""
+    `cached_tokens` the part of the prompt that the server had in its cache. `cost` are the US
+    dollars that the server says it charged, if it says so."""
 
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    cost: Decimal | None = None
 
     @property
     def total(self) -> int:

@@ -158,6 +158,10 @@ _THOUGHT = re.compile(
     r"|<\|channel\|>final<\|message\|>",
     re.DOTALL | re.IGNORECASE,
 )
+_TAGS = re.compile(
+    rf"</?(?:{_THINK})>|\[/?THINK\]|◁/?think▷|<\|channel\|>(?:analysis|final)<\|message\|>",
+    re.IGNORECASE,
+)
 _REFUSAL = re.compile(
     r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
     r"|must\s+decline|refuse)"
@@ -170,6 +174,12 @@ _REFUSAL = re.compile(
 def without_thoughts(text: str) -> str:
     """Blank the model's thoughts; everything else keeps its position."""
     return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """The model's thoughts, and the rest of a reply, for readers."""
+    thoughts = "\n\n".join(_TAGS.sub("", found[0]).strip() for found in _THOUGHT.finditer(text))
+    return thoughts, _THOUGHT.sub("", text).strip()
 
 
 def without_cut_end(text: str) -> str:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
+from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
 from judging.backends.presets import presets
 from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.access import (
@@ -25,6 +26,7 @@ from judging.catalog.access import (
 from judging.catalog.changes import OutdatedJudge, version_of
 from judging.errors import FieldError
 from judging.models import Judge
+from judging.pages.extra_fields_form import TITLE, ExtraFieldsForm, initial_extra_fields
 from judging.runs.judges import IDENTITY, first_fields, new_addresses
 from judging.worker.endpoints import serves_key
 from studies.models import Study
@@ -62,6 +64,7 @@ MORE_GROUPS = (
             "own_sources",
         ),
     ),
+    (TITLE, EXTRA_FIELDS),
 )
 _LABELS = {
     "name": "Name",
@@ -82,7 +85,7 @@ _LABELS = {
     "top_p": "Top p",
     "max_tokens": "Reply tokens",
     "thinking_tokens": "Thinking tokens",
-    "structured": "Ask for structured output, which the server enforces",
+    "structured": "Structured output",
     "probabilities": "Option probabilities",
     "takes_images": "The model takes pictures",
     "takes_audio": "The model takes sounds",
@@ -107,7 +110,7 @@ _HINTS = {
     "top_p": "From 0 to 1.",
     "max_tokens": "The longest reply, without thinking.",
     "thinking_tokens": "Additional tokens for a model that thinks before it replies.",
-    "structured": "",
+    "structured": "Replies in a form that the server enforces. A test finds out whether it can.",
     "probabilities": "",
     "takes_images": "For studies whose items show pictures. Ask the provider, or try one item.",
     "takes_audio": "",
@@ -120,7 +123,11 @@ _REQUIRED = {
 }
 
 
-class JudgeForm(forms.ModelForm):
+# The words of the form for whether structured replies are requested.
+_STRUCTURED = {None: "", True: "on", False: "off"}
+
+
+class JudgeForm(ExtraFieldsForm, forms.ModelForm):
     """A judge on a server, as a page of a study shows it.
 
     A new one starts from the settings of the judge `like`, from a preset, or from what was entered
@@ -150,9 +157,22 @@ class JudgeForm(forms.ModelForm):
         help_text="Stored encrypted and never shown again.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+    structured = forms.TypedChoiceField(
+        required=False,
+        choices=[("", "Where the server can"), ("on", "Always"), ("off", "Never: free text")],
+        coerce=lambda chosen: chosen == "on",
+        empty_value=None,
+        label=_LABELS["structured"],
+        help_text=_HINTS["structured"],
+    )
     leave_out = forms.MultipleChoiceField(
         required=False,
-        choices=[("temperature", "Temperature"), ("top_p", "Top p"), ("seed", "Seed")],
+        choices=[
+            ("temperature", "Temperature"),
+            ("top_p", "Top p"),
+            ("max_tokens", "Reply tokens"),
+            ("seed", "Seed"),
+        ],
         label="Not sent, because the server refuses it",
         widget=forms.CheckboxSelectMultiple,
     )
@@ -249,8 +269,9 @@ class JudgeForm(forms.ModelForm):
     def _fix(self, judge: Judge | None) -> None:
         """Disable what answers depend on, once a run has used the judge."""
         self.is_fixed = judge is not None and judge.runs.exists()
-        for name in ("name", "leave_out", *IDENTITY) if self.is_fixed else ():
-            if name in self.fields:
+        fixed = ("name", "leave_out", *EXTRA_FIELDS, *IDENTITY) if self.is_fixed else ()
+        for name in fixed:
+            if name in self.fields and name != SECRET_HEADERS:  # their values may change
                 self.fields[name].disabled = True
         for name in ("price_input", "price_output", "price_cached_input"):
             self.fields[name].validators.append(MinValueValidator(0))
@@ -383,13 +404,17 @@ class JudgeForm(forms.ModelForm):
         return {
             "fields": fields,
             "key": self.cleaned_data["key"] if how == STORED else "",
+            "headers": self.secret_values,
             "key_of": self._like if how == SAME else None,
             "seen": self.cleaned_data["seen"],
         }
 
     def _options(self) -> dict[str, Any]:
         left_out = ",".join(self.cleaned_data["leave_out"])
-        return {LEAVE_OUT: left_out} if left_out else {}
+        options = ({LEAVE_OUT: left_out} if left_out else {}) | self.extra_options
+        if SECRET_HEADERS not in self.fields and (known := self.instance.model_options):
+            options |= {name: of for name, of in known.items() if name == SECRET_HEADERS}
+        return options
 
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
@@ -437,6 +462,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             "base_url": chosen.base_url,
             "leave_out": chosen.leave_out.split(",") if chosen.leave_out else [],
             "own_sources": ", ".join(chosen.own_sources),
+            "structured": "off" if chosen.model else "",
         }
     if judge is None:
         return {"backend": DEFAULT, "probabilities": NO_PROBABILITIES}
@@ -444,11 +470,16 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
     for name in ("price_input", "price_output", "price_cached_input", "batch_price"):
         if initial[name] is not None:
             initial[name] = f"{initial[name].normalize():f}"
-    return initial | {
-        "own_sources": ", ".join(judge.own_sources),
-        "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
-        "more_base_urls": "\n".join(judge.more_base_urls),
-    }
+    return (
+        initial
+        | {
+            "own_sources": ", ".join(judge.own_sources),
+            "structured": _STRUCTURED[judge.structured],
+            "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
+            "more_base_urls": "\n".join(judge.more_base_urls),
+        }
+        | initial_extra_fields(judge.model_options)
+    )
 
 
 def _key_words(judge: Judge) -> str:

@@ -30,6 +30,7 @@ from judging.runs.costs import estimate_extension, probe_of
 from judging.runs.extension import Saving, saving_of
 from judging.runs.request_conditions import Conditions, conditions_of
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.structured_replies import go_on_structured, offer_of
 from judging.selectors import (
     RunRow,
     campaigns_of,
@@ -372,6 +373,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "is_all_elsewhere": any(panel.holds_all for panel in panels),
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
+        "offer": offer_of(run) if progress.unparseable else None,
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
@@ -417,6 +419,19 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
             request, "Nothing was changed, because the state of the run has changed meanwhile."
         )
     return redirect("judging:run", slug, run_id)
+
+
+@login_required
+@require_POST
+def go_on(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Ask the questions of a run again for structured replies, and show that run."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    run = get_run(study, run_id)
+    try:
+        run = go_on_structured(run_id=run.pk, user=cast(User, request.user))
+    except (JudgingError, StudyError) as error:
+        messages.error(request, str(error))
+    return redirect("judging:run", slug, run.public_id)
 
 
 @login_required

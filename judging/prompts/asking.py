@@ -18,6 +18,7 @@ from typing import Any, Self
 from django.db import connection, connections
 from django.db.models import QuerySet
 
+from judging.backends.parameters import FORM_WORDS, JSON_OBJECT
 from judging.bias.registry import REFLECTION, WARNING, Reflecting, probe_choice, warned
 from judging.bias.texts import all_of, text
 from judging.engine.messages import Attachment, Message, Messages
@@ -323,7 +324,8 @@ def protocol_sha256(run: JudgeRun) -> str:
     own = protocol(run.setting).of_study(run.study.criteria)
     reflects = probe_choice(run.bias_probe).reflects
     parts = {
-        "judge": {name: asked.get(name, getattr(judge, name)) for name in SAMPLED},
+        "judge": {name: asked.get(name, getattr(judge, name)) for name in SAMPLED}
+        | ({"reply_form": way} if (way := asked.get("reply_form")) else {}),
         "model_options": asked.get("model_options") or {},
         "setting": own.name,
         "criteria": run.study.criteria if own.needs_criteria else [],
@@ -361,7 +363,8 @@ def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
         "around_items": words_in(language),
         "probe": all_of(choice.probe.name, language) if choice.probe else {},
         "option": asking.protocol.texts(language).option,
-        "form": asking.protocol.form() if run.judge.structured else {},
+        "form": asking.protocol.form() if run.parameters.get("structured") else {},
+        "form_words": FORM_WORDS if run.parameters.get("reply_form") == JSON_OBJECT else "",
     }
     return {name: found for name, found in parts.items() if found}
 

@@ -27,6 +27,7 @@ from judging.runs.row_creation import (
 from judging.runs.spec import Reuse, RunSpec
 from judging.selectors import run_progress
 from judging.worker import chunks
+from judging.worker.endpoints import asks_form, judge_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
 
@@ -209,7 +210,7 @@ def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
         prompt=as_text(messages_of(run, judgment.item, shown_first=judgment.shown_first)),
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
-        kept_form=protocol(run.setting).keeps_form(last.text) if run.judge.structured else None,
+        kept_form=protocol(run.setting).keeps_form(last.text) if asks_form(judge_of(run)) else None,
         latency_ms=last.latency_ms,
         left=left,
         tokens=round(usage.tokens * left),

@@ -14,6 +14,7 @@ from judging.backends.backend import (
     is_openai,
     provider_key,
 )
+from judging.backends.extra_fields import EXTRA_FIELDS, ExtraFields
 from judging.backends.presets import TO_REPLACE, presets, public_price
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
@@ -79,6 +80,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
     is_new = judge.pk is None
     if preset:
         brought = _preset_fields(preset)
+        if not is_new:
+            brought.pop("structured", None)
         if judge.base_url:
             brought.pop("base_url", None)  # a judge that has an address keeps it
         fields = brought | fields
@@ -89,7 +92,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         fields = _defaults(fields.get("backend", DEFAULT)) | _first(preset, fields) | fields
     if "model_options" in fields:
         both = _options_that_stay(judge, fields) | fields["model_options"]
-        fields["model_options"] = {name: value for name, value in both.items() if value != ""}
+        others = {name: of for name, of in both.items() if of != "" and name not in EXTRA_FIELDS}
+        fields["model_options"] = others | ExtraFields.of(both).stored
     store_judge(judge, fields)
     return judge, is_new
 
@@ -130,7 +134,12 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         addresses = [address.strip() for address in fields["more_base_urls"]]
         fields = fields | {"more_base_urls": addresses}
     if new_addresses(judge, fields):
-        fields = {"sealed_key": "", "key_by": None} | fields
+        fields = {"sealed_key": "", "key_by": None, "sealed_headers": ""} | fields
+    if not (judge.pk and judge.runs.exists()) and any(
+        name in fields and getattr(judge, name) != fields[name]
+        for name in ("backend", "model", "base_url", "model_options")
+    ):
+        judge.reply_form = {}  # it was found with another server or model
     was_priced, old_addresses = judge.is_priced, judge.base_urls
     fields = {"model_options": _options_that_stay(judge, fields)} | fields
     for key, value in fields.items():
@@ -220,7 +229,7 @@ def _preset_fields(preset: str) -> dict[str, Any]:
         "own_sources": list(chosen.own_sources),
     }
     if chosen.model:
-        fields["model"] = chosen.model
+        fields |= {"model": chosen.model, "structured": False}  # as the paper asked
     if chosen.base_url:
         fields["base_url"] = chosen.base_url
     return fields

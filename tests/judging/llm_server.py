@@ -64,6 +64,7 @@ class LlmServer:
         self.answer: Callable[[dict[str, Any], int], Answer] = lambda body, n: completion("[[A]]")
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.queries: list[str] = []
         self.ports: list[int] = []  # of the client: one for each connection
         self.at_once = 0
         self.most_at_once = 0
@@ -109,7 +110,9 @@ class LlmServer:
 
             def do_POST(self) -> None:
                 received = self.rfile.read(int(self.headers["Content-Length"]))
-                if not self.path.endswith("/chat/completions"):
+                path, _, query = self.path.partition("?")
+                server.queries.append(query)
+                if not path.endswith("/chat/completions"):
                     self._send(error(404, f"no such address: {self.path}"))
                     return
                 body = json.loads(received)
