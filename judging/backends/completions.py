@@ -92,7 +92,7 @@ def is_error(content: bytes | str) -> bool:
         return False
     if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
         return False
-    if _usage(body.get("usage")) is not None:
+    if read_usage(body.get("usage")) is not None:
         return False
     return body.get("success") is False or any(body.get(name) for name in _ERRORS)
 
@@ -146,7 +146,7 @@ def read_completion(
         thoughts=storable(thoughts),
         tool="" if text else storable(name)[:100],
         is_structured=is_structured,
-        usage=_usage(body.get("usage")),
+        usage=read_usage(body.get("usage")),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
@@ -266,7 +266,7 @@ def _begins(token: str, words: Sequence[str], is_small: bool) -> bool:
     return bool(bare) and any(word.upper().startswith(bare.upper()) for word in words)
 
 
-def _usage(usage: object) -> Usage | None:
+def read_usage(usage: object) -> Usage | None:
     """Tokens as billed. Thinking counts as written text, because some servers leave it out of the
     completion and include it only in the total."""
     if not isinstance(usage, dict):

@@ -5,10 +5,11 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from judging.backends.backend import JudgeSettings, key_variable
 from judging.backends.parameters import differences
@@ -17,9 +18,11 @@ from judging.engine.interface import (
     AdjustedRequest,
     Backend,
     BackendFault,
+    FindingBackend,
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NotOffered,
     Parameters,
     RateLimited,
     Reply,
@@ -31,10 +34,10 @@ from judging.engine.interface import (
 from judging.engine.messages import as_text, looks_like_refusal
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import messages_of
+from judging.prompts.asking import Asking, messages_of
 from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.costs import RunUsage
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import keep_found, kind_of, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts import language_or_english
 from studies.services.studies import forbids_providers
@@ -93,7 +96,12 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     known = ConnectionTest(setting=setting, item=key, prompt=as_text(messages))
     seed = secrets.randbelow(2**31)
     question = JudgeQuestion(
-        id=0, messages=messages, protocol=protocol(setting), seed=seed, is_lenient=True
+        id=0,
+        messages=messages,
+        protocol=protocol(setting),
+        seed=seed,
+        is_lenient=True,
+        closed=Asking.of(run).closed(asked) if judge.capabilities.only_probabilities else None,
     )
     with ThreadPoolExecutor(len(judge.base_urls), thread_name_prefix="testing") as pool:
         tests = pool.map(
@@ -113,7 +121,9 @@ def _test_at(
     started = time.monotonic()
     try:
         make = kind_of(judge).connect(settings)
-        reply, sent = asyncio.run(_ask(make, question))
+        reply, sent, found = asyncio.run(_ask(make, question))
+        if found and judge.pk is not None:
+            keep_found(judge, found)
     except JudgingError as error:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
     except BackendFault as fault:
@@ -129,7 +139,7 @@ def _test_at(
     wanted = kind_of(judge).intended_parameters(settings)
     known = replace(
         known,
-        reply=reply.text,
+        reply=reply.answers or reply.text,
         model=reply.model,
         latency_ms=round((time.monotonic() - started) * 1000),
         adjustments=differences(wanted.values, sent.values),
@@ -173,18 +183,22 @@ def _sample(study: Study) -> Item:
     )
 
 
-async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Reply, Parameters]:
-    """One reply, and the parameters that the server accepted."""
+async def _ask(
+    make: Callable[[], Backend], question: JudgeQuestion
+) -> tuple[Reply, Parameters, Mapping[str, Any]]:
+    """One reply, the parameters that the server accepted, and what was found out about it."""
     backend = make()
+
+    async def ask() -> tuple[Reply, Parameters, Mapping[str, Any]]:
+        parameters = backend.parameters()
+        reply = await backend.ask(question, seed=question.seed, parameters=parameters)
+        return reply, parameters, backend.found if isinstance(backend, FindingBackend) else {}
+
     try:
         for _ in range(_MOST_ADJUSTMENTS):
-            parameters = backend.parameters()
             with contextlib.suppress(AdjustedRequest):
-                return await backend.ask(
-                    question, seed=question.seed, parameters=parameters
-                ), parameters
-        parameters = backend.parameters()
-        return await backend.ask(question, seed=question.seed, parameters=parameters), parameters
+                return await ask()
+        return await ask()
     finally:
         await backend.close()
 
@@ -205,6 +219,9 @@ def _read(
         problem, advice = _no_verdict(reply, judge)
         return replace(known, reading="unparseable", problem=problem, advice=advice)
     known = replace(known, reading=_words(verdict))
+    if judge.capabilities.only_probabilities and reply.probabilities:
+        native = 100 * max(reply.probabilities.values())
+        return replace(known, reading=f"{known.reading}, native certainty {native:.1f}")
     if protocol(known.setting).asks_certainty and verdict.certainty is None and verdict.side != "C":
         return replace(
             known,
@@ -265,6 +282,8 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
             "The server refuses the key.",
             f"Check the environment variable {variable} on this server, or use another key.",
         )
+    if isinstance(fault, NotOffered):
+        return fault.problem, fault.advice
     if isinstance(fault, Misconfigured) and fault.status in {402, 429}:
         return "The account has no credit left.", "Add credit at the provider, then test again."
     if isinstance(fault, Misconfigured) and fault.status is None:

@@ -126,7 +126,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     """The final answer in `reply`, or the question at its next step; None if it is asked again."""
     verdict = question.read(reply.text, is_structured=reply.is_structured, is_cut=reply.truncated)
     verdict = question.protocol.weigh(verdict, reply.probabilities)
-    details = dict(verdict.details)
+    details = {**verdict.details, **reply.details}
     if "read" in details and question.sides_in(reply) is not None:
         details["probabilities_at"] = "letter"
     if reply.no_probabilities:

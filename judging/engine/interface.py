@@ -94,11 +94,24 @@ class ReplyFormat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ClosedQuestion:
+    """The words of a question to which a server gives only the probability of each answer.
+
+    `levels` are names and definitions of certainty, by their slugs from the lowest on, and
+    `how_certain` asks for one of them. Both are empty if the protocol asks for no certainty.
+    """
+
+    ask: str
+    how_certain: str = ""
+    levels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeQuestion:
     """One prompt to one model; `id` identifies it in the ledger.
 
     `earlier` are the replies to its earlier steps, if its protocol has several, and `probabilities`
-    those of the sides at the step that chose one.
+    those of the sides at the step that chose one. `closed` is for servers that give nothing else.
     """
 
     id: int
@@ -111,6 +124,7 @@ class JudgeQuestion:
     earlier: tuple[str, ...] = ()
     is_lenient: bool = False
     probabilities: Mapping[ShownSide, float] | None = None
+    closed: ClosedQuestion | None = None
 
     @property
     def asking(self) -> Messages:
@@ -168,12 +182,14 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking,
-    `cached_tokens` the part of the prompt that the server had in its cache."""
+    `cached_tokens` the part of the prompt that the server had in its cache, `cost_nano` the price
+    that the server states, in billionths of a dollar."""
 
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    cost_nano: int | None = None
 
     @property
     def total(self) -> int:
@@ -188,6 +204,8 @@ class Reply:
     add up to 1. None if they were not requested, did not arrive or are of no use, and
     `no_probabilities` then is the reason, as far as there is one. `thoughts` are what the server
     reports apart from the text. `tool` names a tool that the model calls instead of answering.
+    `details` are stored with the judgment, by the letters of the prompt. `answers` is what the
+    server sent if that is no text; `text` then says the same in the form that protocols read.
     """
 
     text: str
@@ -202,11 +220,15 @@ class Reply:
     no_probabilities: str = ""
     thoughts: str = ""
     tool: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    answers: str = ""
     status: int = 200  # some servers report a refusal as an error
 
     @property
     def stored(self) -> str:
         """The text to store: with the thoughts, which are not read, in front."""
+        if self.answers:
+            return self.answers
         thoughts = self.thoughts.replace("</think>", "")
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
@@ -283,6 +305,14 @@ class Rejected(BackendFault):
 
 class Misconfigured(Rejected):
     """The server refuses all requests, as it seems: wrong model, wrong address, no access."""
+
+
+class NotOffered(Misconfigured):
+    """The server cannot answer such questions; `advice` says what to do."""
+
+    def __init__(self, problem: str, advice: str, *, message: str, status: int | None) -> None:
+        super().__init__(f"{problem} {advice} ({message})", status=status)
+        self.problem, self.advice = problem, advice
 
 
 class NoAccess(Misconfigured):
@@ -370,6 +400,15 @@ class StepwiseBackend(Protocol):
     @property
     def moved_at(self) -> float:
         """The time of its last step, by the monotonic clock."""
+
+
+@runtime_checkable
+class FindingBackend(Protocol):
+    """A backend that finds out by its requests how its server is asked."""
+
+    @property
+    def found(self) -> Mapping[str, Any]:
+        """The options of the judge that it has found; empty if there is nothing to keep."""
 
 
 @runtime_checkable

@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
 from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.changes import (
     KEY_PREFIX,
@@ -26,6 +28,7 @@ KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "no
 _SERVER = (
     "backend",
     "base_url",
+    WIRE,
     "more_base_urls",
     "is_own_server",
     "key_from",
@@ -130,6 +133,13 @@ class JudgeForm(forms.ModelForm):
         label="More addresses of the same model",
         help_text="One a line. Requests are spread over all addresses, with the same key.",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
+    wire = forms.ChoiceField(
+        required=False,
+        choices=[("", "Found by the first answer"), *((name, name) for name in WIRES)],
+        label="Format of a decision endpoint",
+        help_text="openai asks /decisions, systemone asks /systemone. Other kinds of servers have "
+        "none.",
     )
     key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
     api_key_env = forms.CharField(
@@ -313,8 +323,7 @@ class JudgeForm(forms.ModelForm):
             for name in (*_LABELS, "more_base_urls", "own_sources")
             if not self.fields[name].disabled
         }
-        if not self.is_fixed:
-            fields["model_options"] = self._options()
+        fields["model_options"] = self._options()
         how = self.cleaned_data["key_from"]
         if how in (NO_KEY, VARIABLE):
             fields["api_key_env"] = self.cleaned_data["api_key_env"] if how == VARIABLE else ""
@@ -327,7 +336,9 @@ class JudgeForm(forms.ModelForm):
 
     def _options(self) -> dict[str, Any]:
         left_out = ",".join(self.cleaned_data["leave_out"])
-        return {LEAVE_OUT: left_out} if left_out else {}
+        options = self.instance.model_options if self.is_fixed else {LEAVE_OUT: left_out}
+        options = options | {WIRE: self.cleaned_data[WIRE]}
+        return {name: value for name, value in options.items() if value}
 
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
@@ -336,7 +347,7 @@ class JudgeForm(forms.ModelForm):
             return
         if isinstance(error, FieldError):
             if error.field == "model_options" and error.field not in self.fields:
-                error.field = "leave_out"
+                error.field = WIRE if error.values.get("value") == WIRE else "leave_out"
             field = error.field if error.field in self.fields else None
             self.add_error(field, error.worded(self._label))
         else:
@@ -374,6 +385,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             initial[name] = f"{initial[name].normalize():f}"
     return initial | {
         "own_sources": ", ".join(judge.own_sources),
+        WIRE: judge.model_options.get(WIRE, ""),
         "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
         "more_base_urls": "\n".join(judge.more_base_urls),
     }

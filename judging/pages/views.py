@@ -126,6 +126,7 @@ _JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
     "reason": lambda judgment: judgment.error,
     "model": lambda judgment: judgment.model_snapshot,
     "answered_at": lambda judgment: _seconds(judgment.answered_at),
+    "native_certainty": lambda judgment: judgment.native_certainty,
 }
 
 

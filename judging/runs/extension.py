@@ -117,8 +117,10 @@ def run_for(
         "seed": seed,
         "prompts": words,
     }
-    if judge.model_options:
-        asked["model_options"] = judge.model_options
+    of_address = kind_of(judge).options_of_address
+    options = {n: v for n, v in judge.model_options.items() if n not in of_address}
+    if options:
+        asked["model_options"] = options
     if spec.discusses:
         asked["discusses"] = list(spec.discusses)
     if spec.anchors:
@@ -139,6 +141,7 @@ def run_for(
     # Where the model is served, and what the hash of the prompts stands for, do not define another
     # run but belong to the record.
     run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
+    run.parameters |= {n: v for n, v in judge.model_options.items() if n in of_address}
     run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls

@@ -88,7 +88,12 @@ class Closing:
 
 
 def price(prices: Prices | None, usage: Usage | None) -> int | None:
-    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing."""
+    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing.
+
+    What the server says that it bills counts more than the prices of the judge.
+    """
+    if usage is not None and usage.cost_nano is not None:
+        return usage.cost_nano
     if prices is None:
         return None
     if usage is None:

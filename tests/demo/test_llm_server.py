@@ -47,7 +47,7 @@ def test_the_openai_client_gets_models_answers_and_usage(server, prompt):
         messages = [{"role": "user", "content": prompt}]
         reply = client.chat.completions.create(model="demo-steady", messages=messages)
 
-    assert models == ["demo-steady", "demo-boastful", "demo-lefty"]
+    assert models == ["demo-steady", "demo-boastful", "demo-lefty", "demo-decider"]
     assert "]]" in reply.choices[0].message.content
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
     assert "simulated" in reply.model

@@ -8,6 +8,8 @@ from django.core.management.base import BaseCommand
 
 from judging.backends import registry
 from judging.backends.backend import LEAVE_OUT
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
@@ -167,6 +169,12 @@ class Command(BaseCommand):
             help="; ".join([*_options_help(), "repeatable, empty removes one"]),
         )
         parser.add_argument(
+            "--wire",
+            choices=WIRES,
+            help="format of a decision endpoint: openai asks /decisions, systemone /systemone "
+            "(default: a question of a few words finds it)",
+        )
+        parser.add_argument(
             "--leave-out",
             action="append",
             metavar="P",
@@ -188,6 +196,8 @@ class Command(BaseCommand):
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
             fields["model_options"] = dict(options["option"])
+        if options["wire"] is not None:
+            fields["model_options"] = fields.get("model_options", {}) | {WIRE: options["wire"]}
         if options["leave_out"] is not None:
             left_out = {LEAVE_OUT: ",".join(filter(None, options["leave_out"]))}
             fields["model_options"] = fields.get("model_options", {}) | left_out
