@@ -236,7 +236,7 @@ def _levels(answer: Mapping[str, Any], closed: ClosedQuestion) -> dict[str, floa
             for row in given
             if isinstance(row, dict)
         ]
-    return _shares(given, slugs)
+    return {slug: round(share, 6) for slug, share in _shares(given, slugs).items()}
 
 
 def _details(answer: Mapping[str, Any], body: Mapping[str, Any], name: str) -> dict[str, Any]:

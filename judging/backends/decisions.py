@@ -157,7 +157,7 @@ def fault_of(
     usual = status_fault(status, content, wait)
     # Only the beginning, because some servers repeat the prompt.
     text = str(body.get("message") or body.get("detail") or text_of(content))[:_READ]
-    offers = partial(NotOffered, message=str(usual), status=status)
+    offers = partial(NotOffered, message=f"HTTP {status}: {short(text)}", status=status)
     is_refused = status in {400, 404, 422}
     if status == 501:
         return offers(

@@ -267,7 +267,8 @@ def _explained(
 ) -> ConnectionTest:
     """A fault in plain words, with what to do about it."""
     problem, advice = _explanation(fault, judge, settings)
-    return replace(known, problem=problem, advice=advice, detail=str(fault))
+    detail = fault.message if isinstance(fault, NotOffered) else str(fault)
+    return replace(known, problem=problem, advice=advice, detail=detail)
 
 
 def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:

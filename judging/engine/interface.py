@@ -308,11 +308,11 @@ class Misconfigured(Rejected):
 
 
 class NotOffered(Misconfigured):
-    """The server cannot answer such questions; `advice` says what to do."""
+    """The server cannot answer such questions; `advice` says what to do, `message` is its own."""
 
     def __init__(self, problem: str, advice: str, *, message: str, status: int | None) -> None:
         super().__init__(f"{problem} {advice} ({message})", status=status)
-        self.problem, self.advice = problem, advice
+        self.problem, self.advice, self.message = problem, advice, message
 
 
 class NoAccess(Misconfigured):
