@@ -156,6 +156,7 @@ def judge_and_kill(
     seed: int,
     latency: float = 1.0,
     forgetful: bool = False,
+    backend: str = "openai",
     say: Callable[[str], object] = lambda line: None,
     then: Callable[[str, Run, str], object] = lambda victim, run, broker_url: None,
 ) -> Outcome:
@@ -177,6 +178,8 @@ def judge_and_kill(
             environment,
             "add_judge",
             "j",
+            "--backend",
+            backend,
             "--model",
             "demo-steady",
             "--base-url",
@@ -262,6 +265,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--forgetful", action="store_true", help="a broker that keeps nothing")
+    parser.add_argument("--backend", default="openai", help="or decisions")
     parser.add_argument("--folder", type=Path, help="empty; kept for its logs")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="tp-kills-", dir="/tmp"))
@@ -272,6 +276,7 @@ def main() -> int:
         seed=options.seed,
         latency=options.latency,
         forgetful=options.forgetful,
+        backend=options.backend,
         say=_say,
     )
     _say(

@@ -114,7 +114,8 @@ _COMPLETION_GUESS = 64
 
 def expected_tokens(question: JudgeQuestion) -> int:
     """Tokens that a request is likely to use, for the limit of tokens per minute."""
-    return length(question.asking) // 4 + _COMPLETION_GUESS
+    times = question.closed.questions if question.closed else 1
+    return times * length(question.asking) // 4 + _COMPLETION_GUESS
 
 
 def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:

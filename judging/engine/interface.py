@@ -105,6 +105,17 @@ class ClosedQuestion:
     how_certain: str = ""
     levels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
+    @property
+    def questions(self) -> int:
+        """How many questions it is, for each of which a server may read the whole prompt."""
+        return 2 if self.levels else 1
+
+    @property
+    def words(self) -> str:
+        """All words that are sent next to the prompt."""
+        levels = (word for level in self.levels.values() for word in level)
+        return "\n".join((self.ask, self.how_certain, *levels))
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:

@@ -186,11 +186,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--delay", type=float, default=0.1)
     parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--route", action="append", default=[], help="another one that answers")
     parser.add_argument("--gate", type=Path, help="a file with how many requests are answered")
     options = parser.parse_args()
     server = LlmServer(log=options.log)
-    server.routes = ("/chat/completions", *options.route)
+    server.routes = ("/chat/completions", "/systemone")
 
     def answer(body: dict[str, Any], number: int) -> Answer:
         while options.gate and number > int(options.gate.read_text() or 0):

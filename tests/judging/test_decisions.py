@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 import openai
 import pytest
+from django.urls import reverse
 from pydantic import BaseModel, ConfigDict, Field
 
+from analysis.exports.rows import judgment_table
 from judging.backends.backend import JudgeSettings
 from judging.backends.decision_formats import CHOICE, WIRES, read_decision
 from judging.backends.decisions import DecisionsKind
@@ -21,6 +23,7 @@ from judging.models import Attempt, Judge
 from judging.prompts.asking import certainty_question, messages_of
 from judging.protocols.registry import Certainty, Standard, Tie
 from judging.runs.judges import add_judge
+from tests.factories import sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, decision, error, prompt_of
 from tests.judging.run_helpers import judge_all, states, study_of
@@ -173,6 +176,49 @@ def test_the_choice_is_only_asked_for_with_a_certainty_where_the_protocol_asks_o
     first, second = (0.2, 0.3) if judgment.shown_first == "r1" else (0.3, 0.2)
     assert judgment.choice == "tie"
     assert judgment.probabilities == {"r1": first, "r2": second, "tie": 0.5}
+
+
+def test_the_native_certainty_is_shown_and_exported_under_its_own_name(decider):
+    study = study_of(3)
+    run = judge_all(study, decider, setting="certainty")
+    editor = sign_in(study, "editor")
+
+    page = editor.get(reverse("judging:run", args=[study.slug, run.public_id])).text
+    file = editor.get(reverse("judging:run", args=[study.slug, run.public_id]) + "?format=csv")
+    item = editor.get(
+        reverse("studies:item", args=[study.slug, run.judgments.first().item.key])
+    ).text
+
+    rows = list(judgment_table(study))
+    assert [(row["certainty"], row["native_certainty"]) for row in rows] == [(None, 80)] * 3
+    assert page.count("native certainty 80.0") == 6  # among the last ones and in the list
+    assert "nobody stated it" in page
+    assert "Native certainty" in item
+    header, first, *_ = file.text.splitlines()
+    assert dict(zip(header.split(","), first.split(","), strict=False))["certainty"] == ""
+    assert (header.split(",")[-1], first.split(",")[-1]) == ("native_certainty", "80.0")
+
+
+def test_the_stated_price_is_known_even_if_the_judge_has_none(llm, engine):
+    llm.routes = ("/systemone",)
+    usage = {"input_tokens": 100, "output_tokens": 1, "cost": 0.00002}
+    llm.answer = lambda body, n: decision(body, {"A": 0.8, "B": 0.2}, usage=usage)
+    judge = make_judge(backend="decisions", base_url=llm.url, model_options={"wire": "systemone"})
+
+    run = judge_all(study_of(2), judge)
+
+    assert (run.is_billed, run.spent_nano) == (True, 40_000)
+
+
+@pytest.mark.parametrize("cost", [-1, "0.1", float("nan"), float("inf"), True, 10**9])
+def test_a_price_that_is_none_leaves_that_of_the_judge(cost):
+    usage = {"input_tokens": 100, "output_tokens": 1, "cost": cost}
+    shares = {"A": 1.0, "B": 0.0}
+    body = {"answers": {CHOICE: {"type": "choice", "probabilities": shares}}, "usage": usage}
+
+    reply = read_decision(json.dumps(body), asked(), seed=0, status=200, request_id="")
+
+    assert (reply.usage.prompt_tokens, reply.usage.cost_nano) == (100, None)
 
 
 def test_what_the_server_bills_counts_more_than_the_price_of_the_judge(decider, llm):
@@ -446,3 +492,17 @@ def test_a_request_without_a_closed_question_is_refused_here(llm, wire):
     with pytest.raises(Exception, match="chooses between answers"):
         asyncio.run(ask())
     assert llm.paths == []
+
+
+def test_the_budget_holds_even_if_the_server_reads_the_prompt_for_each_question(decider, llm):
+    def answer(body, n):
+        tokens = len(body["questions"]) * (len(prompt_of(body).encode()) + 500)
+        usage = {"input_tokens": tokens, "output_tokens": 2}
+        return decision(body, {"A": 0.8, "B": 0.2}, usage=usage)
+
+    llm.answer = answer
+    run = judge_all(study_of(6), decider, setting="certainty", token_budget=12_000)
+
+    assert run.state == "stopped_budget"
+    assert 0 < run.tokens <= 12_000
+    assert run.judgments.filter(state="done").count() == len(llm.requests) >= 2
