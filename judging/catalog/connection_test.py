@@ -71,6 +71,7 @@ class ConnectionTest:
     advice: str = ""
     detail: str = ""
     address: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)  # options that the judge lacked
     others: list["ConnectionTest"] = field(default_factory=list)  # at the judge's other addresses
 
     @property
@@ -109,6 +110,8 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
             judge.base_urls,
         )
         first, *others = tests
+    if found := next((test.found for test in (first, *others) if test.found), None):
+        keep_found(judge, found)
     return replace(first, others=others)
 
 
@@ -122,8 +125,6 @@ def _test_at(
     try:
         make = kind_of(judge).connect(settings)
         reply, sent, found = asyncio.run(_ask(make, question))
-        if found and judge.pk is not None:
-            keep_found(judge, found)
     except JudgingError as error:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
     except BackendFault as fault:
@@ -139,6 +140,7 @@ def _test_at(
     wanted = kind_of(judge).intended_parameters(settings)
     known = replace(
         known,
+        found=found,
         reply=reply.answers or reply.text,
         model=reply.model,
         latency_ms=round((time.monotonic() - started) * 1000),

@@ -323,9 +323,9 @@ class Asking:
 @cache
 def certainty_question(language: str) -> dict[str, Any]:
     """The second question to a judge that answers closed questions: which level of certainty?"""
-    words = texts(Levels.name, language) or texts(Levels.name, PROMPT_LANGUAGE)
+    asks = (texts(Levels.name, each).how_certain for each in (language, PROMPT_LANGUAGE))
     bands = {band.slug: (band.name, band.definition) for band in bands_in(language)}
-    return {"how_certain": words.how_certain, "levels": bands}
+    return {"how_certain": next(filter(None, asks)), "levels": bands}
 
 
 def protocol_sha256(run: JudgeRun) -> str:
