@@ -60,18 +60,8 @@ class Judges:
 
         `sample` is the seed of the request: most verdicts do not depend on it, some change with it.
         """
-        says_so = ""
-        if options := read_options(prompt):
-            side, certainty = self._rank(model, profile_of(prompt), options, sample)
-            says_so = f"\n\n{SAYS_RANKED}"
-        elif self._knows(prompt):
-            side, certainty = self._verdict(model, self.read(prompt), sample)
-        elif stranger := read_stranger(prompt):
-            side, certainty = self._guess(model, prompt, stranger, sample)
-            says_so = f" {SAYS_SO}"
-        else:
-            side, certainty = self._draw(model, prompt, sample)
-            says_so = f" {SAYS_DRAWN}"
+        options = read_options(prompt)
+        side, certainty, says_so = self._decided(model, prompt, options, sample)
         seed = self._world.seed
         u = uniform(seed, "malformed", model, prompt)
         if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
@@ -80,6 +70,24 @@ class Judges:
             words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
             words += f" [[{certainty}]]" if options or _wants_certainty(prompt) else ""
         return words + says_so
+
+    def verdict(self, model: str, prompt: str) -> tuple[str, int]:
+        """The letter and the certainty of `model`, whatever form a reply would have."""
+        side, certainty, _ = self._decided(model, prompt, read_options(prompt), "")
+        return side[:1], certainty
+
+    def _decided(
+        self, model: str, prompt: str, options: dict[str, str], sample: object
+    ) -> tuple[str, int, str]:
+        """The verdict and its certainty, and how a reply says where they come from."""
+        if options:
+            ranked = self._rank(model, profile_of(prompt), options, sample)
+            return *ranked, f"\n\n{SAYS_RANKED}"
+        if self._knows(prompt):
+            return *self._verdict(model, self.read(prompt), sample), ""
+        if stranger := read_stranger(prompt):
+            return *self._guess(model, prompt, stranger, sample), f" {SAYS_SO}"
+        return *self._draw(model, prompt, sample), f" {SAYS_DRAWN}"
 
     def _rank(
         self, model: str, profile: str, options: dict[str, str], sample: object

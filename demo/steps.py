@@ -30,10 +30,13 @@ from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
 from demo.leftovers import end_leftovers, note
+from demo.llm_decisions import DECIDER
 from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
+from judging.backends.decisions import DecisionsKind
+from judging.backends.registry import DEFAULT
 from judging.models import JudgeRun, Judgment
 from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge
@@ -43,7 +46,9 @@ from judging.selectors import run_progress
 from studies.management.terminal import progress_bar
 from studies.models import Item, Study
 
-JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
+JUDGES = {
+    f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty", "decider")
+}
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
 # A model of requirements-tiny.txt, asked about a few items beside the simulated judges.
 REAL_JUDGE, REAL_MODEL = "real model, 135 million parameters", "SmolLM2-135M-Instruct"
@@ -210,6 +215,7 @@ class Demo:
             judge, _ = add_judge(
                 name=name,
                 model=model,
+                backend=DecisionsKind.name if model == DECIDER else DEFAULT,
                 base_url=f"http://127.0.0.1:{self._llm_port}/v1",
                 price_input=0,
                 price_output=0,

@@ -18,6 +18,7 @@ _REVISION = "revision"
 _LEFT_OUT = (
     "backend",
     "base_url",
+    "wire",
     "more_base_urls",
     "is_own_server",
     "key_from",

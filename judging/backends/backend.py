@@ -59,6 +59,11 @@ class Capabilities:
     media: frozenset[str] = frozenset()
     costs_money: bool = True
 
+    @property
+    def only_probabilities(self) -> bool:
+        """Whether there is no other way: it asks closed questions, and gets no text."""
+        return self.probabilities == {INSTEAD_OF_REPLY}
+
 
 @dataclass(frozen=True, kw_only=True)
 class OwnForm:
@@ -137,6 +142,9 @@ class BackendKind(ABC):
     # Whether its requests hold the `ExtraFields` of a judge.
     takes_extra_fields: ClassVar[bool] = False
     own_form: ClassVar[OwnForm | None] = None
+    always: ClassVar[Mapping[str, Any]] = {}  # fields of its judges that have one value
+    # Options that say how a server is reached. Runs that differ only in them are the same run.
+    options_of_address: ClassVar[frozenset[str]] = frozenset()
     options_help: ClassVar[str] = ""  # of `add_judge --option`, where the backend has options
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
@@ -163,6 +171,10 @@ class BackendKind(ABC):
         judge.extra_fields.check()
         left_out = {LEAVE_OUT: ",".join(judge.left_out)} if judge.left_out else {}
         return left_out | judge.extra_fields.stored
+
+    def found_options(self, judge: JudgeSettings) -> Mapping[str, Any]:
+        """Options that the judge's server shows when it is asked; empty if there are none."""
+        return {}
 
     @abstractmethod
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:

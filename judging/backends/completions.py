@@ -95,7 +95,7 @@ def is_error(content: bytes | str) -> bool:
         return False
     if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
         return False
-    if _usage(body) is not None:
+    if read_usage(body) is not None:
         return False
     return body.get("success") is False or any(body.get(name) for name in _ERRORS)
 
@@ -149,7 +149,7 @@ def read_completion(
         thoughts=storable(thoughts),
         tool="" if text else storable(name)[:100],
         is_structured=is_structured,
-        usage=_usage(body),
+        usage=read_usage(body),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
@@ -326,7 +326,7 @@ def _begins(token: str, words: Sequence[str], is_small: bool) -> bool:
     return bool(bare) and any(word.upper().startswith(bare.upper()) for word in words)
 
 
-def _usage(body: Mapping[str, Any]) -> Usage | None:
+def read_usage(body: Mapping[str, Any]) -> Usage | None:
     """Tokens as billed. Thinking counts as written text, because some servers leave it out of the
     completion and include it only in the total."""
     usage = body.get("usage")

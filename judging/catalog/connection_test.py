@@ -5,10 +5,11 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from judging.backends.backend import BackendKind, JudgeSettings, key_variable
 from judging.backends.model_lists import list_models
@@ -18,9 +19,11 @@ from judging.engine.interface import (
     AdjustedRequest,
     Backend,
     BackendFault,
+    FindingBackend,
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NotOffered,
     Parameters,
     RateLimited,
     Rejected,
@@ -34,10 +37,10 @@ from judging.engine.interface import (
 from judging.engine.messages import as_text, looks_like_refusal
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import messages_of
+from judging.prompts.asking import Asking, messages_of
 from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.costs import RunUsage
-from judging.worker.endpoints import key_refusal, kind_of, serves_key, settings_of
+from judging.worker.endpoints import keep_found, key_refusal, kind_of, serves_key, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts import language_or_english
 from studies.services.studies import forbids_providers
@@ -75,6 +78,7 @@ class ConnectionTest:
     advice: str = ""
     detail: str = ""
     address: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)  # options that the judge lacked
     others: list["ConnectionTest"] = field(default_factory=list)  # at the judge's other addresses
 
     @property
@@ -120,7 +124,12 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
         return replace(known, problem="The judge cannot be asked.", advice=key_refusal(judge))
     seed = secrets.randbelow(2**31)
     question = JudgeQuestion(
-        id=0, messages=messages, protocol=protocol(setting), seed=seed, is_lenient=True
+        id=0,
+        messages=messages,
+        protocol=protocol(setting),
+        seed=seed,
+        is_lenient=True,
+        closed=Asking.of(run).closed(asked) if judge.capabilities.only_probabilities else None,
     )
     with ThreadPoolExecutor(len(judge.base_urls), thread_name_prefix="testing") as pool:
         tests = pool.map(
@@ -133,6 +142,8 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
         unused = Judge.objects.filter(pk=judge.pk, structured=None, runs=None)
         if unused.update(reply_form=found):
             judge.reply_form = found
+    if options := next((test.found for test in (first, *others) if test.found), None):
+        keep_found(judge, options)
     return replace(first, others=others)
 
 
@@ -161,7 +172,8 @@ def _test_at(
     known = replace(
         known,
         form=tried.form,
-        reply=reply.text,
+        found=tried.found,
+        reply=reply.answers or reply.text,
         model=reply.model,
         latency_ms=round((time.monotonic() - started) * 1000),
         adjustments=differences(wanted.values, tried.sent.values),
@@ -181,7 +193,8 @@ def _test_at(
 class _Tried:
     """A reply, the settings and the parameters of its request, and the usage of all requests.
 
-    `form` is the way in which the server gives structured replies, if that was found out.
+    `form` is the way in which the server gives structured replies, `found` are options that the
+    judge lacked, both if they were found out.
     """
 
     settings: JudgeSettings
@@ -189,6 +202,7 @@ class _Tried:
     sent: Parameters
     usage: Usage | None
     form: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _try(
@@ -232,8 +246,8 @@ def _try(
 
 
 def _asked(kind: BackendKind, settings: JudgeSettings, question: JudgeQuestion) -> _Tried:
-    reply, sent = asyncio.run(_ask(kind.connect(settings), question))
-    return _Tried(settings, reply, sent, reply.usage)
+    reply, sent, found = asyncio.run(_ask(kind.connect(settings), question))
+    return _Tried(settings, reply, sent, reply.usage, found=found)
 
 
 def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
@@ -275,18 +289,22 @@ def _sample(study: Study) -> Item:
     )
 
 
-async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Reply, Parameters]:
-    """One reply, and the parameters that the server accepted."""
+async def _ask(
+    make: Callable[[], Backend], question: JudgeQuestion
+) -> tuple[Reply, Parameters, Mapping[str, Any]]:
+    """One reply, the parameters that the server accepted, and what was found out about it."""
     backend = make()
+
+    async def ask() -> tuple[Reply, Parameters, Mapping[str, Any]]:
+        parameters = backend.parameters()
+        reply = await backend.ask(question, seed=question.seed, parameters=parameters)
+        return reply, parameters, backend.found if isinstance(backend, FindingBackend) else {}
+
     try:
         for _ in range(_MOST_ADJUSTMENTS):
-            parameters = backend.parameters()
             with contextlib.suppress(AdjustedRequest):
-                return await backend.ask(
-                    question, seed=question.seed, parameters=parameters
-                ), parameters
-        parameters = backend.parameters()
-        return await backend.ask(question, seed=question.seed, parameters=parameters), parameters
+                return await ask()
+        return await ask()
     finally:
         await backend.close()
 
@@ -307,6 +325,9 @@ def _read(
         problem, advice = _no_verdict(reply, judge)
         return replace(known, reading="unparseable", problem=problem, advice=advice)
     known = replace(known, reading=_words(verdict))
+    if judge.capabilities.only_probabilities and reply.probabilities:
+        native = 100 * max(reply.probabilities.values())
+        return replace(known, reading=f"{known.reading}, native certainty {native:.1f}")
     if protocol(known.setting).asks_certainty and verdict.certainty is None and verdict.side != "C":
         return replace(
             known,
@@ -352,7 +373,8 @@ def _explained(
 ) -> ConnectionTest:
     """A fault in plain words, with what to do about it."""
     problem, advice = _explanation(fault, judge, settings)
-    return replace(known, problem=problem, advice=advice, detail=str(fault))
+    detail = fault.message if isinstance(fault, NotOffered) else str(fault)
+    return replace(known, problem=problem, advice=advice, detail=detail)
 
 
 def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
@@ -367,6 +389,8 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
             "The server refuses the key.",
             f"Check the environment variable {variable} on this server, or use another key.",
         )
+    if isinstance(fault, NotOffered):
+        return fault.problem, fault.advice
     if isinstance(fault, Misconfigured) and fault.status in {402, 429}:
         return "The account has no credit left.", "Add credit at the provider, then test again."
     if isinstance(fault, Misconfigured) and fault.status is None:

@@ -27,6 +27,10 @@ class Attachment:
     load: Callable[[], bytes] = field(compare=False, repr=False)
     size: int = 0
 
+    def base64(self) -> str:
+        """Its bytes as a request holds them."""
+        return base64.b64encode(self.load()).decode()
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -143,7 +147,7 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 def _part(part: str | Attachment) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    data = base64.b64encode(part.load()).decode()
+    data = part.base64()
     if sound := MEDIA[part.type]:
         return {"type": "input_audio", "input_audio": {"data": data, "format": sound}}
     return {"type": "image_url", "image_url": {"url": f"data:{part.type};base64,{data}"}}

@@ -12,6 +12,8 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
 from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
 from judging.backends.presets import presets
 from judging.backends.registry import DEFAULT, backend_kinds
@@ -34,7 +36,7 @@ from studies.models import Study
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
 SERVER = "Server and key"
 _OF_SERVER = ("base_url", "key_from", "api_key_env", "key")
-_MORE_OF_SERVER = ("backend", "more_base_urls", "is_own_server")
+_MORE_OF_SERVER = ("backend", WIRE, "more_base_urls", "is_own_server")
 GROUPS = (
     (SERVER, _OF_SERVER),
     ("Model", ("model", "name")),
@@ -140,6 +142,13 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         label="More addresses of the same model",
         help_text="One a line. Requests are spread over all addresses, with the same key.",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
+    wire = forms.ChoiceField(
+        required=False,
+        choices=[("", "Found by the first answer"), *((name, name) for name in WIRES)],
+        label="Format of a decision endpoint",
+        help_text="openai asks /decisions, systemone asks /systemone. Other kinds of servers have "
+        "none.",
     )
     key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
     api_key_env = forms.CharField(
@@ -396,8 +405,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
             for name in (*_LABELS, "more_base_urls", "own_sources")
             if not self.fields[name].disabled
         }
-        if not self.is_fixed:
-            fields["model_options"] = self._options()
+        fields["model_options"] = self._options()
         how = self.cleaned_data["key_from"]
         if how in (NO_KEY, VARIABLE):
             fields["api_key_env"] = self.cleaned_data["api_key_env"] if how == VARIABLE else ""
@@ -411,10 +419,10 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
 
     def _options(self) -> dict[str, Any]:
         left_out = ",".join(self.cleaned_data["leave_out"])
-        options = ({LEAVE_OUT: left_out} if left_out else {}) | self.extra_options
+        options = {LEAVE_OUT: left_out, WIRE: self.cleaned_data[WIRE]} | self.extra_options
         if SECRET_HEADERS not in self.fields and (known := self.instance.model_options):
             options |= {name: of for name, of in known.items() if name == SECRET_HEADERS}
-        return options
+        return {name: value for name, value in options.items() if value}
 
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
@@ -423,7 +431,7 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
             return
         if isinstance(error, FieldError):
             if error.field == "model_options" and error.field not in self.fields:
-                error.field = "leave_out"
+                error.field = WIRE if error.values.get("value") == WIRE else "leave_out"
             field = error.field if error.field in self.fields else None
             self.add_error(field, error.worded(self._label))
         else:
@@ -475,6 +483,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
         | {
             "own_sources": ", ".join(judge.own_sources),
             "structured": _STRUCTURED[judge.structured],
+            WIRE: judge.model_options.get(WIRE, ""),
             "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
             "more_base_urls": "\n".join(judge.more_base_urls),
         }

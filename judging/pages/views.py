@@ -25,6 +25,7 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.campaign_forms import ORDER_WORDS, CostedForm
 from judging.prompts.asking import messages_of
+from judging.protocols.registry import LEVELS
 from judging.runs import lifecycle
 from judging.runs.costs import estimate_extension, probe_of
 from judging.runs.extension import Saving, saving_of
@@ -127,6 +128,7 @@ _JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
     "reason": lambda judgment: judgment.error,
     "model": lambda judgment: judgment.model_snapshot,
     "answered_at": lambda judgment: _seconds(judgment.answered_at),
+    "native_certainty": lambda judgment: judgment.native_certainty,
 }
 
 
@@ -250,6 +252,14 @@ _ACTIONS = {
 }
 
 
+# What decision endpoints say about their answers.
+_DETAILS = {
+    "confidence": "The server’s own confidence",
+    "vendor_choice": "The server’s own choice",
+    "levels": "Levels of certainty",
+}
+
+
 @dataclass
 class ShownJudgment:
     """A judgment with its rebuilt prompt."""
@@ -264,7 +274,12 @@ class ShownJudgment:
         """Other contents of the reply, in words. How it was read is `Judgment.read_as`."""
         found: dict[str, Any] = {**(self.judgment.details or {})}
         found.pop("read", None)
-        return [(name.replace("_", " ").capitalize(), _in_words(of)) for name, of in found.items()]
+        if levels := found.get("levels"):  # a database keeps no order
+            found["levels"] = {level: levels[level] for level in LEVELS if level in levels}
+        return [
+            (_DETAILS.get(name) or name.replace("_", " ").capitalize(), _in_words(of))
+            for name, of in found.items()
+        ]
 
 
 @login_required
@@ -481,6 +496,8 @@ def _all_shown(
 
 
 def _in_words(detail: Any) -> str:
+    if isinstance(detail, float):
+        return f"{detail:.3g}"
     if not isinstance(detail, dict):
         return str(detail)
     return ", ".join(f"{name} {_in_words(of)}" for name, of in detail.items())

@@ -133,6 +133,8 @@ class Probe:
             return self.judgment.get_state_display()
         certainty = self.judgment.certainty
         of = f", certainty {certainty}" if certainty else ""
+        if (native := self.judgment.native_certainty) is not None:
+            of += f", native certainty {native:.1f}"
         return f"{self.judgment.get_choice_display()}{of}"
 
     @property
@@ -190,7 +192,7 @@ def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
     ).order_by()
     left = dict(open_.values_list("run").annotate(n=Count("pk")))
     judgments = (
-        Judgment.objects.select_related("item__persona")
+        Judgment.objects.select_related("item__persona", "run")
         .prefetch_related("attempts")
         .in_bulk(first.values())
     )

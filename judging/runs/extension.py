@@ -120,8 +120,10 @@ def run_for(
     }
     if asked["structured"] and (way := settings_of(judge).reply_form) != JSON_SCHEMA:
         asked["reply_form"] = way
-    if judge.model_options:
-        asked["model_options"] = judge.model_options
+    of_address = kind_of(judge).options_of_address
+    options = {n: v for n, v in judge.model_options.items() if n not in of_address}
+    if options:
+        asked["model_options"] = options
     if spec.discusses:
         asked["discusses"] = list(spec.discusses)
     if spec.anchors:
@@ -146,6 +148,7 @@ def run_for(
     run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
     if judge.structured is None and judge.reply_form:
         run.parameters["form_found"] = judge.reply_form
+    run.parameters |= {n: v for n, v in judge.model_options.items() if n in of_address}
     run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls

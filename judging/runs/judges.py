@@ -19,7 +19,7 @@ from judging.backends.presets import TO_REPLACE, presets, public_price
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import keep_found, kind_of, settings_of
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
@@ -95,6 +95,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         others = {name: of for name, of in both.items() if of != "" and name not in EXTRA_FIELDS}
         fields["model_options"] = others | ExtraFields.of(both).stored
     store_judge(judge, fields)
+    if found := kind_of(judge).found_options(settings_of(judge)):
+        keep_found(judge, found)
     return judge, is_new
 
 
@@ -120,16 +122,21 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
 
     A stored key belongs to its address: with a new address and no new key, it is removed.
     """
+    if "base_url" in fields:
+        fields = fields | {"base_url": fields["base_url"].strip()}
+    fields = {**fields, **backend_kind(fields.get("backend", judge.backend)).always}
+    given = {**fields, "model_options": _without_address(judge, fields.get("model_options"))}
+    before = {"model_options": _without_address(judge, judge.model_options)}
     changed = [
-        key for key in ("name", *IDENTITY) if key in fields and getattr(judge, key) != fields[key]
+        key
+        for key in ("name", *IDENTITY)
+        if key in fields and before.get(key, getattr(judge, key)) != given[key]
     ]
     if judge.pk is not None and changed and judge.runs.exists():
         raise BadJudge(
             f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} can no longer "
             "change. Add a judge with another name."
         )
-    if "base_url" in fields:
-        fields = fields | {"base_url": fields["base_url"].strip()}
     if "more_base_urls" in fields:
         addresses = [address.strip() for address in fields["more_base_urls"]]
         fields = fields | {"more_base_urls": addresses}
@@ -154,12 +161,18 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         judge.save()
 
 
+def _without_address(judge: Judge, options: dict[str, Any] | None) -> dict[str, Any]:
+    """Options without those that say how a server is reached, which may change like its address."""
+    of_address = kind_of(judge).options_of_address
+    return {name: value for name, value in (options or {}).items() if name not in of_address}
+
+
 def make_exact(judge: Judge) -> None:
     """Fill in the options that must not change once a run has used the judge, without storing it.
 
     Raises `BadJudge` if the exact revision of a local model is not known.
     """
-    if judge.pk is None or not judge.runs.exists():
+    if judge.pk is None or kind_of(judge).options_of_address or not judge.runs.exists():
         judge.model_options = dict(kind_of(judge).exact_options(settings_of(judge)))
 
 

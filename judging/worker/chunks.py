@@ -22,13 +22,20 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from judging import deliveries
 from judging.engine.asking import Routes
-from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
+from judging.engine.interface import (
+    FindingBackend,
+    JudgeQuestion,
+    Outage,
+    OverBudget,
+    StepwiseBackend,
+    Stopped,
+)
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
-from judging.worker.endpoints import judge_of
+from judging.worker.endpoints import judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.questions import check_sharing, questions_of, share_replies
 from studies.statements import clock
@@ -244,6 +251,11 @@ def _ask(
         return
     work = running.loop.submit(asker.ask_all(questions))
     problems = _wait(work, judge, mine, ledger, asker.routes)
+    for address in judge.base_urls:
+        backend = runtime.backend_of(judge, address)
+        if isinstance(backend, FindingBackend) and backend.found:
+            keep_found(run.judge, backend.found)
+            break
     _judge_problems(run, [problem for problem in problems if problem is not None])
 
 

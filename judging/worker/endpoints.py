@@ -6,10 +6,12 @@ be entered again.
 
 import copy
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import BackendKind, JudgeSettings
@@ -146,6 +148,15 @@ def judge_of(run: JudgeRun) -> Judge:
         judge.structured = bool(run.parameters["structured"])
         judge.reply_form = {"way": run.parameters.get("reply_form", JSON_SCHEMA)}
     return judge
+
+
+def keep_found(judge: Judge, found: Mapping[str, Any]) -> None:
+    """Store what a backend has found out about the judge's server, so that all workers know it."""
+    with transaction.atomic():
+        stored = Judge.objects.select_for_update(no_key=True).get(pk=judge.pk)
+        judge.model_options = {**found, **stored.model_options}  # the first one counts
+        if judge.model_options != stored.model_options:
+            judge.save(update_fields=["model_options"])
 
 
 def reply_limit(judge: Judge) -> int:

@@ -48,7 +48,7 @@ def test_the_openai_client_gets_models_answers_and_usage(server, prompt):
         messages = [{"role": "user", "content": prompt}]
         reply = client.chat.completions.create(model="demo-steady", messages=messages)
 
-    assert models == ["demo-steady", "demo-boastful", "demo-lefty"]
+    assert models == ["demo-steady", "demo-boastful", "demo-lefty", "demo-decider"]
     assert "]]" in reply.choices[0].message.content
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
     assert "simulated" in reply.model
@@ -140,7 +140,7 @@ def test_log_probabilities_are_those_of_the_letter_and_only_on_request(server, p
     tokens = asked["logprobs"]["content"]
     assert "".join(token["token"] for token in tokens) == text
     found, why = option_probabilities(
-        text, asked["logprobs"], options={"r1": ["A"], "r2": ["B"]}, position=text.index("]]") - 1
+        text, asked["logprobs"], options={"r1": ("A",), "r2": ("B",)}, position=text.index("]]") - 1
     )
     assert why == ""
     assert max(found.values()) > 0.5

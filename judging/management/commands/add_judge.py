@@ -10,6 +10,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from judging.backends import registry
 from judging.backends.backend import LEAVE_OUT
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
 from judging.backends.extra_fields import (
     EXTRA_BODY,
     EXTRA_HEADERS,
@@ -246,6 +248,12 @@ class Command(BaseCommand):
             help="; ".join([*_options_help(), "repeatable, empty removes one"]),
         )
         parser.add_argument(
+            "--wire",
+            choices=WIRES,
+            help="format of a decision endpoint: openai asks /decisions, systemone /systemone "
+            "(default: a question of a few words finds it)",
+        )
+        parser.add_argument(
             "--extra-body", metavar="JSON", help="fields to add to each request, as a JSON object"
         )
         for field in ("query", "header"):
@@ -288,6 +296,8 @@ class Command(BaseCommand):
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
             fields["model_options"] = dict(options["option"])
+        if options["wire"] is not None:
+            fields["model_options"] = fields.get("model_options", {}) | {WIRE: options["wire"]}
         if options["leave_out"] is not None:
             left_out = {LEAVE_OUT: ",".join(filter(None, options["leave_out"]))}
             fields["model_options"] = fields.get("model_options", {}) | left_out
