@@ -218,7 +218,7 @@ class TestCertainties:
 
         assert self.of(read(table, "--scale", "judge=1-4"))["judge"] == [38, 38, 62]
         assert self.of(read(table, "--scale", "1-100"))["judge"] == [2, 2, 3]
-        with pytest.raises(BadTable, match=r"--scale gpt: nobody of that name"):
+        with pytest.raises(BadTable, match=r"--scale gpt: no rater of that name"):
             certainties_of(read(table, "--scale", "gpt=1-4"))
         with pytest.raises(BadTable, match=r"use NAME=LOW-HIGH"):
             read(table, "--scale", "judge=five")
@@ -338,7 +338,7 @@ class TestPublicDataSets:
             }
             for n in range(4)
         }
-        with pytest.raises(BadTable, match=r"This is the shape of LeWiDi.*none by a judge"):
+        with pytest.raises(BadTable, match=r"This looks like LeWiDi.*none by a judge"):
             read(items)
 
         labels = read({key: {**item, "judge": "1"} for key, item in items.items()})
@@ -353,7 +353,7 @@ class TestPublicDataSets:
             | {f"annotator{k}": (n + k) % 3 for k in (1, 2, 3)}
             for n in range(6)
         ]
-        with pytest.raises(BadTable, match=r"This is the shape of PandaLM.*--tie 0"):
+        with pytest.raises(BadTable, match=r"This looks like PandaLM.*--tie 0"):
             read(rows)
 
         labels = read([row | {"judge": row["annotator1"]} for row in rows])
@@ -368,7 +368,7 @@ class TestPublicDataSets:
             {"input": "x", "output_1": "a", "output_2": "b", "label": n % 2 + 1} for n in range(4)
         ]
 
-        with pytest.raises(BadTable, match=r"This is the shape of LLMBar: one right label"):
+        with pytest.raises(BadTable, match=r"This looks like LLMBar: one right label"):
             read(rows)
 
         people = {"human_1": 1, "human_2": 2, "judge": 1}
@@ -383,7 +383,7 @@ class TestOptions:
             (["--judge-raters", "judge"], "each annotator of this table has a column"),
             (
                 ["--certainty", "jugde=human_1"],
-                "--certainty jugde: this is no column of labels here",
+                "--certainty jugde: this is not a column of labels",
             ),
         ],
     )
@@ -466,7 +466,7 @@ def test_a_column_that_is_no_probability_of_a_label_is_not_guessed(tmp_path, col
         ("judge=x", "x is “1.5”. Write a probability from 0 to 1"),
         ("judge", "write JUDGE_COLUMN=COLUMN"),
         ("judge=z", "no column “z”"),
-        ("x=x", "--probability x: this is no column of labels"),
+        ("x=x", "--probability x: this is not a column of labels"),
     ],
 )
 def test_probabilities_that_cannot_be_read_are_refused(tmp_path, option, words):

@@ -40,7 +40,7 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"temperature": "3"}, "less than or equal to 2"),
         ({"price_output": ""}, "Enter both prices or none."),
         ({"key_from": "variable"}, "Enter the name of the variable."),
-        ({"name": "-x"}, "begins with a dash"),
+        ({"name": "-x"}, "starts with a dash"),
         (
             {"name": "", "model": ""},
             "Model: Enter the model as the server names it, or press “List models”.",
