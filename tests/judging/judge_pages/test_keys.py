@@ -412,7 +412,6 @@ def test_few_modules_handle_the_stored_key():
     }
 
 
-@pytest.mark.usefixtures("keys_allowed")
 def test_a_secret_header_is_sent_and_shown_nowhere(engine, admin, study, llm):
     llm.answer = lambda body, n: error(400, f"no such key: {SECRET}")
     fields = {"base_url": llm.url, "secret_headers": f"Api-Key={SECRET}", "structured": "off"}
