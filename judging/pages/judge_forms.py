@@ -418,10 +418,14 @@ class JudgeForm(ExtraFieldsForm, forms.ModelForm):
         }
 
     def _options(self) -> dict[str, Any]:
-        left_out = ",".join(self.cleaned_data["leave_out"])
-        options = {LEAVE_OUT: left_out, WIRE: self.cleaned_data[WIRE]} | self.extra_options
-        if SECRET_HEADERS not in self.fields and (known := self.instance.model_options):
-            options |= {name: of for name, of in known.items() if name == SECRET_HEADERS}
+        known, wire = self.instance.model_options or {}, self.cleaned_data[WIRE]
+        if self.is_fixed:  # runs have the others
+            options = known | {WIRE: wire}
+        else:
+            left_out = ",".join(self.cleaned_data["leave_out"])
+            options = {LEAVE_OUT: left_out, WIRE: wire} | self.extra_options
+            if SECRET_HEADERS not in self.fields:
+                options[SECRET_HEADERS] = known.get(SECRET_HEADERS)
         return {name: value for name, value in options.items() if value}
 
     def show(self, error: Exception) -> None:

@@ -49,7 +49,7 @@ def test_extra_fields_are_sent_and_are_among_the_conditions_of_a_run(llm, engine
     assert (llm.headers[0]["x-title"], llm.queries[0]) == ("study", "api-version=2025-01-01")
     sent = run.judgments.select_related("sent_with")[0].sent_with.parameters
     assert {**sent, **EXTRA} == sent
-    with pytest.raises(BadJudge, match="has runs, so its model options cannot change"):
+    with pytest.raises(BadJudge, match="has runs, so its model options can no longer change"):
         add_judge(name="extra", model_options={"extra_body": {"reasoning_effort": "high"}})
 
 
@@ -66,7 +66,7 @@ def test_the_same_command_again_changes_nothing_and_an_empty_text_removes():
         "extra_query": {"a": "1"},
         "extra_headers": {"x-a": "b"},
     }
-    with pytest.raises(CommandError, match="model options cannot change"):
+    with pytest.raises(CommandError, match="model options can no longer change"):
         add("--extra-query", "")
 
     call_command("add_judge", "k", "--model", "m", *given, stdout=StringIO())
@@ -109,6 +109,7 @@ def test_what_no_request_can_carry_is_refused(options, message):
 def test_a_secret_header_comes_from_a_variable_and_needs_stored_keys(settings, monkeypatch):
     arguments = ("--model", "m", "--base-url", "http://a/v1", "--secret-header", "api-key=MINE")
     monkeypatch.setenv("MINE", SECRET)
+    settings.JUDGE_STORED_KEYS = False
     with pytest.raises(CommandError, match="JUDGE_STORED_KEYS=1"):
         add(*arguments)
     settings.JUDGE_STORED_KEYS = True
