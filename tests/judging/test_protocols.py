@@ -346,7 +346,7 @@ def test_what_does_not_go_together_is_refused(study, engine):
     for judge, options, field, words in (
         (plain, {"setting": "criteria"}, "setting", "needs criteria, and this study has none"),
         (plain, {"setting": "p-true"}, "setting", "needs option probabilities"),
-        (formal, {"setting": "second-turn"}, "setting", "requests structured replies"),
+        (formal, {"setting": "second-turn"}, "setting", "have no structured form"),
         (plain, {"framing": "neutral", "features": "none"}, "features", "shows no profile"),
     ):
         with pytest.raises(ConflictingValue, match=words) as caught:

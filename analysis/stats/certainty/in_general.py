@@ -91,7 +91,7 @@ def general_quality(
     >>> sharing = Sharing.of_items(80, {"persona": np.arange(80) // 4})
     >>> found = general_quality([90, 80, 80, 60] * 20, [1, 1, 0, 0] * 20, sharing)
     >>> found.auroc.value, round(found.aurc.value, 3), found.brier.interval.method
-    (0.875, 0.276, 'general t')
+    (0.875, 0.222, 'general t')
     """
     check_level(level)
     values, right, _ = usable_answers(certainty, correct)

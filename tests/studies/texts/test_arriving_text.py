@@ -46,7 +46,7 @@ def test_no_reply_or_name_of_a_model_begins_a_row_of_a_list(column):
     rows = rows_of(sign_in(study, "viewer").get(f"{address}?format=csv").content.decode())
 
     assert len(rows) == 1 + len(texts)
-    assert {len(row) for row in rows} == {12}
+    assert {len(row) for row in rows} == {13}
     assert not [cell for row in rows for cell in row if looks_like_a_formula(cell)]
 
 
