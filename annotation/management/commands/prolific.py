@@ -9,9 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
-from annotation.models import BonusPayment, ProlificStudy
+from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
 from annotation.prolific.api.client import connect
+from annotation.prolific.api.credentials import knows_secret
 from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
@@ -281,7 +282,7 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("This study is not on Prolific, or the number is below 1.")
-        client = connect()
+        client = connect(study.pk)
         seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.paid_in)
@@ -336,6 +337,10 @@ class Command(BaseCommand):
 
     def _webhooks(self, study: Study, options: dict[str, Any]) -> None:
         secret = subscribe(study_id=study.pk)
+        recruitment = Recruitment.objects.select_related("prolific_account").get(study=study)
+        if recruitment.prolific_account and knows_secret(recruitment):
+            self.stdout.write("Subscribed. The secret is stored, encrypted.")
+            return
         self.stdout.write(
             f"Subscribed. Set PROLIFIC_WEBHOOK_SECRET={secret} and restart web and worker."
             if secret

@@ -100,6 +100,7 @@ class ChooseWorkspace(NotAllowed):
     """The account has several workspaces, and a researcher must say which one pays."""
 
     def __init__(self, problem: str, known: Mapping[str, str]) -> None:
+        self.known = dict(known)
         named = ", ".join(f"{title} ({one})" for one, title in known.items())
         offered = f" Choose one of: {named}." if named else ""
         super().__init__(f"{problem} Set the plan's workspace.{offered}")
@@ -159,6 +160,7 @@ class Transport:
     """A researcher's account over HTTP.
 
     `patience` is how many seconds retries may wait in total: few for a page, more in a worker.
+    `source` is where the token was set, for messages.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class Transport:
         *,
         base_url: str,
         token: str,
+        source: str = "PROLIFIC_API_TOKEN",
         patience: float = 30.0,
         timeout: float = 20.0,
         referer: str = "",
@@ -174,16 +177,18 @@ class Transport:
         if not token:
             raise NotConfigured(
                 "There is no token for Prolific. Create one on Prolific under Settings, “Go to "
-                "API token page”, and set PROLIFIC_API_TOKEN."
+                "API token page”. Enter it under “Prolific accounts”, or set PROLIFIC_API_TOKEN."
             )
         if not token.isascii() or not token.isprintable() or " " in token:
             raise NotConfigured(
-                "PROLIFIC_API_TOKEN contains characters that no token has. Copy it again."
+                f"{source[:1].upper()}{source[1:]} contains characters that no token has. Copy it "
+                "again."
             )
         import requests  # Here, because every page imports this module.
 
         self._base = api_base(base_url)
         self._token = token
+        self._source = source
         self._patience = patience
         self._timeout = timeout
         self._sleep = sleep
@@ -309,7 +314,7 @@ class Transport:
             raise OutcomeUnknown("Prolific did not answer in time.") from None
         if response.ok and not response.is_redirect:
             return response
-        raise _error_of(response, self.token_fragment)
+        raise _error_of(response, self.token_fragment, self._source)
 
     def _unreachable(self) -> str:
         return f"Prolific cannot be reached at {self.origin}. Check the network, then try again."
@@ -350,7 +355,7 @@ def _wait(error: ProlificError, attempt: int) -> float:
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311  for spreading, not secrecy
 
 
-def _error_of(response: requests.Response, token_fragment: str) -> ProlificError:
+def _error_of(response: requests.Response, token_fragment: str, source: str) -> ProlificError:
     status = response.status_code
     try:
         detail = describe(response.json())
@@ -370,10 +375,10 @@ def _error_of(response: requests.Response, token_fragment: str) -> ProlificError
         )
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         message = (
-            f"Prolific does not accept the token {token_fragment} for this. Check "
-            "PROLIFIC_API_TOKEN and the rights of its account.{}"
+            f"Prolific does not accept the token {token_fragment} for this. Check {source} and the "
+            f"rights of its account.{answer}"
         )
-        return Unauthorized(message.format(answer), status=status, detail=detail)
+        return Unauthorized(message, status=status, detail=detail)
     if status == HTTPStatus.NOT_FOUND:
         message = (
             "Prolific cannot find it, or the token's account may not see it. Check that the study "
