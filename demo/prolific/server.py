@@ -78,10 +78,11 @@ class SimulatedProlific(Platform):
         if fault and fault.name not in AFTERWARDS:
             return self._spoil(fault)
         accessed = self._accessed(authorization)
-        if not simulation and not accessed:
+        if accessed is None and not simulation:
             return self._error(Problem(401, "Invalid token."))
+        query = dataclasses.replace(query, workspaces=accessed or frozenset())
         with self.world.lock:
-            reply = self._answer(dataclasses.replace(query, workspaces=accessed), path)
+            reply = self._answer(query, path)
         if fault and fault.name == "dropped_after":
             return None
         if fault and fault.name == "malformed":
@@ -98,11 +99,13 @@ class SimulatedProlific(Platform):
             self.more_tokens[token] = {LAB["id"]}
         return LAB["id"]
 
-    def _accessed(self, authorization: str) -> frozenset[str]:
-        """The workspaces of a token; none if it is unknown."""
+    def _accessed(self, authorization: str) -> frozenset[str] | None:
+        """The workspaces of a token; None if it is unknown."""
         token = authorization.removeprefix("Token ")
+        if token in self.more_tokens:
+            return frozenset(self.more_tokens[token])
         if token != self.token:
-            return frozenset(self.more_tokens.get(token, ()))
+            return None
         others = {one for owned in self.more_tokens.values() for one in owned}
         return frozenset(row["id"] for row in self.world.workspaces if row["id"] not in others)
 

@@ -172,15 +172,16 @@ def remove(*, account_id: int, study: Study, user: User) -> int:
         account = ProlificAccount.objects.select_for_update().filter(pk=account_id).first()
         if account is None or not may_change(user, account):
             raise NotAllowed("Only the user who entered a token and administrators remove it.")
-        waiting = account.recruitments.count()
+        waiting = [one.study for one in account.recruitments.select_related("study")]
         if waiting:
             account.sealed_token = account.sealed_secret = ""
             account.tested_at = account.refused_at = None
             account.save()
         else:
             account.delete()
-        record(study, "Prolific token removed", user=user, workspace=str(account))
-    return waiting
+        for each in {study, *waiting}:
+            record(each, "Prolific token removed", user=user, workspace=str(account))
+    return len(waiting)
 
 
 def note_refusal(study_id: int) -> None:

@@ -314,10 +314,49 @@ class Transport:
             raise OutcomeUnknown("Prolific did not answer in time.") from None
         if response.ok and not response.is_redirect:
             return response
-        raise _error_of(response, self.token_fragment, self._source)
+        raise self._error_of(response)
 
     def _unreachable(self) -> str:
         return f"Prolific cannot be reached at {self.origin}. Check the network, then try again."
+
+    def _error_of(self, response: requests.Response) -> ProlificError:
+        status = response.status_code
+        try:
+            # Prolific might repeat the token.
+            detail = describe(response.json()).replace(self._token, self.token_fragment)
+        except ValueError:
+            detail = ""
+        answer = f" Prolific says: {detail}" if detail else ""
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return ProlificRateLimited(
+                "Prolific received too many requests. Wait a minute, then try again.",
+                retry_after=seconds_to_wait(response.headers.get("Retry-After")),
+            )
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return OutcomeUnknown(
+                f"Prolific had an error ({status}). Try again later.{answer}",
+                status=status,
+                detail=detail,
+            )
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            message = (
+                f"Prolific does not accept the token {self.token_fragment} for this. Check "
+                f"{self._source} and the rights of its account.{answer}"
+            )
+            return Unauthorized(message, status=status, detail=detail)
+        if status == HTTPStatus.NOT_FOUND:
+            message = (
+                "Prolific cannot find it, or the token's account may not see it. Check that the "
+                f"study was not deleted there, and whose token is set.{answer}"
+            )
+            return NotFound(message, status=status, detail=detail)
+        if response.is_redirect:
+            return ProlificRejected(
+                "PROLIFIC_BASE_URL redirects. Set the address that it redirects to.",
+                status=status,
+            )
+        message = f"Prolific refuses the request ({status}).{answer}"
+        return ProlificRejected(message, status=status, detail=detail)
 
 
 def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
@@ -353,42 +392,3 @@ def _wait(error: ProlificError, attempt: int) -> float:
         return error.retry_after
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311  for spreading, not secrecy
-
-
-def _error_of(response: requests.Response, token_fragment: str, source: str) -> ProlificError:
-    status = response.status_code
-    try:
-        detail = describe(response.json())
-    except ValueError:
-        detail = ""
-    answer = f" Prolific says: {detail}" if detail else ""
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ProlificRateLimited(
-            "Prolific received too many requests. Wait a minute, then try again.",
-            retry_after=seconds_to_wait(response.headers.get("Retry-After")),
-        )
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(
-            f"Prolific had an error ({status}). Try again later.{answer}",
-            status=status,
-            detail=detail,
-        )
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        message = (
-            f"Prolific does not accept the token {token_fragment} for this. Check {source} and the "
-            f"rights of its account.{answer}"
-        )
-        return Unauthorized(message, status=status, detail=detail)
-    if status == HTTPStatus.NOT_FOUND:
-        message = (
-            "Prolific cannot find it, or the token's account may not see it. Check that the study "
-            f"was not deleted there, and whose token is set.{answer}"
-        )
-        return NotFound(message, status=status, detail=detail)
-    if response.is_redirect:
-        return ProlificRejected(
-            "PROLIFIC_BASE_URL redirects. Set the address that it redirects to.",
-            status=status,
-        )
-    message = f"Prolific refuses the request ({status}).{answer}"
-    return ProlificRejected(message, status=status, detail=detail)

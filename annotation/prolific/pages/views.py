@@ -16,8 +16,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import Account, connect, is_local, read_account
-from annotation.prolific.api.credentials import knows_secret, trouble_of
+from annotation.prolific.api.client import Account, client_with, connect, is_local, read_account
+from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
 from annotation.prolific.api.transport import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
@@ -98,15 +98,20 @@ def to_home(study: Study) -> HttpResponse:
 @editor_page
 def home(request: HttpRequest, study: Study) -> HttpResponse:
     """The state of recruiting, as last read, without asking Prolific."""
-    recruitment = Recruitment.objects.filter(study=study).select_related("prolific_account").first()
+    recruitment = (
+        Recruitment.objects.filter(study=study).select_related("study", "prolific_account").first()
+    )
+    rows = list(ProlificStudy.objects.filter(study=study))
+    entered = recruitment.prolific_account if recruitment else None
     account, problem = "", trouble_of(recruitment) if recruitment else ""
     if not problem:
         try:
-            client = connect(study.pk)
+            client = client_with(credentials_in(entered, study))
             account = f"{client.origin}, token {client.token_fragment}"
+            if entered and not rows:
+                account = f"workspace “{entered}”, {account}"
         except NotConfigured as error:
             problem = str(error)
-    rows = list(ProlificStudy.objects.filter(study=study))
     statuses = {row.status for row in rows}
     counts = totals(study)
     context = {
@@ -366,8 +371,8 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
         lambda: secrets.append(subscribe(study_id=study.pk, user=user_of(request))),
         lambda _: "Subscribed to notifications from Prolific.",
     )
-    recruitment = Recruitment.objects.select_related("prolific_account").get(study=study)
-    if recruitment.prolific_account is not None:
+    recruitment = Recruitment.objects.filter(study=study).select_related("prolific_account").first()
+    if recruitment is not None and recruitment.prolific_account is not None:
         if done and not knows_secret(recruitment):
             messages.warning(
                 request,

@@ -147,9 +147,9 @@ def _refresh(event: ProlificEvent, study_id: int | None) -> bool:
         study__prolific_studies__prolific_id__isnull=False
     )
     failure: ProlificError | None = None
-    for one in launched.values("prolific_account").annotate(study_id=Max("study")):
+    for one in launched.values("prolific_account").annotate(any_study=Max("study")):
         try:
-            client = connect(one["study_id"], patience=IN_WORKER)
+            client = connect(one["any_study"], patience=IN_WORKER)
             if refresh_submission(event.resource_id, client=client):
                 return True
         except ProlificError as error:
