@@ -169,7 +169,8 @@ def remove(*, account_id: int, study: Study, user: User) -> int:
     Studies keep the name of their workspace: none of them changes to another wallet.
     """
     with transaction.atomic():
-        account = ProlificAccount.objects.select_for_update().filter(pk=account_id).first()
+        rows = ProlificAccount.objects.select_for_update(no_key=True)
+        account = rows.filter(pk=account_id).first()
         if account is None or not may_change(user, account):
             raise NotAllowed("Only the user who entered a token and administrators remove it.")
         waiting = [one.study for one in account.recruitments.select_related("study")]

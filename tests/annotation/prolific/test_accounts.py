@@ -300,10 +300,10 @@ def test_a_token_that_lost_one_study_is_not_refused_for_the_others(prolific, lab
     assert account.refused_at is None
 
 
-def test_a_removed_token_leaves_its_studies_waiting_in_their_workspace(lab):
+def test_a_removed_token_leaves_its_studies_waiting_in_their_workspace(prolific, lab, client):
     study, account = of_lab()
     owner = account.given_by
-    published(study)
+    row = published(study)
     shown = signed_in(owner).get(page(study)).content.decode()
     assert study.title in shown
 
@@ -312,6 +312,9 @@ def test_a_removed_token_leaves_its_studies_waiting_in_their_workspace(lab):
     account.refresh_from_db()
     assert (account.sealed_token, account.sealed_secret) == ("", "")
     assert follow_all() == 0
+    # Participants come in as if Prolific did not answer.
+    person = prolific.world.arrive(row.prolific_id)
+    assert client.get(person["url"].partition("study.example.org")[2]).status_code == 302
     with pytest.raises(NotConfigured, match="was removed"):
         connect(study.pk)
     assert "was removed" in signed_in(owner).get(page(study)).content.decode()
