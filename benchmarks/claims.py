@@ -123,6 +123,12 @@ def claims_of(report: Any) -> list[tuple[str, str, float]]:
         sentences.CERTAIN: [
             ("", each["certainty"]["high_sets"]["difference_general"]) for each in comparison
         ],
+        # More than a fifth of the answers are wrong at every certainty.
+        sentences.TRUSTED: [
+            (row["kind"], {"p_holm": each["p_max"], "value": 0.0})
+            for row in report["certainty_kinds"]["rows"]
+            for each in row["trusted"]
+        ],
     }
     for chapter in MORE_CHAPTERS:
         for kind, tests in chapter.claims(report).items():

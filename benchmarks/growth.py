@@ -231,7 +231,7 @@ def workers(slug: str) -> Iterator[Operation]:
         )
 
     yield "claim of 5 questions", claim
-    yield "end of a chunk", lambda: chunks.settle(run_id=run.pk)
+    yield "end of a chunk", lambda: chunks.end_if_done(run_id=run.pk)
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ def judge_through(
         backend="openai",
         model="demo-steady",
         base_url=url,
+        structured=False,
         concurrency=SLOTS,
         timeout_seconds=TIMEOUT,
         outage_seconds=300,

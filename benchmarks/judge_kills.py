@@ -2,6 +2,7 @@
 
     python -m benchmarks judge_kills
     python -m benchmarks.judge_kills --judgments 2000 --kills 20 --seed 1 --forgetful
+    python -m benchmarks.judge_kills --judgments 400 --kills 5 --decisions
 
 PostgreSQL, Redis, the worker and the simulated LLM server are separate processes of this benchmark.
 In turn the worker, the broker and the database get SIGKILL at a random moment of the run and are
@@ -156,12 +157,16 @@ def judge_and_kill(
     seed: int,
     latency: float = 1.0,
     forgetful: bool = False,
+    decisions: bool = False,
     say: Callable[[str], object] = lambda line: None,
     then: Callable[[str, Run, str], object] = lambda victim, run, broker_url: None,
 ) -> Outcome:
     """Judge while the processes are killed; `then` is called after every restart."""
     draw = random.Random(seed)  # noqa: S311 - moments of kills, no secret
     outcome = Outcome()
+    # A decision has no seed, by which the server tells samples of one question apart.
+    kind = ("--backend", "decisions", "--wire", "systemone") if decisions else ()
+    samples = 1 if decisions else 4
     with ExitStack() as stack:
         llm_url = stack.enter_context(server(latency))
         (folder / "broker").mkdir(parents=True)
@@ -177,6 +182,7 @@ def judge_and_kill(
             environment,
             "add_judge",
             "j",
+            *kind,
             "--model",
             "demo-steady",
             "--base-url",
@@ -199,9 +205,9 @@ def judge_and_kill(
             "--orders",
             "both",
             "--samples",
-            "4",
+            str(samples),
             "--limit",
-            str(judgments // 8),
+            str(judgments // (2 * samples)),
             "--yes",
         )
         started = time.monotonic()
@@ -262,6 +268,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--forgetful", action="store_true", help="a broker that keeps nothing")
+    parser.add_argument("--decisions", action="store_true", help="a judge that decides")
     parser.add_argument("--folder", type=Path, help="empty; kept for its logs")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="tp-kills-", dir="/tmp"))
@@ -272,6 +279,7 @@ def main() -> int:
         seed=options.seed,
         latency=options.latency,
         forgetful=options.forgetful,
+        decisions=options.decisions,
         say=_say,
     )
     _say(

@@ -45,8 +45,33 @@ class Result:
     peak_mb: float = 0.0  # of the largest of them
 
 
+# As OpenAI answers one choice.
+DECISION = {
+    "model": "mock-1",
+    "answers": [
+        {
+            "type": "choice",
+            "name": "choice",
+            "choice": "A",
+            "confidence": 0.46,
+            "probabilities": [
+                {"value": "A", "probability": 0.73},
+                {"value": "B", "probability": 0.27},
+            ],
+        }
+    ],
+    "usage": {
+        "input_tokens": 750,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": 0,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 750,
+    },
+}
+
+
 class MockServer(asyncio.Protocol):
-    """A server with minimal work per chat completion, to leave the cores to the client."""
+    """A server with minimal work per completion or decision, to leave the cores to the client."""
 
     latency = 0.2
     body = json.dumps(
@@ -66,6 +91,7 @@ class MockServer(asyncio.Protocol):
             "usage": {"prompt_tokens": 750, "completion_tokens": 8, "total_tokens": 758},
         }
     ).encode()
+    decision = json.dumps(DECISION).encode()
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -82,7 +108,8 @@ class MockServer(asyncio.Protocol):
             if len(self.received) < end + 4 + length:
                 return
             self.received = self.received[end + 4 + length :]
-            answer = self.head % len(self.body) + self.body
+            body = self.decision if headers.startswith(b"post /v1/decisions") else self.body
+            answer = self.head % len(body) + body
             asyncio.get_running_loop().call_later(self.latency, self.transport.write, answer)
 
 
@@ -154,16 +181,16 @@ def run_raw(url: str, prompts: list[str], slots: int) -> Result:
         await client.close()
 
     asyncio.run(ask_all(prompts[:1]))  # loads what the client needs for its first request
-    return _measure(lambda: asyncio.run(ask_all(prompts)), len(prompts), time.process_time)
+    return measure(lambda: asyncio.run(ask_all(prompts)), len(prompts), time.process_time)
 
 
-def run_inline(url: str, items: int, slots: int, name: str) -> Result:
+def run_inline(url: str, items: int, slots: int, name: str, **options: Any) -> Result:
     from judging.runs import lifecycle
     from judging.worker import runtime
 
-    run_id = _start(url, slots, name, enqueue=False)
+    run_id = _start(url, slots, name, enqueue=False, **options)
     try:
-        result = _measure(lambda: lifecycle.work_off(run_id=run_id), items, time.process_time)
+        result = measure(lambda: lifecycle.work_off(run_id=run_id), items, time.process_time)
     finally:
         runtime.shut_down()
     _verify(run_id, items)
@@ -182,7 +209,7 @@ def run_workers(url: str, items: int, slots: int, name: str, *, count: int = 1) 
         for sample in range(1, 1 + 4 * count):  # until each of them has asked something
             judge(setting="standard", limit=1, samples=sample)
         ids: list[int] = []
-        result = _measure(lambda: ids.append(judge()), items, workers.cpu)
+        result = measure(lambda: ids.append(judge()), items, workers.cpu)
         _verify(ids[0], items)
         return replace(result, peak_mb=workers.peak_mb())
 
@@ -271,6 +298,8 @@ def _start(
     *,
     enqueue: bool,
     setting: str = "certainty",
+    backend: str = "openai",
+    wire: str = "",
     **options: Any,
 ) -> int:
     from judging.runs.judges import add_judge
@@ -281,10 +310,12 @@ def _start(
     study = Study.objects.get(slug=SLUG)
     judge, _ = add_judge(
         name=f"{SLUG} {name}",
-        backend="openai",
+        backend=backend,
+        model_options={"wire": wire} if wire else {},
         model="mock",
         base_url=url,
         concurrency=slots or None,
+        structured=False,
     )
     run = start_run(
         RunSpec(study_id=study.pk, judge_id=judge.pk, setting=setting, **options), enqueue=enqueue
@@ -292,7 +323,7 @@ def _start(
     return run.pk
 
 
-def _measure(work: Callable[[], None], items: int, cpu: Callable[[], float]) -> Result:
+def measure(work: Callable[[], None], items: int, cpu: Callable[[], float]) -> Result:
     cpu_before, before = cpu(), time.perf_counter()
     work()
     seconds = time.perf_counter() - before
@@ -300,9 +331,12 @@ def _measure(work: Callable[[], None], items: int, cpu: Callable[[], float]) -> 
 
 
 def _verify(run_id: int, items: int) -> None:
+    from django.db.models import Q
+
     from judging.models import Attempt, Judgment
 
-    answered = Judgment.objects.filter(run=run_id, state="done", certainty=73).count()
+    read = Q(certainty=73) | Q(probabilities__isnull=False)
+    answered = Judgment.objects.filter(read, run=run_id, state="done").count()
     attempts = Attempt.objects.filter(judgment__run=run_id, outcome="replied").count()
     if (answered, attempts) != (items, items):
         raise RuntimeError(f"{answered} answers and {attempts} attempts instead of {items}")
@@ -357,7 +391,7 @@ def _measure_all(
             name = f"{way}, {latency_ms:.0f} ms, round {number}"
             result = _run(way, name, latency_ms, slots, prompts)
             results.setdefault(way, []).append(result)
-            line = _words(result)
+            line = in_words(result)
             if way == "raw":
                 raw = result
             elif raw is not None:
@@ -366,7 +400,7 @@ def _measure_all(
                 line += f"; {rate:.2f} of the bare loop's rate, {more:+.2f} ms"
             _say(f"{latency_ms:5.0f} ms  {way:14} {line}")
     for way, measured in results.items():
-        line = _words(_median(measured))
+        line = in_words(_median(measured))
         if pairs := compared.get(way):
             rates, mores = zip(*pairs, strict=True)
             line += f"; {statistics.median(rates):.2f} ({min(rates):.2f} to {max(rates):.2f})"
@@ -386,7 +420,7 @@ def _measure_two(latency_ms: float, slots_each: int, items: int, rounds: int) ->
                 result = run_workers(url, items, count * slots_each, name, count=count)
                 server_ms = _cpu_of(pid) / items * 1000
             rates.append(result.per_second)
-            line = f"{_words(result)}, and {server_ms:.2f} ms of the server"
+            line = f"{in_words(result)}, and {server_ms:.2f} ms of the server"
             _say(f"{latency_ms:5.0f} ms  {count} × {slots_each} slots   {line}")
         ratios.append(rates[1] / rates[0])
     span = f"{min(ratios):.2f} to {max(ratios):.2f}"
@@ -400,7 +434,7 @@ def _median(results: Sequence[Result]) -> Result:
     )
 
 
-def _words(result: Result) -> str:
+def in_words(result: Result) -> str:
     return f"{result.per_second:6.0f}/s  {result.cpu_ms:.2f} ms CPU per judgment"
 
 

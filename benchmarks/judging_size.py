@@ -28,7 +28,12 @@ def measure(size: int, latency_ms: float, slots: int) -> None:
     build_study(slug, size)
     with mock_server(latency_ms) as (url, _), Workers(1) as workers:
         judge, _ = add_judge(
-            name=slug, backend="openai", model="mock", base_url=url, concurrency=slots
+            name=slug,
+            backend="openai",
+            model="mock",
+            base_url=url,
+            concurrency=slots,
+            structured=False,
         )
         began, clock, cpu = datetime.now(UTC), time.perf_counter(), workers.cpu()
         command_mb, command_cpu = judge_by_command(slug)

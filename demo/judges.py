@@ -26,6 +26,7 @@ SAYS_TIE = {"tie": 0.70, "none": 0.25, "weak": 0.10, "strong": 0.03, "direct": 0
 MALFORMED_FIRST, MALFORMED_ALWAYS = 0.04, 0.003
 WAVERS = 0.15  # share of draws that depend on the request seed
 ENOUGH_FACTS = 3
+LEAST_DOUBT = 0.2  # of the doubt that a model should have, in the probability of its letter
 DRAWN = (50, 20)  # mean and sd of a certainty that is drawn
 
 _OFFERED = re.compile(r"\[\[([A-E])\]\]")
@@ -59,18 +60,8 @@ class Judges:
 
         `sample` is the seed of the request: most verdicts do not depend on it, some change with it.
         """
-        says_so = ""
-        if options := read_options(prompt):
-            side, certainty = self._rank(model, profile_of(prompt), options, sample)
-            says_so = f"\n\n{SAYS_RANKED}"
-        elif self._knows(prompt):
-            side, certainty = self._verdict(model, self.read(prompt), sample)
-        elif stranger := read_stranger(prompt):
-            side, certainty = self._guess(model, prompt, stranger, sample)
-            says_so = f" {SAYS_SO}"
-        else:
-            side, certainty = self._draw(model, prompt, sample)
-            says_so = f" {SAYS_DRAWN}"
+        options = read_options(prompt)
+        side, certainty, says_so = self._decided(model, prompt, options, sample)
         seed = self._world.seed
         u = uniform(seed, "malformed", model, prompt)
         if u < MALFORMED_ALWAYS or (attempt == 1 and u < MALFORMED_FIRST):
@@ -79,6 +70,24 @@ class Judges:
             words = f"[[{side}]]" if uniform(seed, "style", model, prompt) < 0.5 else f"{side}]]"
             words += f" [[{certainty}]]" if options or _wants_certainty(prompt) else ""
         return words + says_so
+
+    def verdict(self, model: str, prompt: str) -> tuple[str, int]:
+        """The letter and the certainty of `model`, whatever form a reply would have."""
+        side, certainty, _ = self._decided(model, prompt, read_options(prompt), "")
+        return side[:1], certainty
+
+    def _decided(
+        self, model: str, prompt: str, options: dict[str, str], sample: object
+    ) -> tuple[str, int, str]:
+        """The verdict and its certainty, and how a reply says where they come from."""
+        if options:
+            ranked = self._rank(model, profile_of(prompt), options, sample)
+            return *ranked, f"\n\n{SAYS_RANKED}"
+        if self._knows(prompt):
+            return *self._verdict(model, self.read(prompt), sample), ""
+        if stranger := read_stranger(prompt):
+            return *self._guess(model, prompt, stranger, sample), f" {SAYS_SO}"
+        return *self._draw(model, prompt, sample), f" {SAYS_DRAWN}"
 
     def _rank(
         self, model: str, profile: str, options: dict[str, str], sample: object
@@ -129,6 +138,14 @@ class Judges:
         certainty = _boast(u) if model == "demo-boastful" else certainty_from(*DRAWN, u)
         letters = letters_of(prompt)
         return letters[int(uniform(seed, "letter", *content, sample) * len(letters))], certainty
+
+    def letter_probability(self, model: str, prompt: str) -> float:
+        """The probability that a model gives the letter of its verdict: more than it deserves."""
+        accuracy = ACCURACY["none"]
+        if self._knows(prompt):
+            accuracy = ACCURACY.get(self.read(prompt).evidence, accuracy)
+        u = uniform(self._world.seed, "letter probability", model, prompt)
+        return 1 - (1 - accuracy) * (LEAST_DOUBT + (1 - LEAST_DOUBT) * u)
 
     def decide(self, model: str, item: DemoItem) -> str:
         """The reply (r1 or r2) that `model` picks when it reads the whole profile."""

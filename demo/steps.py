@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import requests
 from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
@@ -29,9 +30,13 @@ from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
 from demo.leftovers import end_leftovers, note
+from demo.llm_decisions import DECIDER
 from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
+from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
+from judging.backends.decisions import DecisionsKind
+from judging.backends.registry import DEFAULT
 from judging.models import JudgeRun, Judgment
 from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge
@@ -41,10 +46,16 @@ from judging.selectors import run_progress
 from studies.management.terminal import progress_bar
 from studies.models import Item, Study
 
-JUDGES = {f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty")}
+JUDGES = {
+    f"simulated-{name}": f"demo-{name}" for name in ("steady", "boastful", "lefty", "decider")
+}
 ABLATIONS = ("age,education,politics", "age")  # three features of the profile, and one
+# A model of requirements-tiny.txt, asked about a few items beside the simulated judges.
+REAL_JUDGE, REAL_MODEL = "real model, 135 million parameters", "SmolLM2-135M-Instruct"
+REAL_ITEMS, REAL_SLOTS = 30, 2
 VISITORS = ("Ada", "Ben", "Cleo")
 PIDS = "processes.json"
+SAMPLED, SAMPLES = "simulated-steady", 5  # this one also gives log-probabilities
 POLL_SECONDS = 0.3
 
 
@@ -56,10 +67,15 @@ def demo_folder() -> Path:
 
 
 class Demo:
-    """One demo on `port`; the simulated LLM server and the simulated Prolific take the next two."""
+    """One demo on `port`; the simulated LLM server and the simulated Prolific take the next two.
 
-    def __init__(self, port: int, processes: Processes) -> None:
+    With `has_real`, a server with a real model takes the one after them.
+    """
+
+    def __init__(self, port: int, processes: Processes, *, has_real: bool = False) -> None:
         self._port = port
+        self._has_real = has_real
+        self._real_url = f"http://127.0.0.1:{port + 3}"
         self._llm_port = port + 1
         self._prolific_port = port + 2
         self._base_url = f"http://127.0.0.1:{port}"
@@ -70,7 +86,8 @@ class Demo:
     def run(self, started: float) -> None:
         """Do the remaining work and print where to click; `started` is by the monotonic clock."""
         end_leftovers(self._folder / PIDS)
-        require_free(self._port, self._llm_port, self._prolific_port)
+        real = [self._port + 3] if self._has_real else []
+        require_free(self._port, self._llm_port, self._prolific_port, *real)
         migrate()
         user, password = researcher(self._folder / "login.txt")
         main, ties = set_up(self._world, folder=self._folder, owner=user)
@@ -97,12 +114,16 @@ class Demo:
             "The web server": web_command(port=self._port),
             "The worker": worker_command(),
         }
+        if self._has_real:
+            commands["The server of the real model"] = real_command(self._port + 3)
         pids = {
             self._processes.start(name, command).pid: " ".join(command)
             for name, command in commands.items()
         }
         note(self._folder / PIDS, pids)
         self._processes.wait_healthy(self._base_url)
+        if self._has_real:
+            self._wait(lambda: _is_loaded(self._real_url))
 
     def _people(self, main: Study, ties: Study, recruiting: Recruiting) -> int:
         """Let every annotator arrive and give the remaining answers; return how many answers."""
@@ -194,18 +215,27 @@ class Demo:
             judge, _ = add_judge(
                 name=name,
                 model=model,
+                backend=DecisionsKind.name if model == DECIDER else DEFAULT,
                 base_url=f"http://127.0.0.1:{self._llm_port}/v1",
                 price_input=0,
                 price_output=0,
+                probabilities=WITH_REPLY if name == SAMPLED else NO_PROBABILITIES,
+                structured=False,  # its models answer in the words of the paper
             )
             runs += [
                 start_run(
                     RunSpec(
-                        study_id=study.pk, judge_id=judge.pk, setting=setting, features=features
+                        study_id=study.pk,
+                        judge_id=judge.pk,
+                        setting=setting,
+                        features=features,
+                        samples=SAMPLES if (name, features, study) == (SAMPLED, "all", main) else 1,
                     )
                 )
                 for study, setting, features in asked
             ]
+        if self._has_real:
+            runs.append(self._real_run(main))
         # Count from before the first run, because workers have already started.
         before = Judgment.objects.filter(run__in=runs, answered_at__lt=began).count()
         new = sum(run_progress(run).total for run in runs) - before
@@ -215,10 +245,30 @@ class Demo:
             if run.state != JudgeRun.State.DONE:
                 raise DemoError(f"A run of {run.judge} is {run.state}: {run.sentence}")
         _say(
-            f"5/6  {len(JUDGES)} simulated judges have judged in {len(runs)} runs; "
+            f"5/6  {len(JUDGES)} simulated judges {self._and_real}have judged in {len(runs)} runs; "
             f"{new:,} judgments were new."
         )
         return new
+
+    @property
+    def _and_real(self) -> str:
+        return f"and a {REAL_JUDGE}, " if self._has_real else ""
+
+    def _real_run(self, study: Study) -> JudgeRun:
+        """Let the real model judge the first items; the form of its replies is enforced."""
+        judge, _ = add_judge(
+            name=REAL_JUDGE,
+            model=REAL_MODEL,
+            base_url=f"{self._real_url}/v1",
+            structured=True,
+            max_tokens=64,
+            concurrency=REAL_SLOTS,
+            price_input=0,
+            price_output=0,
+        )
+        return start_run(
+            RunSpec(study_id=study.pk, judge_id=judge.pk, setting=Certainty.name, limit=REAL_ITEMS)
+        )
 
     def _reports(self, main: Study, ties: Study, *, is_new: bool) -> Report:
         """Build both studies' reports unless they exist and nothing is new."""
@@ -264,8 +314,9 @@ class Demo:
         ):
             _say(f"  {what:<16} {where}")
         _say()
+        judges = f"all judges but “{REAL_JUDGE}”" if self._has_real else "judges"
         _say(
-            "People, annotators, judges, Prolific and its money are simulated; "
+            f"People, annotators, {judges}, Prolific and its money are simulated: "
             "demo/demo_truth.json has the truth."
         )
 
@@ -279,14 +330,26 @@ def require_free(*ports: int) -> None:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 raise DemoError(
-                    f"Port {port} is in use, perhaps by another demo. Stop that, or choose "
-                    f"another port (the demo uses it and the next two): PORT={ports[0] + 10} "
-                    "make demo"
+                    f"Port {port} is in use, perhaps by another demo. Stop that, or choose another "
+                    f"port (the demo uses {len(ports)} from it on): PORT={ports[0] + 10} make demo"
                 ) from None
 
 
 def llm_command(port: int) -> list[str]:
     return [sys.executable, "-m", "demo.llm_server", "--port", str(port)]
+
+
+def real_command(port: int) -> list[str]:
+    command = [sys.executable, "-m", "django", "serve_model", "tiny", "--port", str(port)]
+    command += ["--name", REAL_MODEL, "--context", "2048"]
+    return [*command, "--slots", str(REAL_SLOTS), "--threads", "1"]
+
+
+def _is_loaded(url: str) -> bool:
+    try:
+        return requests.get(f"{url}/health", timeout=2).ok
+    except requests.RequestException:
+        return False
 
 
 def prolific_command(port: int, *, state: Path) -> list[str]:

@@ -213,7 +213,7 @@ def last_requests(run: JudgeRun, count: int = 20) -> QuerySet[Attempt]:
 
 def last_judgments(run: JudgeRun, count: int = 20) -> QuerySet[Judgment]:
     """The judgments of a run that ended most recently, newest first."""
-    ended = Judgment.objects.filter(run=run, answered_at__isnull=False).select_related("item")
+    ended = run.judgments.filter(answered_at__isnull=False).select_related("item")
     return ended.order_by("-answered_at")[:count]
 
 
@@ -346,7 +346,7 @@ def judgments_page(run: JudgeRun, *, state: str = "", query: str = "") -> QueryS
     """The judgments of a run for its page, filtered by state and by item key."""
     judgments = (
         # Filtered by study, so that the index gives the order of item keys.
-        Judgment.objects.filter(run=run, item__study=run.study_id)
+        run.judgments.filter(item__study=run.study_id)
         .select_related("item__persona", "reused_from__run")
         .prefetch_related("attempts")
     )

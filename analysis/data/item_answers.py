@@ -189,6 +189,7 @@ def with_readings(item: Item, runs: Sequence[RunOnItem]) -> list[RunOnItem]:
     for judgment in judgments:
         run = by_id[judgment.run_id]
         run.study = item.study  # saves a query for each run
+        judgment.run = run
         readings[run.pk].append(_reading(run, item, judgment))
     return [
         RunOnItem(one.run, one.features, one.verdict, tuple(readings[one.run.pk])) for one in runs

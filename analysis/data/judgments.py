@@ -88,6 +88,7 @@ def _closed(study: Study) -> QuerySet[Judgment]:
 def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str, Any]:
     key: str = judgment.item_key  # type: ignore[attr-defined]  # annotated by the query
     certainty = judgment.certainty
+    judgment.run = run  # saves a query for each
     return {
         "answer_id": f"{run.key[:16]}:{key}:{judgment.shown_first}:{judgment.sample}",
         "study": study.slug,
@@ -118,6 +119,7 @@ def _row(study: Study, run: JudgeRun, judgment: Judgment, slot: int) -> dict[str
         "fingerprint": judgment.fingerprint or None,
         "prompt_sha256": judgment.prompt_sha256 or None,
         **_probabilities(judgment),
+        "native_certainty": judgment.native_certainty,
         "details": judgment.details,
         "earlier_replies": judgment.earlier_replies,
     }

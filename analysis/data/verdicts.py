@@ -14,6 +14,9 @@ from analysis.stats.core.votes import Votes
 # Reasons for an item without a valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
 
+# The backend of endpoints that answer with the probabilities of the options.
+NATIVE = "decisions"
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -152,17 +155,55 @@ def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Fl
     known = ~np.isnan(rows.probabilities).any(axis=1) & (verdicts.answer[rows.item] >= 0)
     item = rows.item[known]
     share = rows.probabilities[known, verdicts.answer[item]]
+    return _mean_of_orders(share, item, rows.shown_first[known], len(data.items))
+
+
+def is_native(run: RunData) -> bool:
+    """Whether the judge answers with probabilities instead of text."""
+    return bool(run.parameters.get("backend") == NATIVE)
+
+
+def native_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
+    """The probability of the verdict from a judge that answers with probabilities, in percent."""
+    return probability_certainty(data, run, verdicts) if is_native(run) else _unknown(data)
+
+
+def log_probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
+    """The same from the log-probabilities of a judge that answers with text."""
+    return _unknown(data) if is_native(run) else probability_certainty(data, run, verdicts)
+
+
+def sampled_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
+    """The share, in percent, of an item's samples in one order that gave the verdict.
+
+    Only of orders that were sampled twice or more; the mean over the orders. Judges of a jury are
+    no samples.
+    """
+    rows = run.judgments
+    valid = (rows.choice >= 0) & (verdicts.answer[rows.item] >= 0) & (not run.is_jury)
+    item, first = rows.item[valid], rows.shown_first[valid]
+    agree = (rows.choice[valid] == verdicts.answer[item]).astype(np.float64)
+    return _mean_of_orders(agree, item, first, len(data.items), fewest=2)
+
+
+def _unknown(data: Dataset) -> Floats:
+    return np.full(len(data.items), np.nan)
+
+
+def _mean_of_orders(
+    share: Floats, item: Index, shown_first: Codes, n_items: int, *, fewest: int = 1
+) -> Floats:
+    """In percent; only orders with as many readings as `fewest`, NaN where there is none."""
     means = []
     for first in (0, 1, MISSING):  # judgment files do not always state the order
-        here = rows.shown_first[known] == first
-        sums = np.bincount(item[here], weights=share[here], minlength=len(data.items))
-        counts = np.bincount(item[here], minlength=len(data.items))
-        means.append(np.divide(sums, counts, out=np.full(sums.size, np.nan), where=counts > 0))
+        here = shown_first == first
+        sums = np.bincount(item[here], weights=share[here], minlength=n_items)
+        counts = np.bincount(item[here], minlength=n_items)
+        means.append(np.divide(sums, counts, out=np.full(n_items, np.nan), where=counts >= fewest))
     orders = np.stack(means)
-    known_orders = ~np.isnan(orders)
-    total = np.where(known_orders, orders, 0.0).sum(axis=0)
-    n = known_orders.sum(axis=0)
-    return 100 * np.divide(total, n, out=np.full(total.size, np.nan), where=n > 0)
+    known = ~np.isnan(orders)
+    total, n = np.where(known, orders, 0.0).sum(axis=0), known.sum(axis=0)
+    return 100 * np.divide(total, n, out=np.full(n_items, np.nan), where=n > 0)
 
 
 def agreement_certainty(verdicts: Verdicts) -> Floats:
@@ -209,7 +250,8 @@ def order_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:
 
 
 SIGNALS = (
-    Signal("probabilities", "probability of its answer", probability_certainty),
+    Signal("probabilities", "probability of its answer", log_probability_certainty),
+    Signal("native", "native probability of its answer", native_certainty),
     Signal(
         "agreement",
         "agreement of its readings",

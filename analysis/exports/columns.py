@@ -104,6 +104,7 @@ JUDGMENTS = (
     probability_r1  number  Probability of response 1, where the model gave it.
     probability_r2  number  Probability of response 2, where the model gave it.
     probability_tie number  Probability of a tie, where the model gave it.
+    native_certainty number 100 times the probability of the choice, of a decision endpoint.
     details         json    What else the reply says, such as scores or the choice by criterion.
     earlier_replies json    Replies to the steps before the last one.
 """),

@@ -296,6 +296,12 @@ class ReportedStudy:
         """The verdicts of every run, in the order of the runs."""
         return [run_verdicts(self.data, run) for run in self.data.runs]
 
+    @cached_property
+    def whole_runs(self) -> list[int]:
+        """Positions of the runs that saw the whole persona; of all runs if none did."""
+        runs = self.data.runs
+        return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
+
     @property
     def votes(self) -> Votes:
         """Single answers of annotators."""

@@ -199,6 +199,8 @@ REASONS = {
     "incomplete_grid": "not every framing was asked with every wording",
     "no_plan": "no analysis plan was frozen",
     "no_other_items": "the plan sealed every item of this report, or none",
+    "is_reference": "the others are compared with them",
+    "none_reach": "more errors among the most certain",
     "no_threshold": "this way of labelling has no threshold",
 }
 

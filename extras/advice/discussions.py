@@ -93,6 +93,7 @@ def start_discussion(
                 wording_id=None,
                 anchors=0,
                 by_batch=False,
+                structured=None,
                 budget=budget,
             ),
             enqueue=enqueue,

@@ -105,12 +105,21 @@ def reading(judgment: Judgment, sample: int) -> dict[str, Any]:
     }
 
 
+def backend_of(run: JudgeRun) -> str:
+    """The kind of server that a run asks; empty if it was imported."""
+    return str(run.parameters.get("backend", ""))
+
+
 def run_of_readings(
-    data: Dataset, name: str, setting: str, members: Sequence[Mapping[int, Sequence[Any]]]
+    data: Dataset,
+    name: str,
+    setting: str,
+    members: Sequence[Mapping[int, Sequence[Any]]],
+    backends: Sequence[str],
 ) -> RunData:
     """A run with these readings as judgments, by item position; several form a jury."""
     runs = []
-    for number, readings in enumerate(members):
+    for number, (readings, backend) in enumerate(zip(members, backends, strict=True)):
         rows = [(position, each) for position, found in readings.items() for each in found]
         unknown = dict.fromkeys(CHOICES, float("nan"))
         columns = (
@@ -132,12 +141,12 @@ def run_of_readings(
                 judge=str(number),
                 setting=setting,
                 features="all",
-                backend="",
+                backend=backend,
                 snapshots=(),
                 orders="",
                 samples=1,
                 seed=0,
-                parameters={},
+                parameters={"backend": backend},
                 prompt=Prompt("", "", ""),
                 state="done",
                 state_reason="",

@@ -15,7 +15,7 @@ from analysis.errors import AnalysisError
 from studies.models.studies import Study
 
 # Choices for forms and commands, kept here so that they load no statistics packages.
-SIGNALS = ("stated", "probabilities", "agreement", "orders", "entropy")
+SIGNALS = ("stated", "probabilities", "native", "agreement", "orders", "entropy")
 TARGETS = ("first_person", "majority")
 BY = ("item", "persona")  # what counts equally in the promised share of errors
 SCHEMA = "thirdperson-passport"

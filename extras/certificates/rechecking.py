@@ -16,6 +16,7 @@ from extras.certificates import asking
 from extras.certificates.certifying import draw
 from extras.certificates.facts import (
     answers_of_rounds,
+    backend_of,
     readings_of,
     run_of_readings,
 )
@@ -31,6 +32,7 @@ from extras.certificates.statistics import (
     judges_part,
     trust_in,
 )
+from judging.models import JudgeRun
 from studies.models.studies import Study
 
 TOLERATED = 0.05
@@ -132,11 +134,13 @@ def recheck(
     home, items = _home(study, passport)
     data = load_dataset(home.slug)
     if answers_of:
-        members = _stored(home, data, passport, answers_of, items)
-        reasons = []
+        stored = _stored(home, data, passport, answers_of)
+        members = [readings_of(stored, [key for key, _ in items.values()])]
+        backends, reasons = [backend_of(stored)], []
     else:
         rounds = asking.answers_again(home, passport, items, inline=inline, wait=wait)
         members = [answers_of_rounds(each.judgments, each.sample_of) for each in rounds]
+        backends = [backend_of(each.run) for each in rounds]
         reasons = [
             reason
             for each, described in zip(rounds, passport["judges"], strict=True)
@@ -147,7 +151,7 @@ def recheck(
         ]
     reasons = list(dict.fromkeys(reasons))
     position = {item.key: index for index, item in enumerate(data.items)}
-    now, certainty = _now(data, passport, members, position)
+    now, certainty = _now(data, passport, members, backends, position)
     then, before, after, right = [], [], [], []
     for anchor in passport["anchors"]:
         place = position.get(items.get(anchor["content_hash"], ("", 0))[0])
@@ -195,10 +199,8 @@ def _home(study: Study, passport: Passport) -> tuple[Study, Home]:
     )
 
 
-def _stored(
-    study: Study, data: Dataset, passport: Passport, judge: str, items: Home
-) -> list[Mapping[str, Sequence[Any]]]:
-    """The stored answers of one other judge."""
+def _stored(study: Study, data: Dataset, passport: Passport, judge: str) -> JudgeRun:
+    """The stored run of one other judge."""
     if passport["jury"]:
         raise BadParameters("Stored answers of one judge cannot be compared with those of a jury.")
     keys = [run.run for run in data.runs if run.judge == judge]
@@ -211,18 +213,19 @@ def _stored(
             f"Study “{study.slug}” has {len(runs)} matching runs of “{judge}”. Exactly one is "
             f"needed, with the setting {wanted['setting']} and the features {wanted['features']}."
         )
-    return [readings_of(runs[0], [key for key, _ in items.values()])]
+    return runs[0]
 
 
 def _now(
     data: Dataset,
     passport: Passport,
     members: Sequence[Mapping[str, Sequence[Any]]],
+    backends: Sequence[str],
     position: Mapping[str, int],
 ) -> tuple[list[int | None], Any]:
     """Current answers (-1 without a verdict, None without a reply) and signals."""
     placed = [{position[key]: found for key, found in each.items()} for each in members]
-    run = run_of_readings(data, passport["jury"], passport["protocol"]["setting"], placed)
+    run = run_of_readings(data, passport["jury"], passport["protocol"]["setting"], placed, backends)
     answer, certainty = certifiable(passport["signal"]).read(data, run, run_verdicts(data, run))
     replied = {
         place

@@ -35,6 +35,7 @@ from studies.services.whole_studies import StudyContent
 _SIGNALS = (
     ("stated", "Stated certainty"),
     ("probabilities", "Probability of its answer"),
+    ("native", "Native probability of its answer"),
     ("agreement", "Agreement of its readings, or of the judges of a jury"),
     ("orders", "Agreement in the less favourable order"),
     ("entropy", "Preference entropy over both orders"),

@@ -44,7 +44,7 @@ _FLAGS = {"winner_model_a": "model_a", "winner_model_b": "model_b", "winner_tie"
 _PERSON = {
     "id": "asker",
     "features": [],
-    "text": "The person wrote the message and compared the answers of two models.",
+    "text": "The person wrote the message and compared the answers of two models to it.",
 }
 Conversations = tuple[list[tuple[str, str]], list[tuple[str, str]]]
 

@@ -146,7 +146,7 @@ def _features(row: Mapping[str, str]) -> Iterator[dict[str, str]]:
         score = next((_number(row[column]) for column in columns if column in row), None)
         if score is not None:
             value = f"{score:g} out of {_TRAITS_HIGH}"
-            sentence = f"In a personality test the person scored {value} for {key}."
+            sentence = f"In a test of personality the person scored {value} for {key}."
             yield fact(key, key.capitalize(), value, sentence)
 
 

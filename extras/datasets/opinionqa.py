@@ -66,7 +66,7 @@ def persona(key: str, row: Mapping[str, str], *, keep: str) -> dict[str, Any]:
             continue
         if is_refusal(value):
             if keep == "keep":
-                text = f"The person refused to answer this: {label.lower()}."
+                text = f"Asked about this, the person refused to answer: {label.lower()}."
                 features.append(fact(name, label, "Refused", text))
             continue
         lower = value if column in _PROPER else lower_first(value)

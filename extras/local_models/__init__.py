@@ -1,1 +1,1 @@
-"""Judges whose model runs in the workers themselves, by torch and transformers."""
+"""Models on this machine: in the workers, by torch and transformers, or a GGUF file as a server."""

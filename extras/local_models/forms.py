@@ -9,6 +9,7 @@ from django import forms
 from django.contrib.auth.models import User
 
 from extras.local_models.kind import TEMPLATE, TransformersKind
+from judging.backends.extra_fields import EXTRA_FIELDS
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
 from judging.runs.judges import LOCAL_SLOTS, exact_options_of
@@ -17,6 +18,7 @@ _REVISION = "revision"
 _LEFT_OUT = (
     "backend",
     "base_url",
+    "wire",
     "more_base_urls",
     "is_own_server",
     "key_from",
@@ -33,6 +35,7 @@ _LEFT_OUT = (
     "takes_images",
     "takes_audio",
     "leave_out",
+    *EXTRA_FIELDS,
 )
 
 

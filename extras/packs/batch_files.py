@@ -5,14 +5,14 @@ fetches files in a few requests, none of which asks a model.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from judging.backends.backend import is_openai, leads_to_link_local
-from judging.backends.completions import read_response, short, status_fault, without_key
+from judging.backends.completions import read_response, short, status_fault, without_keys
 from judging.engine.interface import BackendFault, JudgeQuestion, Reply
 
 if TYPE_CHECKING:
@@ -103,15 +103,28 @@ def read_lines(lines: Iterable[str]) -> Iterator[BatchLine]:
 class BatchClient:
     """Submits files and fetches their results. Its calls block and raise `BatchError`."""
 
-    def __init__(self, *, base_url: str, api_key: str, link_local: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        link_local: bool = False,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        secret: Mapping[str, str] | None = None,
+    ) -> None:
+        """`headers` and `secret` are sent with every request; no error shows the latter."""
         # Imported here, because it takes a second that most pages and commands do not need.
         import openai
 
         from judging.backends.connections import certificates
 
+        self._secrets = [api_key, *(secret or {}).values()]
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or _NO_KEY,
+            default_query=query,
+            default_headers={**(headers or {}), **(secret or {})},
             max_retries=2,
             timeout=openai.Timeout(600.0, connect=10.0),
             http_client=openai.DefaultHttpxClient(
@@ -133,7 +146,7 @@ class BatchClient:
         The client repeats neither step, because a batch started twice is paid twice.
         """
         once = self._client.with_options(max_retries=0)
-        with _raising_batch_errors():
+        with _raising_batch_errors(self._secrets):
             uploaded = once.files.create(file=file, purpose="batch")
             batch = once.batches.create(
                 input_file_id=uploaded.id,
@@ -145,14 +158,14 @@ class BatchClient:
 
     def find(self, *, metadata: dict[str, str]) -> str:
         """The provider's id of the batch with these metadata; empty if there is none."""
-        with _raising_batch_errors():
+        with _raising_batch_errors(self._secrets):
             for batch in self._client.batches.list(limit=_LISTED):
                 if metadata.items() <= (batch.metadata or {}).items():
                     return batch.id
         return ""
 
     def status(self, provider_id: str) -> Status:
-        with _raising_batch_errors():
+        with _raising_batch_errors(self._secrets):
             batch = self._client.batches.retrieve(provider_id)
         problems = (batch.errors.data if batch.errors else None) or []
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
@@ -166,11 +179,11 @@ class BatchClient:
         )
 
     def cancel(self, provider_id: str) -> None:
-        with _raising_batch_errors():
+        with _raising_batch_errors(self._secrets):
             self._client.batches.cancel(provider_id)
 
     def lines(self, file_id: str) -> list[BatchLine]:
-        with _raising_batch_errors():
+        with _raising_batch_errors(self._secrets):
             text = self._client.files.content(file_id).text
         return list(read_lines(text.splitlines()))
 
@@ -186,15 +199,14 @@ def _refuse_link_local(request: "httpx2.Request") -> None:
 
 
 @contextmanager
-def _raising_batch_errors() -> Iterator[None]:
-    """Raise errors of OpenAI's client as `BatchError`."""
+def _raising_batch_errors(secrets: Sequence[str]) -> Iterator[None]:
+    """Raise errors of OpenAI's client as `BatchError`, without what servers must not show."""
     import openai
 
     try:
         yield
     except openai.APIStatusError as error:
-        key = error.request.headers.get("Authorization", "").removeprefix("Bearer ")
-        content = without_key(error.response.content, key)
+        content = without_keys(error.response.content, secrets)
         fault: BackendFault = status_fault(error.status_code, content)
         is_final = error.status_code in {400, 401, 403, 404, 405, 413, 422}
         raise BatchError(

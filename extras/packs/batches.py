@@ -32,7 +32,7 @@ from extras.packs.requests import (
     sent_parameters,
     store_rows,
 )
-from judging.backends.backend import api_key
+from judging.backends.backend import api_key, secret_headers
 from judging.deliveries import RunDelivery, RunPanel
 from judging.engine.interface import AttemptEnd
 from judging.errors import BadJudge
@@ -77,7 +77,12 @@ def advance_run(*, run_id: int) -> None:
         check_sharing(run.study, run.judge)
         settings = settings_of(run.judge)
         client = BatchClient(
-            base_url=settings.base_url, api_key=api_key(settings), link_local=settings.link_local
+            base_url=settings.base_url,
+            api_key=api_key(settings),
+            link_local=settings.link_local,
+            query=settings.extra_fields.query,
+            headers=settings.extra_fields.headers,
+            secret=secret_headers(settings),
         )
     except BadJudge as error:
         chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))

@@ -28,7 +28,7 @@ from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from judging.worker import chunks
 from judging.worker.budgets import room_of
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import judge_of, kind_of, settings_of
 from judging.worker.questions import questions_of
 from studies.models import MediaFile
 from studies.services.studies import forbids_providers, freeze, lock_study, record
@@ -173,7 +173,7 @@ def parameters_of(run: JudgeRun) -> Parameters:
     """The parameters of a pack's requests: all that are wanted and not refused."""
     if learnt := run.parameters.get(LEARNT):
         return Parameters(learnt)
-    return kind_of(run.judge).intended_parameters(settings_of(run.judge))
+    return kind_of(run.judge).intended_parameters(settings_of(judge_of(run)))
 
 
 def _adopt_open_questions(

@@ -24,6 +24,7 @@ from judging.models import Attempt, JudgeRun, Judgment, SentParameters
 from judging.selectors import has_replies
 from judging.worker import ledger, runtime
 from judging.worker.budgets import Room
+from judging.worker.endpoints import judge_of
 from judging.worker.questions import questions_of
 from studies.statements import clock
 
@@ -143,7 +144,7 @@ class AnswerReader:
         sent_at: datetime | None,
         learn: Learn | None = None,
     ) -> None:
-        self._judge = run.judge
+        self._judge = judge_of(run)
         self._learn = learn or self._notify_backend
         self._sent_with = sent_with
         self._rows = rows

@@ -273,7 +273,8 @@ def judges_that_write() -> QuerySet[Judge]:
     kinds = [
         kind.name
         for kind in registry.backend_kinds()
-        if kind.capabilities.needs_endpoint or kind.capabilities.is_local
+        if (kind.capabilities.needs_endpoint or kind.capabilities.is_local)
+        and not kind.capabilities.only_probabilities
     ]
     return Judge.objects.filter(is_retired=False, backend__in=kinds).order_by("name")
 

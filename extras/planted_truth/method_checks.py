@@ -27,6 +27,7 @@ from extras.planted_truth.families import (
     certificates,
     claims,
     differences,
+    kinds_of_certainty,
     published_data,
     replacement,
 )
@@ -36,6 +37,7 @@ _OWN = (
     Family("differences", differences.CHECKS),
     Family("agreement", agreement.CHECKS),
     Family("certainty", certainty.CHECKS),
+    Family("kinds-of-certainty", kinds_of_certainty.CHECKS),
     Family("certificates", certificates.CHECKS),
     Family("claims", claims.CHECKS),
     Family("replacement", replacement.CHECKS),

@@ -12,8 +12,10 @@ from judging.backends.backend import (
     JudgeSettings,
     anthropic_headers,
     api_key,
+    secret_headers,
 )
 from judging.backends.completions import short, storable
+from judging.backends.extra_fields import EXTRA_BODY, EXTRA_FIELDS
 from judging.backends.parameters import FORM, Adjustments, prepared, schema_of, without
 from judging.backends.provider_clients import (
     cause,
@@ -84,11 +86,12 @@ class AnthropicBackend:
 
 
 def _arguments(question: JudgeQuestion, parameters: Parameters) -> dict[str, Any]:
-    values = dict(parameters.values)
+    values = without(parameters.values, EXTRA_FIELDS)
+    more = {name: values.pop(name) for name in _BY_ITSELF if name in values}
     system, turns = system_and_turns(question)
     arguments: dict[str, Any] = {
         "messages": [{"role": turn.role, "content": _content(turn)} for turn in turns],
-        "extra_body": {name: values.pop(name) for name in _BY_ITSELF if name in values},
+        "extra_body": more | parameters.values.get(EXTRA_BODY, {}),
         **values,
     }
     if system:
@@ -155,6 +158,7 @@ class AnthropicKind(BackendKind):
     default_base_url = ANTHROPIC_URL
     packages = ("anthropic", "httpcore2")
     may_leave_out = ("temperature", "top_p")
+    takes_extra_fields = True
 
     def check(self, judge: JudgeSettings) -> None:
         if judge.temperature > _HOTTEST:
@@ -162,7 +166,8 @@ class AnthropicKind(BackendKind):
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
         require("anthropic", "anthropic", judge=judge.name)
-        key, wanted = api_key(judge), self.intended_parameters(judge)
+        key, secret = api_key(judge), secret_headers(judge)
+        wanted = self.intended_parameters(judge)
 
         def make() -> Backend:
             from anthropic import AsyncAnthropic
@@ -173,12 +178,7 @@ class AnthropicKind(BackendKind):
                 timeout=judge.timeout_seconds,
                 max_retries=0,
                 open_telemetry=False,  # prompts stay out of traces
-                http_client=http_client(
-                    judge.base_url,
-                    key=key,
-                    timeout=judge.timeout_seconds,
-                    link_local=judge.link_local,
-                ),
+                http_client=http_client(judge, key=key, secret=secret),
             )
             return AnthropicBackend(wanted, client)
 
@@ -197,4 +197,4 @@ class AnthropicKind(BackendKind):
         }
         if judge.structured:
             values["output_config"] = FORM
-        return Parameters(without(values, judge.left_out))
+        return Parameters(without(values, judge.left_out) | judge.extra_fields.stored)

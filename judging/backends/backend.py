@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlsplit
 
+from judging.backends.extra_fields import EXTRA_FIELDS, ExtraFields
+from judging.backends.parameters import JSON_SCHEMA
 from judging.engine.interface import Backend, JudgeQuestion, Parameters, Rejected, Reply
 from judging.engine.messages import from_user, prompt_sha256
 from judging.errors import BadJudge, ConflictingValue, FailureReason, InvalidValue
@@ -57,6 +59,11 @@ class Capabilities:
     media: frozenset[str] = frozenset()
     costs_money: bool = True
 
+    @property
+    def only_probabilities(self) -> bool:
+        """Whether there is no other way: it asks closed questions, and gets no text."""
+        return self.probabilities == {INSTEAD_OF_REPLY}
+
 
 @dataclass(frozen=True, kw_only=True)
 class OwnForm:
@@ -73,7 +80,7 @@ class OwnForm:
 
 
 class StoredKey(Protocol):
-    """A key that was entered on a page; it is kept encrypted until a request needs it."""
+    """A secret that was entered on a page; it is kept encrypted until a request needs it."""
 
     def open(self) -> str:
         """The key. Raises `BadJudge` if it cannot be read."""
@@ -83,9 +90,11 @@ class StoredKey(Protocol):
 class JudgeSettings:
     """What a backend knows of a judge. `max_tokens` is the limit of a whole reply with thinking.
 
-    `stored_key` is used instead of an environment variable. `link_local`: the administrator allows
-    link-local addresses, where cloud providers serve the credentials of a machine. `model_options`
-    are names and values that only the judge's backend understands.
+    `stored_key` is used instead of an environment variable, and `stored_headers` are the values of
+    secret headers, as JSON. `link_local`: the administrator allows link-local addresses, where
+    cloud providers serve the credentials of a machine. `structured`: replies are requested in a
+    form, in the way `reply_form`. `model_options` are names and values that only the judge's
+    backend understands.
     """
 
     name: str
@@ -93,6 +102,7 @@ class JudgeSettings:
     base_url: str = ""
     api_key_env: str = ""
     stored_key: StoredKey | None = field(default=None, repr=False)
+    stored_headers: StoredKey | None = field(default=None, repr=False)
     link_local: bool = False
     temperature: float = 0.7
     top_p: float = 0.95
@@ -100,14 +110,20 @@ class JudgeSettings:
     timeout_seconds: float = 120.0
     concurrency: int = 64
     structured: bool = False
+    reply_form: str = ""
     probabilities: str = NO_PROBABILITIES
-    model_options: tuple[tuple[str, Any], ...] = ()
+    # Not in the hash, because an option can be a mapping.
+    model_options: tuple[tuple[str, Any], ...] = field(default=(), hash=False)
 
     @property
     def left_out(self) -> list[str]:
         """Parameters that requests leave out, because the judge is set so."""
         named = str(dict(self.model_options).get(LEAVE_OUT, ""))
         return sorted({name.strip() for name in named.split(",")} - {""})
+
+    @property
+    def extra_fields(self) -> ExtraFields:
+        return ExtraFields.of(dict(self.model_options))
 
 
 class BackendKind(ABC):
@@ -121,7 +137,14 @@ class BackendKind(ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     # Parameters that a judge may be set to leave out, for servers that refuse them.
     may_leave_out: ClassVar[tuple[str, ...]] = ()
+    # Ways in which it can ask for a structured reply, the best first.
+    reply_forms: ClassVar[tuple[str, ...]] = (JSON_SCHEMA,)
+    # Whether its requests hold the `ExtraFields` of a judge.
+    takes_extra_fields: ClassVar[bool] = False
     own_form: ClassVar[OwnForm | None] = None
+    always: ClassVar[Mapping[str, Any]] = {}  # fields of its judges that have one value
+    # Options that say how a server is reached. Runs that differ only in them are the same run.
+    options_of_address: ClassVar[frozenset[str]] = frozenset()
     options_help: ClassVar[str] = ""  # of `add_judge --option`, where the backend has options
 
     def check(self, judge: JudgeSettings) -> None:  # noqa: B027 - most have nothing to check
@@ -132,8 +155,9 @@ class BackendKind(ABC):
 
         Raises `BadJudge` if one of them is wrong, or if that is not known.
         """
+        extra = EXTRA_FIELDS if self.takes_extra_fields else ()
         for name, _ in judge.model_options:
-            if name != LEAVE_OUT or not self.may_leave_out:
+            if name not in extra and (name != LEAVE_OUT or not self.may_leave_out):
                 raise ConflictingValue("model_options", _NO_OPTIONS, backend=self.name, value=name)
         for name in judge.left_out:
             if name not in self.may_leave_out:
@@ -144,7 +168,13 @@ class BackendKind(ABC):
                     value=name,
                     allowed=", ".join(self.may_leave_out),
                 )
-        return {LEAVE_OUT: ",".join(judge.left_out)} if judge.left_out else {}
+        judge.extra_fields.check()
+        left_out = {LEAVE_OUT: ",".join(judge.left_out)} if judge.left_out else {}
+        return left_out | judge.extra_fields.stored
+
+    def found_options(self, judge: JudgeSettings) -> Mapping[str, Any]:
+        """Options that the judge's server shows when it is asked; empty if there are none."""
+        return {}
 
     @abstractmethod
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
@@ -297,6 +327,20 @@ def api_key(judge: JudgeSettings) -> str:
             "Set it for the worker, or in .env, and start again."
         )
     return _sendable(key, judge, f"the key in the environment variable {name}")
+
+
+def secret_headers(judge: JudgeSettings) -> dict[str, str]:
+    """The secret headers of a judge, with their values. Raises `BadJudge`."""
+    names = judge.extra_fields.secret_headers
+    if not names:
+        return {}
+    stored: dict[str, str] = json.loads(judge.stored_headers.open()) if judge.stored_headers else {}
+    if missing := [name for name in names if name not in stored]:
+        raise BadJudge(
+            f"Judge “{judge.name}” needs the value of the secret header {missing[0]}, which is not "
+            "stored here. Enter it on the judge's page."
+        )
+    return {name: stored[name] for name in names}
 
 
 def _sendable(key: str, judge: JudgeSettings, which: str) -> str:

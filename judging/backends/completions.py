@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from judging.backends.error_messages import (
@@ -16,6 +17,7 @@ from judging.backends.error_messages import (
 from judging.engine.interface import (
     BackendFault,
     Garbage,
+    Interrupted,
     JudgeQuestion,
     Misconfigured,
     NoAccess,
@@ -32,6 +34,7 @@ _LONGEST_END = 32  # characters of tokens that end a reply without being text
 _MARKS = re.compile(r"[\W_]+")
 _CERTAIN = 1e-3  # the logarithm of a probability is at most 0, apart from rounding
 _MOST_TOKENS = 10**9  # of one request; a larger count is an error, and no table can hold it
+_MOST_DOLLARS = 10_000  # of one request; a larger amount is an error
 _FILTERED = re.compile(
     r"content.?filter|safety|prohibited|blocklist|blocked|guardrail|refus|recitation|spii|sensitive"
     r"|moderation|policy|harm",
@@ -92,7 +95,7 @@ def is_error(content: bytes | str) -> bool:
         return False
     if not isinstance(body, dict) or any(body.get(name) for name in _ANSWERS):
         return False
-    if _usage(body.get("usage")) is not None:
+    if read_usage(body) is not None:
         return False
     return body.get("success") is False or any(body.get(name) for name in _ERRORS)
 
@@ -146,13 +149,70 @@ def read_completion(
         thoughts=storable(thoughts),
         tool="" if text else storable(name)[:100],
         is_structured=is_structured,
-        usage=_usage(body.get("usage")),
+        usage=read_usage(body),
         model=storable(str(body.get("model") or ""))[:200],
         fingerprint=storable(str(body.get("system_fingerprint") or ""))[:200],
         request_id=storable(request_id or str(body.get("id") or ""))[:200],
         probabilities=probabilities,
         no_probabilities=without,
     )
+
+
+def completion_of(content: bytes) -> bytes:
+    """The chat completion whose pieces a stream of events holds; another body as it is.
+
+    Raises `Interrupted` if the stream ends before the reply does.
+    """
+    if not content[:64].lstrip().startswith((b"data:", b"event:", b": ", b"id:", b"retry:")):
+        return content
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    tokens: list[Any] = []
+    is_over = False
+    for line in content.decode("utf-8", "replace").splitlines():
+        name, _, data = line.partition(":")
+        if name != "data" or not (data := data.strip()):
+            continue
+        if data == "[DONE]":
+            is_over = True
+            break
+        try:
+            piece = json.loads(data)
+            if error := piece.get("error"):
+                if not choice:
+                    return data.encode()
+                choice["error"] = error if isinstance(error, dict) else {"message": str(error)}
+                is_over = True
+            whole |= {key: of for key, of in piece.items() if key != "choices" and of is not None}
+            for part in (piece.get("choices") or ())[:1]:
+                choice |= {key: of for key, of in part.items() if key not in _PIECES and of}
+                _add_delta(message, part.get("delta") or part.get("message") or {})
+                tokens += (part.get("logprobs") or {}).get("content") or ()
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            raise Garbage("the answer is no stream of a chat completion") from error
+    if not is_over and not choice.get("finish_reason"):
+        raise Interrupted("the stream ended before the reply did")
+    choice |= {"message": message, "logprobs": {"content": tokens} if tokens else None}
+    return json.dumps(whole | {"choices": [choice]}).encode()
+
+
+_PIECES = frozenset({"delta", "message", "logprobs"})
+
+
+def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add what one event holds of a message: texts grow, and so do the arguments of the tool."""
+    for name, value in delta.items():
+        if isinstance(value, str) and name != "role":
+            message[name] = message.get(name, "") + value
+    for call in (delta.get("tool_calls") or ())[:1]:
+        function = call.get("function") or {}
+        if not message.get("tool_calls"):
+            message["tool_calls"] = [{"function": {"name": "", "arguments": ""}}]
+        if not call.get("index"):  # the first tool
+            known = message["tool_calls"][0]["function"]
+            for name in known:
+                known[name] += function.get(name) or ""
 
 
 def is_filtered(finish: str) -> bool:
@@ -266,9 +326,10 @@ def _begins(token: str, words: Sequence[str], is_small: bool) -> bool:
     return bool(bare) and any(word.upper().startswith(bare.upper()) for word in words)
 
 
-def _usage(usage: object) -> Usage | None:
+def read_usage(body: Mapping[str, Any]) -> Usage | None:
     """Tokens as billed. Thinking counts as written text, because some servers leave it out of the
     completion and include it only in the total."""
+    usage = body.get("usage")
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens", 0)
@@ -281,8 +342,27 @@ def _usage(usage: object) -> Usage | None:
     if not (0 < prompt <= _MOST_TOKENS and 0 <= completion <= _MOST_TOKENS):
         return None
     thought = _part(usage.get("completion_tokens_details"), "reasoning_tokens")
-    cached = _part(usage.get("prompt_tokens_details"), "cached_tokens")
-    return Usage(prompt, completion, thought, cached_tokens=min(cached, prompt))
+    cached = max(
+        _part(usage.get("prompt_tokens_details"), "cached_tokens"),  # OpenAI, vLLM, most others
+        _part(usage, "cached_tokens"),  # Moonshot, Together
+        _part(usage, "prompt_cache_hit_tokens"),  # DeepSeek
+        _part(usage, "cache_read_input_tokens"),  # Anthropic behind a gateway
+        _part(body.get("timings"), "cache_n"),  # llama.cpp
+    )
+    return Usage(prompt, completion, thought, min(cached, prompt), _stated_cost(usage))
+
+
+def _stated_cost(usage: Mapping[str, Any]) -> Decimal | None:
+    """US dollars that a gateway says it has charged; None if it says nothing. OpenRouter does.
+
+    With a key of the user's own at the provider, what the provider charges is told apart.
+    """
+    amounts: list[Any] = [usage.get("cost")]
+    if usage.get("is_byok") is True and isinstance(details := usage.get("cost_details"), dict):
+        amounts.append(details.get("upstream_inference_cost") or 0)
+    if not all(type(each) in (int, float) and 0 <= each <= _MOST_DOLLARS for each in amounts):
+        return None
+    return sum((Decimal(str(each)) for each in amounts), start=Decimal(0))
 
 
 def _part(details: object, name: str) -> int:
@@ -333,9 +413,11 @@ def _message(body: ErrorBody, content: bytes | str) -> str:
     return short(str(body.get("message") or text or "no message"))
 
 
-def without_key(content: bytes, key: str) -> bytes:
-    """Remove the key, because some servers repeat it in error messages, which are shown."""
-    return content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
+def without_keys(content: bytes, keys: Iterable[str]) -> bytes:
+    """Remove keys, because some servers repeat them in error messages, which are shown."""
+    for key in keys:
+        content = content.replace(key.encode(), b"[key]") if len(key) >= _KEY_LENGTH else content
+    return content
 
 
 def storable(text: str) -> str:

@@ -67,6 +67,7 @@ class Connections:
         timeout: float,
         link_local: bool = False,
         through_proxy: bool = True,
+        secrets: Sequence[str] = (),
     ) -> None:
         url = httpx2.URL(address)
         self._server = (url.raw_scheme, url.raw_host, url.port)
@@ -76,7 +77,7 @@ class Connections:
         # Without this header a server may compress its response.
         plain = ("Accept-Encoding", "identity")
         self._headers = [("Host", url.netloc.decode()), plain, *headers.items()]
-        self.key = headers.get("Authorization", "").removeprefix("Bearer ")
+        self.secrets = secrets  # which responses may repeat
         self._timeout = timeout
         self._extensions = {
             "timeout": {"connect": CONNECT_SECONDS, "read": timeout, "write": timeout}

@@ -66,6 +66,17 @@ _ONE_OF_BOTH = re.compile(
     r"[`'\"]?temperature[`'\"]?\s+and\s+[`'\"]?top_p[`'\"]?\s+cannot\s+both\s+be\s+specified",
     re.IGNORECASE,
 )
+# Stream must be set to true · This model only supports streaming · streaming is required
+_STREAM_ONLY = re.compile(
+    r"\bstream(?:ing)?\b.{0,40}\b(?:must\b.{0,12}\b(?:true|set|enabled)|(?:is\s+)?required|only\b)"
+    r"|\b(?:only|must|requires?|please)\b.{0,40}\bstream(?:ing)?\b(?!_)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO_STREAM = re.compile(
+    r"\b(?:not|cannot|can't|without|non).{0,20}\bstream(?!.{0,40}\bonly\b)|stream\W{1,3}false"
+    r"|\bonly\b.{0,40}\b(?:when|if|with)\b.{0,20}\bstream",
+    re.IGNORECASE | re.DOTALL,
+)
 _REPR = re.compile(r"'type':\s*'extra_forbidden',\s*'loc':\s*\('body',\s*'(\w+)'\)")
 # Names of parameters in errors of which each kind of server has its own.
 _MENTIONS = {
@@ -174,6 +185,12 @@ def refused_parameters(body: ErrorBody, *, sent: Collection[str]) -> list[str]:
             return ["top_logprobs"]
     candidates = [param] if param else sent
     return [name for name in candidates if _is_refused(name, message)]
+
+
+def requires_stream(body: ErrorBody) -> bool:
+    """Whether an error says that the server only streams its replies."""
+    text = _message(body)[:600]
+    return _STREAM_ONLY.search(text) is not None and not _NO_STREAM.search(text)
 
 
 def mentioned_parameters(body: ErrorBody, *, sent: Collection[str], status: int) -> list[str]:

@@ -13,9 +13,11 @@ from judging.backends.backend import (
     Capabilities,
     JudgeSettings,
     api_key,
+    secret_headers,
 )
 from judging.backends.completions import read_probabilities, storable
 from judging.backends.error_messages import error_body
+from judging.backends.extra_fields import EXTRA_FIELDS
 from judging.backends.parameters import (
     FORM,
     MAY_BE_LEFT_OUT,
@@ -82,7 +84,7 @@ class GeminiBackend:
 def _arguments(question: JudgeQuestion, seed: int, parameters: Parameters) -> dict[str, Any]:
     from google.genai import types
 
-    values = dict(parameters.values)
+    values = without(parameters.values, EXTRA_FIELDS)  # the client has them
     model = values.pop("model")
     system, turns = system_and_turns(question)
     if "seed" in values:
@@ -203,10 +205,12 @@ class GeminiKind(BackendKind):
     default_base_url = GEMINI_URL
     packages = ("google-genai", "httpcore2")
     may_leave_out = MAY_BE_LEFT_OUT
+    takes_extra_fields = True
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
         require("google-genai", "google.genai", judge=judge.name)
-        key, wanted = api_key(judge), self.intended_parameters(judge)
+        key, secret = api_key(judge), secret_headers(judge)
+        wanted = self.intended_parameters(judge)
 
         def make() -> Backend:
             from google.genai import Client, types
@@ -215,12 +219,8 @@ class GeminiKind(BackendKind):
                 base_url=judge.base_url,
                 timeout=round(judge.timeout_seconds * 1000),
                 retry_options=types.HttpRetryOptions(attempts=1),
-                httpx_async_client=http_client(
-                    judge.base_url,
-                    key=key,
-                    timeout=judge.timeout_seconds,
-                    link_local=judge.link_local,
-                ),
+                httpx_async_client=http_client(judge, key=key, secret=secret),
+                extra_body=dict(judge.extra_fields.body) or None,
             )
             # Without a key the library looks for others.
             client = Client(vertexai=False, api_key=key or "none", http_options=options)
@@ -244,4 +244,4 @@ class GeminiKind(BackendKind):
             values |= {"response_logprobs": True, "logprobs": MOST_LOGPROBS}
         if judge.structured:
             values["response_json_schema"] = FORM
-        return Parameters(without(values, judge.left_out))
+        return Parameters(without(values, judge.left_out) | judge.extra_fields.stored)

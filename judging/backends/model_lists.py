@@ -14,8 +14,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, DecimalException
 from typing import Any
 
-from judging.backends.backend import BackendKind, JudgeSettings, is_own_network
-from judging.backends.completions import status_fault, storable, without_key
+from judging.backends.backend import (
+    BackendKind,
+    JudgeSettings,
+    api_key,
+    is_own_network,
+    secret_headers,
+)
+from judging.backends.completions import status_fault, storable, without_keys
 from judging.engine.interface import BackendFault, Garbage, TimedOut
 
 SECONDS = 8.0  # for everything that is asked
@@ -103,7 +109,7 @@ class _Asking:
             through_proxy=self.through_proxy,
         )
         status, body = await connections.read(content, most=_MOST_BYTES)
-        body = without_key(body, connections.key)
+        body = without_keys(body, [api_key(self.judge), *secret_headers(self.judge).values()])
         if not 200 <= status < 300:
             raise status_fault(status, body)
         try:

@@ -10,9 +10,10 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from judging.backends.backend import (
     ANTHROPIC_URL,
@@ -26,16 +27,20 @@ from judging.backends.backend import (
     api_key,
     is_openai,
     provider_key,
+    secret_headers,
 )
 from judging.backends.completions import (
+    completion_of,
     read_response,
     stated_status,
     status_fault,
-    without_key,
+    without_keys,
 )
 from judging.backends.error_messages import declines_content, error_body
 from judging.backends.parameters import (
-    FORM,
+    FORMS,
+    JSON_OBJECT,
+    JSON_SCHEMA,
     MAY_BE_LEFT_OUT,
     MOST_LOGPROBS,
     SEED,
@@ -142,8 +147,9 @@ class OpenAISettings:
     max_tokens: int
     timeout: float
     logprobs: bool = False
-    structured: bool = False
+    reply_form: str = ""  # empty if none is requested
     left_out: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 def connect(
@@ -153,24 +159,41 @@ def connect(
     timeout: float,
     link_local: bool = False,
     path: str = "chat/completions",
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    secret: Mapping[str, str] | None = None,
 ) -> "Connections":
-    """Connect to one server with one key; the key is sent to this address and no other."""
+    """Connect to one server with one key; the key is sent to this address and no other.
+
+    `secret` are further headers, whose values are as secret as the key. A server that gets its key
+    by one of them gets no other.
+    """
     from judging.backends.connections import Connections  # which loads the HTTP library
 
     return Connections(
-        f"{base_url.rstrip('/')}/{path}",
-        headers=_headers(base_url, api_key),
+        f"{base_url.rstrip('/')}/{path}" + (f"?{urlencode(query)}" if query else ""),
+        headers=_headers(base_url, api_key, headers, secret),
         timeout=timeout,
         link_local=link_local,
+        secrets=[api_key, *(secret or {}).values()],
     )
 
 
-def _headers(base_url: str, api_key: str) -> dict[str, str]:
+def _headers(
+    base_url: str,
+    api_key: str,
+    extra: Mapping[str, str] | None = None,
+    secret: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    secret = secret or {}
+    key = {} if secret and not api_key else {"Authorization": f"Bearer {api_key or _NO_KEY}"}
     headers = {
-        "Authorization": f"Bearer {api_key or _NO_KEY}",
+        **key,
         "Content-Type": "application/json",
         "Accept": "application/json",
         "User-Agent": "thirdperson",  # some gateways reject clients without a name
+        **(extra or {}),
+        **secret,
     }
     if is_openai(base_url):
         for header, variable in (
@@ -195,16 +218,16 @@ def intended_parameters(settings: OpenAISettings) -> Parameters:
     }
     if settings.logprobs:
         values |= {"logprobs": True, "top_logprobs": MOST_LOGPROBS}
-    if settings.structured:
-        values["response_format"] = FORM
-    return Parameters(without(values, settings.left_out))
+    if settings.reply_form:
+        values["response_format"] = FORMS[settings.reply_form]
+    return Parameters({**without(values, settings.left_out), **settings.extra})
 
 
 class OpenAIBackend:
     def __init__(self, settings: OpenAISettings, connections: "Connections") -> None:
         self._settings = settings
         self._connections = connections
-        self.adjustments = Adjustments(intended_parameters(settings))
+        self.adjustments = Adjustments(intended_parameters(settings), may_stream=True)
 
     def parameters(self) -> Parameters:
         return self.adjustments.current
@@ -219,7 +242,7 @@ class OpenAIBackend:
             headers.get(b"content-encoding", ""),
             status=response.status,
         )
-        content = without_key(content, self._connections.key)
+        content = completion_of(without_keys(content, self._connections.secrets))
         status = stated_status(response.status, content)
         if status in MAY_ADJUST and not declines_content(error := error_body(content)):
             if self.adjustments.learn(error, parameters, status=status, question=question.id):
@@ -256,31 +279,38 @@ class OpenAIKind(BackendKind):
     )
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)
-    may_leave_out = MAY_BE_LEFT_OUT
+    may_leave_out = (*MAY_BE_LEFT_OUT, "max_tokens")
+    reply_forms = (JSON_SCHEMA, JSON_OBJECT)
+    takes_extra_fields = True
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
-        key, settings = api_key(judge), _settings(judge)
-
-        def make() -> Backend:
-            connections = connect(
-                base_url=judge.base_url,
-                api_key=key,
-                timeout=settings.timeout,
-                link_local=judge.link_local,
-            )
-            return OpenAIBackend(settings, connections)
-
-        return make
+        made = partial(connect, **_server(judge), timeout=judge.timeout_seconds)
+        settings = _settings(judge)
+        return lambda: OpenAIBackend(settings, made())
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
 
     def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
-        key = api_key(judge)
-        headers = _headers(judge.base_url, key)
+        key, extra = api_key(judge), judge.extra_fields
+        headers = _headers(judge.base_url, key, extra.headers, secret_headers(judge))
         if provider_key(judge.base_url) == provider_key(ANTHROPIC_URL):
             headers |= anthropic_headers(key)  # whose list reads no other key
-        return f"{judge.base_url.rstrip('/')}/models", headers
+        query = f"?{urlencode(extra.query)}" if extra.query else ""
+        return f"{judge.base_url.rstrip('/')}/models{query}", headers
+
+
+def _server(judge: JudgeSettings) -> dict[str, Any]:
+    """How to reach the judge's server, as `connect` takes it. Raises `BadJudge`."""
+    extra = judge.extra_fields
+    return {
+        "base_url": judge.base_url,
+        "api_key": api_key(judge),
+        "link_local": judge.link_local,
+        "query": extra.query,
+        "headers": extra.headers,
+        "secret": secret_headers(judge),
+    }
 
 
 def _settings(judge: JudgeSettings) -> OpenAISettings:
@@ -292,8 +322,9 @@ def _settings(judge: JudgeSettings) -> OpenAISettings:
         max_tokens=judge.max_tokens,
         timeout=judge.timeout_seconds,
         logprobs=judge.probabilities != NO_PROBABILITIES,
-        structured=judge.structured,
+        reply_form=(judge.reply_form or JSON_SCHEMA) if judge.structured else "",
         left_out=tuple(judge.left_out),
+        extra=judge.extra_fields.stored,
     )
 
 

@@ -1,6 +1,7 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
@@ -10,17 +11,26 @@ from judging.backends.error_messages import (
     may_name_none,
     mentioned_parameters,
     refused_parameters,
+    requires_stream,
 )
+from judging.backends.extra_fields import EXTRA_BODY, EXTRA_FIELDS
 from judging.engine.interface import JudgeQuestion, NotSent, Parameters
 from judging.engine.messages import chat
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 SEED = "one for each question"  # stands for the number in the record
+# Ways to ask for a reply; the last one is to request no form.
+JSON_SCHEMA, JSON_OBJECT, FREE_TEXT = "json_schema", "json_object", "text"
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
+FORMS = {JSON_SCHEMA: FORM, JSON_OBJECT: "json_object: the prompt ends with the schema"}
+# Before the schema, for servers that only promise some JSON object; they want this word.
+FORM_WORDS = "Reply with a JSON object that has this schema:"
 MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
 LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 MAY_BE_LEFT_OUT = ("temperature", "top_p", "seed")  # as a judge is set
+STREAM = "stream"
+_STREAM_USAGE = "stream_options"
 _ONE_EACH = ("seed", "response_format", "temperature", "top_p")
 _OF_LOGPROBS = ("logprobs", "top_logprobs", "response_logprobs")
 # What can be changed in requests, apart from leaving out one of the above.
@@ -48,19 +58,33 @@ def schema_of(question: JudgeQuestion) -> dict[str, Any]:
 
 
 def without(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """The parameters without those that a judge leaves out."""
-    return {name: value for name, value in values.items() if name not in names}
+    """The parameters without those that a judge leaves out; a limit of tokens has two names."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in names and LIMITS.get(name) not in names
+    }
 
 
 def request_body(
     values: Mapping[str, Any], question: JudgeQuestion, *, seed: int
 ) -> dict[str, Any]:
     """The body of a chat completion, with the seed's number and the reply's form filled in."""
-    body = {**values, "messages": chat(question.asking)}
+    body = without(values, EXTRA_FIELDS) | values.get(EXTRA_BODY, {})
+    body["messages"] = chat(question.asking)
     if "seed" in body:
         body["seed"] = seed
     if "response_format" in body:
-        body["response_format"] = schema_of(question)
+        form = schema_of(question)
+        if body["response_format"] == FORMS[JSON_OBJECT]:
+            words = f"\n\n{FORM_WORDS} {json.dumps(form['json_schema']['schema'])}"
+            last = body["messages"][-1]
+            if isinstance(last["content"], str):
+                last["content"] += words
+            else:
+                last["content"].append({"type": "text", "text": words})
+            form = {"type": JSON_OBJECT}
+        body["response_format"] = form
     return body
 
 
@@ -85,11 +109,13 @@ class Adjustments:
     without all optional ones if the error names none. If it is answered, they were the cause; of
     several, one half is sent again, until one is left. If it is refused again, the error is about
     the question, and everything is sent as before. What the server has accepted before is
-    suspected only if an error names it in plain words.
+    suspected only if an error names it in plain words. With `may_stream`, replies are streamed from
+    a server that says so in plain words.
     """
 
-    def __init__(self, wanted: Parameters) -> None:
+    def __init__(self, wanted: Parameters, *, may_stream: bool = False) -> None:
         self._wanted = wanted
+        self._may_stream = may_stream
         self._learnt: list[str] = []  # changes that the server requires
         self._accepted: set[str] = set()  # changes that it does not require
         self._tried: list[str] = []  # changes with which a refused question is asked again
@@ -109,8 +135,10 @@ class Adjustments:
         the id of a `question`, only plain words count, and they count at once.
         """
         refused = refused_parameters(error, sent=sent.values)
-        concerned = sent.values if question is not None else refused
-        if any(self.current.values.get(name) != sent.values[name] for name in concerned):
+        if self._may_stream and STREAM not in sent.values and requires_stream(error):
+            refused = [STREAM]
+        concerned = {*self.current.values, *sent.values} if question is not None else refused
+        if any(self.current.values.get(name) != sent.values.get(name) for name in concerned):
             return True  # learnt since the request was sent
         changes = self._changes(refused)
         if question is None:
@@ -181,7 +209,7 @@ class Adjustments:
             changes.append(_NO_LOGPROBS)
         if any(name in values for name in LIMITS):
             changes.append(_OTHER_LIMIT)
-        return changes
+        return changes + ([STREAM, _STREAM_USAGE] if self._may_stream else [])
 
     def _is_made(self, change: str, values: Mapping[str, Any]) -> bool:
         """Whether these values have a change."""
@@ -191,7 +219,7 @@ class Adjustments:
             return not any(name in values for name in _OF_LOGPROBS)
         if change == _OTHER_LIMIT:
             return not any(name in values for name in LIMITS if name in self._wanted.values)
-        return change not in values
+        return (change in values) == (change == STREAM)
 
     def _changes(self, names: Iterable[str]) -> list[str]:
         """The changes that errors about these parameters require, without those made already."""
@@ -210,7 +238,7 @@ class Adjustments:
         """What is left to try about an error that names no parameter."""
         made = {*self._learnt, *self._tried, *self._held, *self._accepted}
         left = [change for change in self._all() if change not in made]
-        left = [change for change in left if change != _FEWER_LOGPROBS]
+        left = [c for c in left if c not in (_FEWER_LOGPROBS, STREAM, _STREAM_USAGE)]
         return [change for change in left if change != _OTHER_LIMIT] or left
 
     def _apply(self) -> bool:
@@ -227,6 +255,10 @@ class Adjustments:
         if _OTHER_LIMIT in changes:
             name = next(name for name in LIMITS if name in values)
             values[LIMITS[name]] = values.pop(name)  # of two names, the second is last
+        if STREAM in changes:
+            values |= {STREAM: True, _STREAM_USAGE: {"include_usage": True}}
+        if _STREAM_USAGE in changes:
+            values.pop(_STREAM_USAGE, None)
         if values == self.current.values:
             return False
         self.current = Parameters(values)

@@ -9,7 +9,8 @@ import importlib.util
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from judging.backends.completions import stated_status, status_fault, without_key
+from judging.backends.backend import JudgeSettings
+from judging.backends.completions import stated_status, status_fault, without_keys
 from judging.backends.error_messages import declines_content, error_body
 from judging.backends.openai import MAY_ADJUST, retry_after, unpacked
 from judging.backends.parameters import Adjustments
@@ -38,19 +39,32 @@ def require(package: str, module: str, *, judge: str) -> None:
 
 
 def http_client(
-    base_url: str, *, key: str, timeout: float, link_local: bool
+    judge: JudgeSettings, *, key: str, secret: Mapping[str, str]
 ) -> "httpx2.AsyncClient":
-    """A client whose requests go through our connections, to this address and no other."""
+    """A client whose requests go through our connections, to this address and no other.
+
+    They get the extra query and headers of the judge; `secret` are the latter with their values.
+    """
     import httpx2
 
     from judging.backends.connections import Connections
 
-    connections = Connections(base_url, headers={}, timeout=timeout, link_local=link_local)
+    extra = judge.extra_fields
+    given = {name.encode(): value.encode() for name, value in {**extra.headers, **secret}.items()}
+    connections = Connections(
+        judge.base_url,
+        headers={},
+        timeout=judge.timeout_seconds,
+        link_local=judge.link_local,
+        secrets=[key, *secret.values()],
+    )
 
     class Transport(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            its_own = [(n, v) for n, v in _headers(request) if n.lower() not in given]
+            url = request.url.copy_merge_params(extra.query) if extra.query else request.url
             response = await connections.forward(
-                request.method, request.url, list(_headers(request)), await request.aread()
+                request.method, url, [*its_own, *given.items()], await request.aread()
             )
             headers = {name.lower(): value for name, value in response.headers}
             content = unpacked(
@@ -62,14 +76,14 @@ def http_client(
             return httpx2.Response(
                 stated_status(response.status, content),
                 headers=kept,
-                content=without_key(content, key),
+                content=without_keys(content, connections.secrets),
                 request=request,
             )
 
         async def aclose(self) -> None:
             await connections.close()
 
-    return httpx2.AsyncClient(transport=Transport(), timeout=timeout)
+    return httpx2.AsyncClient(transport=Transport(), timeout=judge.timeout_seconds)
 
 
 _ABOUT_THE_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})

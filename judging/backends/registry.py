@@ -2,6 +2,7 @@
 
 from judging.backends.anthropic import AnthropicKind
 from judging.backends.backend import BackendKind, ReplayKind
+from judging.backends.decisions import DecisionsKind
 from judging.backends.gemini import GeminiKind
 from judging.backends.openai import OpenAIKind
 from judging.errors import BadJudge
@@ -11,6 +12,7 @@ BACKENDS: list[BackendKind] = [
     OpenAIKind(),
     AnthropicKind(),
     GeminiKind(),
+    DecisionsKind(),
     ReplayKind(),
 ]
 MORE: Additions[BackendKind] = Additions()
@@ -28,6 +30,15 @@ def backend_kind(name: str) -> BackendKind:
         if kind.name == name:
             return kind
     raise BadJudge(f"There is no backend “{name}”. Use one of: {', '.join(names())}.")
+
+
+def gives_only_probabilities(name: str) -> bool:
+    """Whether judges of a backend give nothing but probabilities, which are their certainty.
+
+    A run can name a backend that is no longer here.
+    """
+    found = (kind for kind in backend_kinds() if kind.name == name)
+    return any(kind.capabilities.only_probabilities for kind in found)
 
 
 def names() -> list[str]:

@@ -155,6 +155,11 @@ def may_enter_keys(user: User, study: Study) -> bool:
     return may_add_addresses(user) or owned.filter(pk=study.pk).exists()
 
 
+def check_may_enter_keys(user: User, study: Study, *, field: str) -> None:
+    if not may_enter_keys(user, study):
+        raise InvalidValue(field, _NO_KEYS_HERE)
+
+
 @sensitive_variables()
 def hold_key(key: str, user: User, addresses: list[str]) -> str:
     """A key for a form that is shown again, encrypted, for one user and these addresses."""
@@ -199,8 +204,7 @@ def with_access(
             raise InvalidValue("key_from", _KEY_OF_OTHERS)
         return fields | {field: getattr(key_of, field) for field in KEY_FIELDS}
     if key:
-        if not may_enter_keys(user, study):
-            raise InvalidValue("key", _NO_KEYS_HERE)
+        check_may_enter_keys(user, study, field="key")
         return fields | {"api_key_env": "", "sealed_key": seal(key), "key_by": user}
     if "api_key_env" in fields:
         for address in {base_url, *added}:

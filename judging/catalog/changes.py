@@ -1,6 +1,8 @@
 """Judges added and changed, on pages or by files, by those who may (`judging.catalog.access`)."""
 
 import hashlib
+import json
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -9,18 +11,34 @@ from django.db import transaction
 from django.db.models import Q
 from django.views.decorators.debug import sensitive_variables
 
+from judging.backends.extra_fields import ExtraFields, check_secret_values
 from judging.backends.registry import backend_kind
-from judging.catalog.access import KEY_FIELDS, may_change, studies_that_use, with_access
+from judging.catalog.access import (
+    KEY_FIELDS,
+    check_may_enter_keys,
+    may_change,
+    studies_that_use,
+    with_access,
+)
 from judging.errors import BadJudge, FailureReason, InvalidValue, JudgingError
 from judging.models import Judge, Jury, StudyJudge
-from judging.runs.judges import IDENTITY, add_judge, store_judge
+from judging.runs.judges import IDENTITY, add_judge, new_addresses, store_judge
+from judging.worker.endpoints import SealedKey, seal
 from studies.errors import StudyError
 from studies.models import Study
 from studies.services.studies import record
 from studies.study_files.folder import Folder, refuse_unknown, tables_of, to_toml, value_of
 
+_SEALED = ("sealed_key", "sealed_headers")
 _NAME_TAKEN = FailureReason(
     "name_taken", "{field}: there is a judge “{value}” already. Use another name."
+)
+_NO_VALUE = FailureReason(
+    "no_value", "{field}: enter the value of {value}. None is stored for this address."
+)
+_OTHER_HEADERS = FailureReason(
+    "other_headers",
+    "{field}: runs have used this judge, so its headers keep their names. Only values can change.",
 )
 
 
@@ -33,13 +51,14 @@ class OutdatedJudge(BadJudge):
         self.now = {
             name: _shown(getattr(stored, name))
             for name, value in entered.items()
-            if name not in KEY_FIELDS and getattr(stored, name) != value
+            if name not in (*KEY_FIELDS, *_SEALED) and getattr(stored, name) != value
         }
 
 
 def version_of(judge: Judge) -> str:
-    """Equal as long as nobody changes the judge."""
-    values = [str(getattr(judge, field.attname)) for field in judge._meta.concrete_fields]
+    """Equal as long as nobody changes the judge; what a test finds out is no change."""
+    fields = [field for field in judge._meta.concrete_fields if field.name != "reply_form"]
+    values = [str(getattr(judge, field.attname)) for field in fields]
     return hashlib.sha256("\0".join(values).encode()).hexdigest()
 
 
@@ -53,10 +72,12 @@ def save_judge(
     fields: dict[str, Any],
     key: str = "",
     key_of: Judge | None = None,
+    headers: Mapping[str, str] | None = None,
     seen: str = "",
 ) -> Judge:
     """Add a judge, or change one; `key` is stored encrypted, `key_of` shares the key of a judge.
 
+    `headers` are the secret ones, also stored encrypted; without a value they keep the stored one.
     `seen` is the `version_of` the judge that the user has seen. Raises `BadJudge` with the field at
     fault, and `OutdatedJudge` if somebody else has changed it since.
     """
@@ -75,10 +96,38 @@ def save_judge(
     if Judge.objects.filter(name=name).exclude(pk=stored.pk).exists():
         raise InvalidValue("name", _NAME_TAKEN, value=name)
     fields = with_access(stored, fields, study=study, user=user, key=key, key_of=key_of)
+    if headers is not None:
+        options = fields.get("model_options", stored.model_options)
+        if {*ExtraFields.of(options).secret_headers} != {*map(str.lower, headers)}:
+            raise InvalidValue("secret_headers", _OTHER_HEADERS)
+        is_new_address = bool(new_addresses(stored, fields))
+        known = key_of or (None if is_new_address else stored)
+        fields |= {"sealed_headers": _sealed(headers, known)}
+        if any(headers.values()):
+            check_may_enter_keys(user, study, field="secret_headers")
+            fields["key_by"] = user
+        elif known and fields["sealed_headers"] and not key:
+            fields["key_by"] = known.key_by
     before = {field: getattr(stored, field) for field in fields}
     store_judge(stored, fields)
     _record(stored, study, user, before, is_new=judge is None)
     return stored
+
+
+@sensitive_variables()
+def _sealed(given: Mapping[str, str], known: Judge | None) -> str:
+    """Secret headers encrypted; those without a value have that of a judge. Raises `BadJudge`."""
+    token = known.sealed_headers if known else ""
+    stored: dict[str, str] = (
+        json.loads(SealedKey(known.name, token).open()) if known and token else {}
+    )
+    values = {name.lower(): value or stored.get(name.lower(), "") for name, value in given.items()}
+    if missing := [name for name, value in values.items() if not value]:
+        raise InvalidValue("secret_headers", _NO_VALUE, value=missing[0])
+    check_secret_values(values)
+    if values == stored:
+        return token
+    return seal(json.dumps(values)) if values else ""
 
 
 @transaction.atomic
@@ -122,10 +171,12 @@ def _record(
     changed = [
         f"{field}: {_shown(value)} → {_shown(getattr(judge, field))}"
         for field, value in before.items()
-        if field not in ("sealed_key", "key_by") and getattr(judge, field) != value
+        if field not in (*_SEALED, "key_by") and getattr(judge, field) != value
     ]
-    if before.get("sealed_key", judge.sealed_key) != judge.sealed_key:
-        changed.append("key stored" if judge.sealed_key else "key removed")
+    for field, what in zip(_SEALED, ("key", "secret headers"), strict=True):
+        token = getattr(judge, field)
+        if before.get(field, token) != token:
+            changed.append(f"{what} {'stored' if token else 'removed'}")
     if changed:
         _log(judge, study, user, "judge changed", changed=changed)
 
@@ -140,7 +191,10 @@ def _shown(value: Any) -> str:
     return "–" if value in (None, "", []) else str(value)
 
 
-_NOT_WRITTEN = ("id", "name", "sealed_key", "key_by", "created_by", "is_retired", "created_at")
+_NOT_WRITTEN = (
+    *("id", "name", *_SEALED, "key_by", "reply_form"),
+    *("created_by", "is_retired", "created_at"),
+)
 _FIELDS = {
     field.name: field for field in Judge._meta.concrete_fields if field.name not in _NOT_WRITTEN
 }
@@ -253,6 +307,8 @@ def _added(name: str, row: dict[str, Any], where: str) -> Judge:
 def _compared(judge: Judge, row: dict[str, Any], where: str) -> list[str]:
     """What a judge that exists keeps. Raises `StudyError` if its answers would differ."""
     fields = _values(row, where)
+    # Without a word about structured replies, those of the judge that is here are meant.
+    fields["structured"] = row.get("structured", judge.structured)
     other = [name for name, value in fields.items() if value != getattr(judge, name)]
     if differing := [name for name in other if name in IDENTITY]:
         raise StudyError(

@@ -5,40 +5,46 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
-from judging.backends.backend import JudgeSettings, key_variable
+from judging.backends.backend import BackendKind, JudgeSettings, key_variable
 from judging.backends.model_lists import list_models
-from judging.backends.parameters import differences
+from judging.backends.parameters import FREE_TEXT, JSON_OBJECT, JSON_SCHEMA, differences
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,
     BackendFault,
+    FindingBackend,
     Garbage,
     JudgeQuestion,
     Misconfigured,
+    NotOffered,
     Parameters,
     RateLimited,
+    Rejected,
     Reply,
     ServerError,
     TimedOut,
     Unreachable,
+    Usage,
     Verdict,
 )
 from judging.engine.messages import as_text, looks_like_refusal
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
-from judging.prompts.asking import messages_of
+from judging.prompts.asking import Asking, messages_of
 from judging.protocols.registry import DEFAULT, protocol
 from judging.runs.costs import RunUsage
-from judging.worker.endpoints import key_refusal, kind_of, serves_key, settings_of
+from judging.worker.endpoints import keep_found, key_refusal, kind_of, serves_key, settings_of
 from studies.models import Item, Persona, Side, Study
 from studies.prompts import language_or_english
 from studies.services.studies import forbids_providers
+from studies.statements import clock
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +59,7 @@ class ConnectionTest:
     """A question, its reply and how it was read; or the problem, and what to do about it.
 
     `item` is empty for the built-in sample, `dollars` is None without a price or without usage.
+    `form` is the way in which the server gives structured replies, if the test looked for it.
     """
 
     setting: str
@@ -66,10 +73,12 @@ class ConnectionTest:
     dollars: Decimal | None = None
     latency_ms: int | None = None
     adjustments: list[str] = field(default_factory=list)
+    form: str = ""
     problem: str = ""
     advice: str = ""
     detail: str = ""
     address: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)  # options that the judge lacked
     others: list["ConnectionTest"] = field(default_factory=list)  # at the judge's other addresses
 
     @property
@@ -77,11 +86,29 @@ class ConnectionTest:
         failed = self.problem or any(other.problem for other in self.others)
         return "problem" if failed else "passed"
 
+    @property
+    def form_words(self) -> str:
+        return form_words(self.form)
+
+
+def form_words(form: str) -> str:
+    """What a test found about structured replies, in words."""
+    return _FORM_WORDS.get(form, "")
+
+
+_FORM_WORDS = {
+    JSON_SCHEMA: "The server enforces a JSON schema: replies are requested in it.",
+    JSON_OBJECT: "The server takes no JSON schema, but gives JSON objects: the schema is added to "
+    "the prompt.",
+    FREE_TEXT: "The server enforces no form of the reply: it is asked for text.",
+}
+
 
 def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
     """Send one question of the study, or a built-in one, to every address of the judge.
 
-    It is asked in the study's own setting.
+    It is asked in the study's own setting. Of a judge that asks for structured replies where the
+    server can, it finds out whether and how, and stores that until a run has used the judge.
     """
     setting = setting_of(study)
     item = Item.objects.filter(study=study).select_related("persona").order_by("key").first()
@@ -97,7 +124,12 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
         return replace(known, problem="The judge cannot be asked.", advice=key_refusal(judge))
     seed = secrets.randbelow(2**31)
     question = JudgeQuestion(
-        id=0, messages=messages, protocol=protocol(setting), seed=seed, is_lenient=True
+        id=0,
+        messages=messages,
+        protocol=protocol(setting),
+        seed=seed,
+        is_lenient=True,
+        closed=Asking.of(run).closed(asked) if judge.capabilities.only_probabilities else None,
     )
     with ThreadPoolExecutor(len(judge.base_urls), thread_name_prefix="testing") as pool:
         tests = pool.map(
@@ -105,6 +137,13 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
             judge.base_urls,
         )
         first, *others = tests
+    if first.form:
+        found = {"way": first.form, "how": "connection test", "found_at": clock.now().isoformat()}
+        unused = Judge.objects.filter(pk=judge.pk, structured=None, runs=None)
+        if unused.update(reply_form=found):
+            judge.reply_form = found
+    if options := next((test.found for test in (first, *others) if test.found), None):
+        keep_found(judge, options)
     return replace(first, others=others)
 
 
@@ -116,8 +155,7 @@ def _test_at(
     settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     started = time.monotonic()
     try:
-        make = kind_of(judge).connect(settings)
-        reply, sent = asyncio.run(_ask(make, question))
+        tried = _try(judge, settings, question, protocol(known.setting).keeps_form)
     except JudgingError as error:
         return replace(known, problem="The judge cannot be asked.", advice=str(error))
     except BackendFault as fault:
@@ -130,23 +168,97 @@ def _test_at(
             problem="The test failed in this program.",
             advice="Tell the administrator the time. The program's log has the details.",
         )
-    wanted = kind_of(judge).intended_parameters(settings)
+    wanted, reply = kind_of(judge).intended_parameters(tried.settings), tried.reply
     known = replace(
         known,
-        reply=reply.text,
+        form=tried.form,
+        found=tried.found,
+        reply=reply.answers or reply.text,
         model=reply.model,
         latency_ms=round((time.monotonic() - started) * 1000),
-        adjustments=differences(wanted.values, sent.values),
+        adjustments=differences(wanted.values, tried.sent.values),
     )
-    if reply.usage:
-        usage = RunUsage(reply.usage.prompt_tokens, reply.usage.completion_tokens, None)
+    if told := tried.usage:
+        usage = RunUsage(told.prompt_tokens, told.completion_tokens, None)
         known = replace(
             known,
-            prompt_tokens=reply.usage.prompt_tokens,
-            completion_tokens=reply.usage.completion_tokens,
-            dollars=usage.dollars(judge, 1, by_batch=False),
+            prompt_tokens=told.prompt_tokens,
+            completion_tokens=told.completion_tokens,
+            dollars=usage.dollars(judge, 1, by_batch=False) if told.cost is None else told.cost,
         )
     return _read(known, question, reply, judge)
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """A reply, the settings and the parameters of its request, and the usage of all requests.
+
+    `form` is the way in which the server gives structured replies, `found` are options that the
+    judge lacked, both if they were found out.
+    """
+
+    settings: JudgeSettings
+    reply: Reply
+    sent: Parameters
+    usage: Usage | None
+    form: str = ""
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _try(
+    judge: Judge,
+    settings: JudgeSettings,
+    question: JudgeQuestion,
+    keeps_form: Callable[[str], bool],
+) -> _Tried:
+    """Ask once; or in each form until the server keeps to one, of a judge that is set so."""
+    kind = kind_of(judge)
+    if judge.structured is not None or not kind.capabilities.structured:
+        return _asked(kind, settings, question)
+    end = time.monotonic() + settings.timeout_seconds
+    tried: _Tried | None = None
+    for form in (*kind.reply_forms, FREE_TEXT):
+        if form == FREE_TEXT and tried is not None and not tried.reply.is_structured:
+            return replace(tried, form=form)  # the server refused the form, and was asked without
+        wanted = replace(
+            settings,
+            structured=form != FREE_TEXT,
+            reply_form=form,
+            timeout_seconds=max(1.0, end - time.monotonic()),
+        )
+        before = tried
+        try:
+            tried = _asked(kind, wanted, question)
+        except BackendFault as fault:
+            if before is None:
+                raise
+            if isinstance(fault, Rejected):
+                continue
+            return before
+        tried = replace(tried, usage=_sum(before.usage if before else None, tried.usage))
+        if tried.reply.refused or tried.reply.truncated:
+            return tried
+        kept = tried.reply.is_structured and keeps_form(tried.reply.text)
+        if kept or form == FREE_TEXT:
+            return replace(tried, form=form)
+    assert tried is not None  # noqa: S101 - or the first fault would have been raised
+    return tried
+
+
+def _asked(kind: BackendKind, settings: JudgeSettings, question: JudgeQuestion) -> _Tried:
+    reply, sent, found = asyncio.run(_ask(kind.connect(settings), question))
+    return _Tried(settings, reply, sent, reply.usage, found=found)
+
+
+def _sum(one: Usage | None, other: Usage | None) -> Usage | None:
+    if one is None or other is None:
+        return one or other
+    cost = None if one.cost is None or other.cost is None else one.cost + other.cost
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        cost=cost,
+    )
 
 
 def setting_of(study: Study) -> str:
@@ -177,18 +289,22 @@ def _sample(study: Study) -> Item:
     )
 
 
-async def _ask(make: Callable[[], Backend], question: JudgeQuestion) -> tuple[Reply, Parameters]:
-    """One reply, and the parameters that the server accepted."""
+async def _ask(
+    make: Callable[[], Backend], question: JudgeQuestion
+) -> tuple[Reply, Parameters, Mapping[str, Any]]:
+    """One reply, the parameters that the server accepted, and what was found out about it."""
     backend = make()
+
+    async def ask() -> tuple[Reply, Parameters, Mapping[str, Any]]:
+        parameters = backend.parameters()
+        reply = await backend.ask(question, seed=question.seed, parameters=parameters)
+        return reply, parameters, backend.found if isinstance(backend, FindingBackend) else {}
+
     try:
         for _ in range(_MOST_ADJUSTMENTS):
-            parameters = backend.parameters()
             with contextlib.suppress(AdjustedRequest):
-                return await backend.ask(
-                    question, seed=question.seed, parameters=parameters
-                ), parameters
-        parameters = backend.parameters()
-        return await backend.ask(question, seed=question.seed, parameters=parameters), parameters
+                return await ask()
+        return await ask()
     finally:
         await backend.close()
 
@@ -209,6 +325,9 @@ def _read(
         problem, advice = _no_verdict(reply, judge)
         return replace(known, reading="unparseable", problem=problem, advice=advice)
     known = replace(known, reading=_words(verdict))
+    if judge.capabilities.only_probabilities and reply.probabilities:
+        native = 100 * max(reply.probabilities.values())
+        return replace(known, reading=f"{known.reading}, native certainty {native:.1f}")
     if protocol(known.setting).asks_certainty and verdict.certainty is None and verdict.side != "C":
         return replace(
             known,
@@ -254,7 +373,8 @@ def _explained(
 ) -> ConnectionTest:
     """A fault in plain words, with what to do about it."""
     problem, advice = _explanation(fault, judge, settings)
-    return replace(known, problem=problem, advice=advice, detail=str(fault))
+    detail = fault.message if isinstance(fault, NotOffered) else str(fault)
+    return replace(known, problem=problem, advice=advice, detail=detail)
 
 
 def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> tuple[str, str]:
@@ -269,6 +389,8 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
             "The server refuses the key.",
             f"Check the environment variable {variable} on this server, or use another key.",
         )
+    if isinstance(fault, NotOffered):
+        return fault.problem, fault.advice
     if isinstance(fault, Misconfigured) and fault.status in {402, 429}:
         return "The account has no credit left.", "Add credit at the provider, then test again."
     if isinstance(fault, Misconfigured) and fault.status is None:

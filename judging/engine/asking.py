@@ -114,7 +114,8 @@ _COMPLETION_GUESS = 64
 
 def expected_tokens(question: JudgeQuestion) -> int:
     """Expected tokens of a request, for the limit of tokens per minute."""
-    return length(question.asking) // 4 + _COMPLETION_GUESS
+    times = question.closed.questions if question.closed else 1
+    return times * length(question.asking) // 4 + _COMPLETION_GUESS
 
 
 def seed_of(question: JudgeQuestion, replies: int | None = None) -> int:
@@ -126,7 +127,7 @@ def read_answer(question: JudgeQuestion, reply: Reply, *, is_last: bool) -> Outc
     """The final answer in `reply`, or the question at its next step; None if it is asked again."""
     verdict = question.read(reply.text, is_structured=reply.is_structured, is_cut=reply.truncated)
     verdict = question.protocol.weigh(verdict, reply.probabilities)
-    details = dict(verdict.details)
+    details = {**verdict.details, **reply.details}
     if "read" in details and question.sides_in(reply) is not None:
         details["probabilities_at"] = "letter"
     if reply.no_probabilities:

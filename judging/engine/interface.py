@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from judging.engine.messages import Messages, without_cut_end
@@ -94,11 +95,35 @@ class ReplyFormat(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ClosedQuestion:
+    """The words of a question to which a server gives only the probability of each answer.
+
+    `levels` are names and definitions of certainty, by their slugs from the lowest on, and
+    `how_certain` asks for one of them. Both are empty if the protocol asks for no certainty.
+    """
+
+    ask: str
+    how_certain: str = ""
+    levels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def questions(self) -> int:
+        """How many questions it is, for each of which a server may read the whole prompt."""
+        return 2 if self.levels else 1
+
+    @property
+    def words(self) -> str:
+        """All words that are sent next to the prompt."""
+        levels = (word for level in self.levels.values() for word in level)
+        return "\n".join((self.ask, self.how_certain, *levels))
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeQuestion:
     """One prompt to one model; `id` identifies it in the ledger.
 
     `earlier` are the replies to its earlier steps, if its protocol has several, and `probabilities`
-    those of the sides at the step that chose one.
+    those of the sides at the step that chose one. `closed` is for servers that give nothing else.
     """
 
     id: int
@@ -111,6 +136,7 @@ class JudgeQuestion:
     earlier: tuple[str, ...] = ()
     is_lenient: bool = False
     probabilities: Mapping[ShownSide, float] | None = None
+    closed: ClosedQuestion | None = None
 
     @property
     def asking(self) -> Messages:
@@ -168,12 +194,14 @@ class Parameters:
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Billed tokens; `reasoning_tokens` is the part of the completion used for thinking,
-    `cached_tokens` the part of the prompt that the server had in its cache."""
+    `cached_tokens` the part of the prompt that the server had in its cache. `cost` are the US
+    dollars that the server says it charged, if it says so."""
 
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    cost: Decimal | None = None
 
     @property
     def total(self) -> int:
@@ -188,6 +216,8 @@ class Reply:
     to 1. They are None if they were not requested, did not arrive or cannot be used;
     `no_probabilities` is then the reason, if known. `thoughts` are what the server reports
     separately from the text. `tool` names a tool that the model calls instead of answering.
+    `details` are stored with the judgment, by the letters of the prompt. `answers` is what the
+    server sent if that is no text; `text` then says the same in the form that protocols read.
     """
 
     text: str
@@ -202,11 +232,15 @@ class Reply:
     no_probabilities: str = ""
     thoughts: str = ""
     tool: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    answers: str = ""
     status: int = 200  # some servers report a refusal as an error
 
     @property
     def stored(self) -> str:
         """The text to store, preceded by the thoughts, which are not read."""
+        if self.answers:
+            return self.answers
         thoughts = self.thoughts.replace("</think>", "")
         return f"<think>{thoughts}</think>\n{self.text}" if thoughts else self.text
 
@@ -283,6 +317,14 @@ class Rejected(BackendFault):
 
 class Misconfigured(Rejected):
     """The server seems to refuse all requests: wrong model, wrong address, no access."""
+
+
+class NotOffered(Misconfigured):
+    """The server cannot answer such questions; `advice` says what to do, `message` is its own."""
+
+    def __init__(self, problem: str, advice: str, *, message: str, status: int | None) -> None:
+        super().__init__(f"{problem} {advice} ({message})", status=status)
+        self.problem, self.advice, self.message = problem, advice, message
 
 
 class NoAccess(Misconfigured):
@@ -370,6 +412,15 @@ class StepwiseBackend(Protocol):
     @property
     def moved_at(self) -> float:
         """The time of its last step, by the monotonic clock."""
+
+
+@runtime_checkable
+class FindingBackend(Protocol):
+    """A backend that finds out by its requests how its server is asked."""
+
+    @property
+    def found(self) -> Mapping[str, Any]:
+        """The options of the judge that it has found; empty if there is nothing to keep."""
 
 
 @runtime_checkable

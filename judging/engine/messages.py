@@ -27,6 +27,10 @@ class Attachment:
     load: Callable[[], bytes] = field(compare=False, repr=False)
     size: int = 0
 
+    def base64(self) -> str:
+        """Its bytes as a request holds them."""
+        return base64.b64encode(self.load()).decode()
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -143,7 +147,7 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
 def _part(part: str | Attachment) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    data = base64.b64encode(part.load()).decode()
+    data = part.base64()
     if sound := MEDIA[part.type]:
         return {"type": "input_audio", "input_audio": {"data": data, "format": sound}}
     return {"type": "image_url", "image_url": {"url": f"data:{part.type};base64,{data}"}}
@@ -158,6 +162,10 @@ _THOUGHT = re.compile(
     r"|<\|channel\|>final<\|message\|>",
     re.DOTALL | re.IGNORECASE,
 )
+_TAGS = re.compile(
+    rf"</?(?:{_THINK})>|\[/?THINK\]|◁/?think▷|<\|channel\|>(?:analysis|final)<\|message\|>",
+    re.IGNORECASE,
+)
 _REFUSAL = re.compile(
     r"\b(?:i\s+(?:can(?:no|')?t|can\s+not|won't|will\s+not|am\s+unable|am\s+not\s+able"
     r"|must\s+decline|refuse)"
@@ -170,6 +178,12 @@ _REFUSAL = re.compile(
 def without_thoughts(text: str) -> str:
     """Blank the model's thoughts; everything else keeps its position."""
     return _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+
+
+def split_thoughts(text: str) -> tuple[str, str]:
+    """The model's thoughts, and the rest of a reply, for readers."""
+    thoughts = "\n\n".join(_TAGS.sub("", found[0]).strip() for found in _THOUGHT.finditer(text))
+    return thoughts, _THOUGHT.sub("", text).strip()
 
 
 def without_cut_end(text: str) -> str:

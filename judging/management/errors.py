@@ -6,6 +6,8 @@ from judging.errors import FieldError, InvalidValue
 
 _OPTIONS = {
     "by_batch": "--batch",
+    "extra_headers": "--extra-header",
+    "secret_headers": "--secret-header",
     "is_own_server": "--own-server",
     "model_options": "--option",
     "more_base_urls": "--also-at",

@@ -99,6 +99,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "sealed_headers",
+                    models.TextField(
+                        blank=True,
+                        editable=False,
+                        help_text="The values of secret headers, encrypted.",
+                    ),
+                ),
+                (
                     "temperature",
                     models.FloatField(
                         default=0.7,
@@ -134,8 +142,18 @@ class Migration(migrations.Migration):
                 (
                     "structured",
                     models.BooleanField(
-                        default=False,
-                        help_text="Ask for the reply in a form that the server enforces.",
+                        blank=True,
+                        help_text="Ask for the reply in a form that the server enforces; empty: where it can.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "reply_form",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        editable=False,
+                        help_text="The way in which a test got structured replies, and when.",
                     ),
                 ),
                 (

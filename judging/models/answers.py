@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Q
 
+from judging.backends import registry
+from judging.engine.messages import split_thoughts
 from judging.models.runs import JudgeRun
 from judging.protocols.reading import READ_AS
 from studies.models import Choice, Item, Side
@@ -200,6 +202,27 @@ class Judgment(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id}, item {self.item_id}, {self.shown_first} first, {self.sample}"
+
+    @property
+    def thoughts(self) -> str:
+        """What the model thought before its reply, apart from it."""
+        return split_thoughts(self.raw_text)[0]
+
+    @property
+    def reply_text(self) -> str:
+        """The reply without thoughts, which are not read."""
+        return split_thoughts(self.raw_text)[1]
+
+    @property
+    def native_certainty(self) -> float | None:
+        """100 × the probability of the choice, where a decision endpoint gave it; else None.
+
+        It is no certainty that a model states, and is not pooled with those.
+        """
+        is_native = registry.gives_only_probabilities(self.run.parameters.get("backend", ""))
+        if not (is_native and self.choice and self.probabilities):
+            return None
+        return round(100 * float(self.probabilities[self.choice]), 4)
 
     @property
     def read_as(self) -> str:

@@ -76,6 +76,9 @@ class Judge(models.Model):
         related_name="+",
         help_text="Who entered the stored key, whose studies may use it.",
     )
+    sealed_headers = models.TextField(
+        blank=True, editable=False, help_text="The values of secret headers, encrypted."
+    )
     temperature = models.FloatField(
         default=0.7, validators=[MinValueValidator(0.0), MaxValueValidator(2.0)]
     )
@@ -87,7 +90,15 @@ class Judge(models.Model):
         default=0, help_text="Tokens for thinking, in addition to those of the reply."
     )
     structured = models.BooleanField(
-        default=False, help_text="Ask for the reply in a form that the server enforces."
+        null=True,
+        blank=True,
+        help_text="Ask for the reply in a form that the server enforces; empty: where it can.",
+    )
+    reply_form = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="The way in which a test got structured replies, and when.",
     )
     probabilities = models.CharField(
         max_length=10,

@@ -225,7 +225,8 @@ class JudgeRun(models.Model):
     def is_billed(self) -> bool:
         """Whether a price was known for any of its requests."""
         is_unknown = self.unpriced_tokens and self.unpriced_tokens >= self.tokens
-        return self.judge.is_priced and not self.is_imported and not is_unknown
+        is_known = self.judge.is_priced or self.spent_nano > 0  # some servers state what they bill
+        return is_known and not self.is_imported and not is_unknown
 
     @property
     def is_active(self) -> bool:

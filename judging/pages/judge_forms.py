@@ -12,6 +12,9 @@ from django.contrib.auth.models import User
 from django.core.validators import MinValueValidator
 
 from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
+from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
 from judging.backends.presets import presets
 from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.access import (
@@ -25,6 +28,7 @@ from judging.catalog.access import (
 from judging.catalog.changes import OutdatedJudge, version_of
 from judging.errors import FieldError
 from judging.models import Judge
+from judging.pages.extra_fields_form import TITLE, ExtraFieldsForm, initial_extra_fields
 from judging.runs.judges import IDENTITY, first_fields, new_addresses
 from judging.worker.endpoints import serves_key
 from studies.models import Study
@@ -32,7 +36,7 @@ from studies.models import Study
 KEEP, SAME, VARIABLE, STORED, NO_KEY = "keep", "same", "variable", "stored", "none"
 SERVER = "Server and key"
 _OF_SERVER = ("base_url", "key_from", "api_key_env", "key")
-_MORE_OF_SERVER = ("backend", "more_base_urls", "is_own_server")
+_MORE_OF_SERVER = ("backend", WIRE, "more_base_urls", "is_own_server")
 GROUPS = (
     (SERVER, _OF_SERVER),
     ("Model", ("model", "name")),
@@ -62,6 +66,7 @@ MORE_GROUPS = (
             "own_sources",
         ),
     ),
+    (TITLE, EXTRA_FIELDS),
 )
 _LABELS = {
     "name": "Name",
@@ -82,7 +87,7 @@ _LABELS = {
     "top_p": "Top p",
     "max_tokens": "Reply tokens",
     "thinking_tokens": "Thinking tokens",
-    "structured": "Ask for structured output, which the server enforces",
+    "structured": "Structured output",
     "probabilities": "Option probabilities",
     "takes_images": "The model takes pictures",
     "takes_audio": "The model takes sounds",
@@ -107,7 +112,7 @@ _HINTS = {
     "top_p": "From 0 to 1.",
     "max_tokens": "The longest reply, without thinking.",
     "thinking_tokens": "Additional tokens for a model that thinks before it replies.",
-    "structured": "",
+    "structured": "Replies in a form that the server enforces. A test finds out whether it can.",
     "probabilities": "",
     "takes_images": "For studies whose items show pictures. Ask the provider, or try one item.",
     "takes_audio": "",
@@ -120,7 +125,11 @@ _REQUIRED = {
 }
 
 
-class JudgeForm(forms.ModelForm):
+# The words of the form for whether structured replies are requested.
+_STRUCTURED = {None: "", True: "on", False: "off"}
+
+
+class JudgeForm(ExtraFieldsForm, forms.ModelForm):
     """A judge on a server, as a page of a study shows it.
 
     A new one starts from the settings of the judge `like`, from a preset, or from what was entered
@@ -133,6 +142,13 @@ class JudgeForm(forms.ModelForm):
         label="More addresses of the same model",
         help_text="One a line. Requests are spread over all addresses, with the same key.",
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
+    )
+    wire = forms.ChoiceField(
+        required=False,
+        choices=[("", "Found by the first answer"), *((name, name) for name in WIRES)],
+        label="Format of a decision endpoint",
+        help_text="openai asks /decisions, systemone asks /systemone. Other kinds of servers have "
+        "none.",
     )
     key_from = forms.ChoiceField(widget=forms.RadioSelect, label="Key")
     api_key_env = forms.CharField(
@@ -150,9 +166,22 @@ class JudgeForm(forms.ModelForm):
         help_text="Stored encrypted and never shown again.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
+    structured = forms.TypedChoiceField(
+        required=False,
+        choices=[("", "Where the server can"), ("on", "Always"), ("off", "Never: free text")],
+        coerce=lambda chosen: chosen == "on",
+        empty_value=None,
+        label=_LABELS["structured"],
+        help_text=_HINTS["structured"],
+    )
     leave_out = forms.MultipleChoiceField(
         required=False,
-        choices=[("temperature", "Temperature"), ("top_p", "Top p"), ("seed", "Seed")],
+        choices=[
+            ("temperature", "Temperature"),
+            ("top_p", "Top p"),
+            ("max_tokens", "Reply tokens"),
+            ("seed", "Seed"),
+        ],
         label="Not sent, because the server refuses it",
         widget=forms.CheckboxSelectMultiple,
     )
@@ -249,8 +278,9 @@ class JudgeForm(forms.ModelForm):
     def _fix(self, judge: Judge | None) -> None:
         """Disable what answers depend on, once a run has used the judge."""
         self.is_fixed = judge is not None and judge.runs.exists()
-        for name in ("name", "leave_out", *IDENTITY) if self.is_fixed else ():
-            if name in self.fields:
+        fixed = ("name", "leave_out", *EXTRA_FIELDS, *IDENTITY) if self.is_fixed else ()
+        for name in fixed:
+            if name in self.fields and name != SECRET_HEADERS:  # their values may change
                 self.fields[name].disabled = True
         for name in ("price_input", "price_output", "price_cached_input"):
             self.fields[name].validators.append(MinValueValidator(0))
@@ -375,21 +405,28 @@ class JudgeForm(forms.ModelForm):
             for name in (*_LABELS, "more_base_urls", "own_sources")
             if not self.fields[name].disabled
         }
-        if not self.is_fixed:
-            fields["model_options"] = self._options()
+        fields["model_options"] = self._options()
         how = self.cleaned_data["key_from"]
         if how in (NO_KEY, VARIABLE):
             fields["api_key_env"] = self.cleaned_data["api_key_env"] if how == VARIABLE else ""
         return {
             "fields": fields,
             "key": self.cleaned_data["key"] if how == STORED else "",
+            "headers": self.secret_values,
             "key_of": self._like if how == SAME else None,
             "seen": self.cleaned_data["seen"],
         }
 
     def _options(self) -> dict[str, Any]:
-        left_out = ",".join(self.cleaned_data["leave_out"])
-        return {LEAVE_OUT: left_out} if left_out else {}
+        known, wire = self.instance.model_options or {}, self.cleaned_data[WIRE]
+        if self.is_fixed:  # runs have the others
+            options = known | {WIRE: wire}
+        else:
+            left_out = ",".join(self.cleaned_data["leave_out"])
+            options = {LEAVE_OUT: left_out, WIRE: wire} | self.extra_options
+            if SECRET_HEADERS not in self.fields:
+                options[SECRET_HEADERS] = known.get(SECRET_HEADERS)
+        return {name: value for name, value in options.items() if value}
 
     def show(self, error: Exception) -> None:
         """Show a service's error next to its field."""
@@ -398,7 +435,7 @@ class JudgeForm(forms.ModelForm):
             return
         if isinstance(error, FieldError):
             if error.field == "model_options" and error.field not in self.fields:
-                error.field = "leave_out"
+                error.field = WIRE if error.values.get("value") == WIRE else "leave_out"
             field = error.field if error.field in self.fields else None
             self.add_error(field, error.worded(self._label))
         else:
@@ -437,6 +474,7 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
             "base_url": chosen.base_url,
             "leave_out": chosen.leave_out.split(",") if chosen.leave_out else [],
             "own_sources": ", ".join(chosen.own_sources),
+            "structured": "off" if chosen.model else "",
         }
     if judge is None:
         return {"backend": DEFAULT, "probabilities": NO_PROBABILITIES}
@@ -444,11 +482,17 @@ def _initial(judge: Judge | None, preset: str) -> dict[str, Any]:
     for name in ("price_input", "price_output", "price_cached_input", "batch_price"):
         if initial[name] is not None:
             initial[name] = f"{initial[name].normalize():f}"
-    return initial | {
-        "own_sources": ", ".join(judge.own_sources),
-        "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
-        "more_base_urls": "\n".join(judge.more_base_urls),
-    }
+    return (
+        initial
+        | {
+            "own_sources": ", ".join(judge.own_sources),
+            "structured": _STRUCTURED[judge.structured],
+            WIRE: judge.model_options.get(WIRE, ""),
+            "leave_out": [n for n in judge.model_options.get(LEAVE_OUT, "").split(",") if n],
+            "more_base_urls": "\n".join(judge.more_base_urls),
+        }
+        | initial_extra_fields(judge.model_options)
+    )
 
 
 def _key_words(judge: Judge) -> str:

@@ -28,7 +28,7 @@ from judging.catalog.access import (
     may_change,
     usable_addresses,
 )
-from judging.catalog.connection_test import run_connection_test, setting_of
+from judging.catalog.connection_test import form_words, run_connection_test, setting_of
 from judging.catalog.listing import local_servers, models_at
 from judging.errors import JudgingError
 from judging.models import Judge
@@ -318,6 +318,7 @@ def _judge_context(request: HttpRequest, study: Study, judge: Judge) -> dict[str
         "judge": judge,
         "key_state": _key_state(judge, study),
         "key_refusal": "" if serves_key(judge, study) else key_refusal(judge),
+        "form_words": form_words(judge.reply_form.get("way", "")),
         "setting": setting_of(study),
         "runs_here": judge.runs.filter(study=study).count(),
         "has_runs": judge.runs.exists() or judge.juries.exists(),

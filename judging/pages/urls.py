@@ -43,6 +43,7 @@ urlpatterns = [
     path("<str:run_id>/", views.run_page, name="run"),
     path("<str:run_id>/panel/", views.run_panel, name="run-panel"),
     path("<str:run_id>/extend/", views.extend_run, name="extend"),
+    path("<str:run_id>/structured/", views.go_on, name="go-on"),
     re_path(
         r"^(?P<run_id>[\w-]{1,40})/"
         r"(?P<action>pause|resume|cancel|retry|leave-out|take-back)/$",

@@ -25,11 +25,13 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun, Judgment
 from judging.pages.campaign_forms import ORDER_WORDS, CostedForm
 from judging.prompts.asking import messages_of
+from judging.protocols.registry import LEVELS
 from judging.runs import lifecycle
 from judging.runs.costs import estimate_extension, probe_of
 from judging.runs.extension import Saving, saving_of
 from judging.runs.request_conditions import Conditions, conditions_of
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.structured_replies import go_on_structured, offer_of
 from judging.selectors import (
     RunRow,
     campaigns_of,
@@ -126,6 +128,7 @@ _JUDGMENT_CSV: dict[str, Callable[[Judgment], Any]] = {
     "reason": lambda judgment: judgment.error,
     "model": lambda judgment: judgment.model_snapshot,
     "answered_at": lambda judgment: _seconds(judgment.answered_at),
+    "native_certainty": lambda judgment: judgment.native_certainty,
 }
 
 
@@ -249,6 +252,14 @@ _ACTIONS = {
 }
 
 
+# What decision endpoints say about their answers.
+_DETAILS = {
+    "confidence": "The server’s own confidence",
+    "vendor_choice": "The server’s own choice",
+    "levels": "Levels of certainty",
+}
+
+
 @dataclass
 class ShownJudgment:
     """A judgment with its rebuilt prompt."""
@@ -263,7 +274,12 @@ class ShownJudgment:
         """Other contents of the reply, in words. How it was read is `Judgment.read_as`."""
         found: dict[str, Any] = {**(self.judgment.details or {})}
         found.pop("read", None)
-        return [(name.replace("_", " ").capitalize(), _in_words(of)) for name, of in found.items()]
+        if levels := found.get("levels"):  # a database keeps no order
+            found["levels"] = {level: levels[level] for level in LEVELS if level in levels}
+        return [
+            (_DETAILS.get(name) or name.replace("_", " ").capitalize(), _in_words(of))
+            for name, of in found.items()
+        ]
 
 
 @login_required
@@ -372,6 +388,7 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
         "is_all_elsewhere": any(panel.holds_all for panel in panels),
         "conditions": _conditions_of(run, progress.ended),
         "anchors": _anchors_of(run, progress.ended),
+        "offer": offer_of(run) if progress.unparseable else None,
         "last_judgments": last_judgments(run),
         "last_requests": last_requests(run) if run.is_active or run.is_resumable else (),
         "probe": probe_of(run) if run.awaits_yes else None,
@@ -417,6 +434,19 @@ def change_run(request: HttpRequest, slug: str, run_id: str, action: str) -> Htt
             request, "Nothing was changed, because the state of the run has changed meanwhile."
         )
     return redirect("judging:run", slug, run_id)
+
+
+@login_required
+@require_POST
+def go_on(request: HttpRequest, slug: str, run_id: str) -> HttpResponse:
+    """Ask the questions of a run again for structured replies, and show that run."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    run = get_run(study, run_id)
+    try:
+        run = go_on_structured(run_id=run.pk, user=cast(User, request.user))
+    except (JudgingError, StudyError) as error:
+        messages.error(request, str(error))
+    return redirect("judging:run", slug, run.public_id)
 
 
 @login_required
@@ -466,6 +496,8 @@ def _all_shown(
 
 
 def _in_words(detail: Any) -> str:
+    if isinstance(detail, float):
+        return f"{detail:.3g}"
     if not isinstance(detail, dict):
         return str(detail)
     return ", ".join(f"{name} {_in_words(of)}" for name, of in detail.items())

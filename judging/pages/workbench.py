@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from judging.backends.backend import IMPORTED
 from judging.models import NANO, Judge, JudgeRun
+from judging.runs.structured_replies import offer_of
 from judging.selectors import RunProgress, RunRow, run_rows
 from studies.additions import Additions
 from studies.models import Study
@@ -131,6 +132,11 @@ def judge_needs(study: Study) -> Iterator[Need]:
     for kind, found in kinds.items():
         if found:
             yield _need(study, kind, found)
+    for row in rows:
+        if row.progress.unparseable and (offer := offer_of(row.run)):
+            words = f"{row.run.judge.name} ({row.run.get_setting_display()}): {offer.words}"
+            address = reverse("judging:run", args=[study.slug, row.run.public_id])
+            yield Need(words, address, "Open the run")
 
 
 def _need(study: Study, kind: str, rows: list[RunRow]) -> Need:

@@ -11,22 +11,25 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import ceil
 from typing import Any, Self
 
 from django.db import connection, connections
 from django.db.models import QuerySet
 
+from judging.backends.parameters import FORM_WORDS, JSON_OBJECT
 from judging.bias.registry import REFLECTION, WARNING, Reflecting, probe_choice, warned
 from judging.bias.texts import all_of, text
+from judging.engine.interface import ClosedQuestion
 from judging.engine.messages import Attachment, Message, Messages
 from judging.errors import BadRun
 from judging.models import SAMPLED, JudgeRun, PromptTemplate
 from judging.prompts.probing import Probing
 from judging.protocols.framings import Framing, framing
 from judging.protocols.protocol import EarlierReplies, JudgingProtocol
-from judging.protocols.registry import protocol
+from judging.protocols.registry import Levels, protocol
+from judging.protocols.texts import texts
 from studies.file_storage.storage import Stored
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile, Side, Study
@@ -193,6 +196,13 @@ class Asking:
             return warned(prompt, self.language)
         return prompt
 
+    def closed(self, item: Item) -> ClosedQuestion:
+        """The question about `item` to a judge that gives only the probability of each answer."""
+        ask = self.words_of(item.task, persona=self._shown_features != []).question
+        if not self.protocol.asks_certainty:
+            return ClosedQuestion(ask)
+        return ClosedQuestion(ask, **certainty_question(self.language))
+
     def slots(self, item: Item, *, shown_first: str) -> Slots:
         """The texts of `item` that the prompt is filled with."""
         shown, language = self._shown_features, self.language
@@ -311,6 +321,14 @@ class Asking:
         return words + ([self.probing.fingerprint] if self.probing else [])
 
 
+@cache
+def certainty_question(language: str) -> dict[str, Any]:
+    """The second question to a judge that answers closed questions: which level of certainty?"""
+    asks = (texts(Levels.name, each).how_certain for each in (language, PROMPT_LANGUAGE))
+    bands = {band.slug: (band.name, band.definition) for band in bands_in(language)}
+    return {"how_certain": next(filter(None, asks)), "levels": bands}
+
+
 def protocol_sha256(run: JudgeRun) -> str:
     """Identifies everything that reaches the model or affects reading, except prompt and seed.
 
@@ -323,7 +341,8 @@ def protocol_sha256(run: JudgeRun) -> str:
     own = protocol(run.setting).of_study(run.study.criteria)
     reflects = probe_choice(run.bias_probe).reflects
     parts = {
-        "judge": {name: asked.get(name, getattr(judge, name)) for name in SAMPLED},
+        "judge": {name: asked.get(name, getattr(judge, name)) for name in SAMPLED}
+        | ({"reply_form": way} if (way := asked.get("reply_form")) else {}),
         "model_options": asked.get("model_options") or {},
         "setting": own.name,
         "criteria": run.study.criteria if own.needs_criteria else [],
@@ -334,6 +353,8 @@ def protocol_sha256(run: JudgeRun) -> str:
         "reflection": text(REFLECTION, "user", language=run.prompt_language) if reflects else "",
         "reading": [run.reading, asked.get("reading_version", 1)],
     }
+    if judge.capabilities.only_probabilities and own.asks_certainty:
+        parts["certainty_question"] = certainty_question(run.prompt_language)
     words = json.dumps(parts, ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()
 
@@ -361,7 +382,11 @@ def words_of_run(run: JudgeRun, tasks: Sequence[str] | None = None) -> dict[str,
         "around_items": words_in(language),
         "probe": all_of(choice.probe.name, language) if choice.probe else {},
         "option": asking.protocol.texts(language).option,
-        "form": asking.protocol.form() if run.judge.structured else {},
+        "form": asking.protocol.form() if run.parameters.get("structured") else {},
+        "form_words": FORM_WORDS if run.parameters.get("reply_form") == JSON_OBJECT else "",
+        "certainty_question": certainty_question(language)
+        if run.judge.capabilities.only_probabilities and asking.protocol.asks_certainty
+        else {},
     }
     return {name: found for name, found in parts.items() if found}
 

@@ -23,7 +23,7 @@ from judging.engine.messages import without_thoughts
 
 # Increased whenever a reply can be read differently, so that answers read by different versions are
 # not mixed.
-READING_VERSION = 3
+READING_VERSION = 4
 # Meanings of the codes of lenient reading, for pages.
 READ_AS = {
     "json": "a JSON object",
@@ -60,7 +60,8 @@ _NEXT_TURN = re.compile(
     r"|(?:next|another|nächste\w*)\s+(?:user|question|profile|person|example|item|turn"
     r"|frage|aufgabe)\b"
     r"|(?:example|question|item|case|profile|task|aufgabe|beispiel)\s*#?\d+\s*[:.])"
-    r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>",
+    r"|<\|\w+\|>|</s>|\[/?INST\]|<(?:start|end)_of_turn>"
+    r"|(?<=[^:\s])\s*\n[ \t]*\[response [ab]\]\s*\Z",  # the prompt's own heading once more
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -164,7 +165,7 @@ def stated(text: str, behind: int | None = None, *, only_whole: bool = False) ->
 
 def _stated_value(text: str, found: "re.Match[str]") -> int | None:
     start = found.start("number")
-    before = text[max(0, start - 20) : start].rstrip("~≈([ ")
+    before = re.sub(r"(?:</?\w+>\s*)+\Z", "", text[max(0, start - 40) : start]).rstrip("~≈([ ")
     if found.groupdict().get("range") or _BOUND.search(before):
         return None
     return whole(found["number"], found["unit"] or "")
@@ -380,8 +381,10 @@ _CHINESE = re.compile(r"我|会|这个人|更|最终|的|答案|选择|结论|�
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]+(?:\.(?=\d)[^.!?;\n。！？；]*)*[.!?;。！？；]?")
 # What leads to a choice: a reason that names no response, or “…, so”.
 _LEAD = re.compile(
-    r"\A\W*(?:given|based\s+on|considering|since|because|da|weil|angesichts|dado|étant)\b[^,]*,"
-    r"|\A.*,\s*(?:so|but|therefore|thus|daher|also|aber|pero|mais|por\s+lo\s+que|donc)\b",
+    r"\A\W*(?:given|based\s+on|considering|since|because|when\s+(?:choosing|comparing|deciding)"
+    r"|da|weil|angesichts|dado|étant)\b[^,]*,"
+    r"|\A.*,\s*(?:so|but|therefore|thus|which\s+means|daher|also|aber|pero|mais|por\s+lo\s+que"
+    r"|donc)\b",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -406,6 +409,9 @@ class Statement:
     certainty: int | None = None
 
 
+_OVER = re.compile(r"\s*(?:to|over|rather\s+than|instead\s+of|als|statt)\s*", re.IGNORECASE)
+
+
 def statements(text: str) -> list[Statement]:
     """The statements of a text without markup, each in its most informative form."""
     tags = (
@@ -419,8 +425,11 @@ def statements(text: str) -> list[Statement]:
 def contradict(text: str, side: ShownSide) -> bool:
     """Whether a sentence seems to choose another response, that is, nothing denies it."""
     for sentence in _SENTENCE.finditer(text):
-        named = {_side(found[1] or found[2]) for found in _NAMED.finditer(sentence[0])}
-        if named and side not in named:
+        names = list(_NAMED.finditer(sentence[0]))
+        named = [_side(name[1] or name[2]) for name in names]
+        if not named or named[0] == side:
+            continue
+        if side not in named or _OVER.fullmatch(sentence[0], names[0].end(), names[1].start()):
             words = _NAMED.sub(" ", sentence[0])
             if CHANGED.search(words) or (_CHOOSES.search(words) and not _DENIED.search(words)):
                 return True

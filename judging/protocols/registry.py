@@ -264,30 +264,13 @@ def _level(text: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-# In every language of texts/.
-_WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
-_REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
+class SecondQuestion(JudgingProtocol):
+    """A choice, then a second question about it, whose reply leaves the choice as it is."""
 
-
-class PTrue(JudgingProtocol):
-    """The certainty is the probability that the model gives yes, over yes and no.
-
-    It is read from log-probabilities at the word: a model that writes no still gives yes a
-    probability. Without the word or log-probabilities the certainty is missing, but the choice
-    counts.
-    """
-
-    name = "p-true"
-    description = "P(True): choice of a response, then the probability that it says it is right"
     family = "Scores and other certainties"
     asks_certainty = True
-    needs_probabilities = True
     has_form = False
     steps = 2
-    reply_tokens = 12
-
-    def options(self, earlier: tuple[str, ...]) -> Options:
-        return _WORDS if earlier else super().options(earlier)
 
     def read(
         self,
@@ -297,12 +280,38 @@ class PTrue(JudgingProtocol):
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
+        chosen = super().read(earlier[0] if earlier else text, is_lenient=is_lenient)
         if not earlier:
-            chosen = super().read(text, is_lenient=is_lenient)
             return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
-        if is_empty(text):
-            return Verdict(None, None)
-        chosen = super().read(earlier[0], is_lenient=is_lenient)
+        return Verdict(None, None) if is_empty(text) else self.second(text, chosen)
+
+    def second(self, text: str, chosen: Verdict) -> Verdict:
+        """The verdict after the second reply."""
+        raise NotImplementedError
+
+
+# In every language of texts/.
+_WORDS = {"yes": ("Yes", "Ja"), "no": ("No", "Nein")}
+_REPLY = re.compile(r"(?:\[\[|\A)[\s*_`\"']*(Yes|Ja|No|Nein)\b", re.IGNORECASE)
+
+
+class PTrue(SecondQuestion):
+    """The certainty is the probability that the model gives yes, over yes and no.
+
+    It is read from log-probabilities at the word: a model that writes no still gives yes a
+    probability. Without a word or without log-probabilities the certainty is missing, and the
+    choice counts.
+    """
+
+    name = "p-true"
+    description = "P(True): choice of a response, then the probability that it says it is right"
+    needs_probabilities = True
+    reply_tokens = 12
+
+    def options(self, earlier: tuple[str, ...]) -> Options:
+        return _WORDS if earlier else super().options(earlier)
+
+    def second(self, text: str, chosen: Verdict) -> Verdict:
         reply = readable(text)
         word = _REPLY.search(reply.text)
         if word is None:
@@ -319,7 +328,7 @@ class PTrue(JudgingProtocol):
         return replace(verdict, certainty=max(1, round(100 * share)), details=details)
 
 
-class SecondTurn(JudgingProtocol):
+class SecondTurn(SecondQuestion):
     """The second question follows the first reply, in one conversation.
 
     A second reply without a certainty leaves it missing; the choice counts.
@@ -327,30 +336,13 @@ class SecondTurn(JudgingProtocol):
 
     name = "second-turn"
     description = "Second turn: choice of a response, then a second question: how certain?"
-    family = "Scores and other certainties"
-    asks_certainty = True
-    has_form = False
     reads_words = True
-    steps = 2
     reply_tokens = 16
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {} if earlier else super().options(earlier)
 
-    def read(
-        self,
-        text: str,
-        *,
-        earlier: tuple[str, ...] = (),
-        is_structured: bool = False,
-        is_lenient: bool = False,
-    ) -> Verdict:
-        if not earlier:
-            chosen = super().read(text, is_lenient=is_lenient)
-            return Verdict(None, None, continues=chosen.side is not None, position=chosen.position)
-        if is_empty(text):
-            return Verdict(None, None)
-        chosen = super().read(earlier[0], is_lenient=is_lenient)
+    def second(self, text: str, chosen: Verdict) -> Verdict:
         return Verdict(chosen.side, _NUMBER.score(text), chosen.details)
 
 

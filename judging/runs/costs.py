@@ -27,6 +27,7 @@ from judging.runs.row_creation import (
 from judging.runs.spec import Reuse, RunSpec
 from judging.selectors import run_progress
 from judging.worker import chunks
+from judging.worker.endpoints import asks_form, judge_of
 from studies.errors import StudyError
 from studies.models import Item, Side, Study
 
@@ -132,6 +133,8 @@ class Probe:
             return self.judgment.get_state_display()
         certainty = self.judgment.certainty
         of = f", certainty {certainty}" if certainty else ""
+        if (native := self.judgment.native_certainty) is not None:
+            of += f", native certainty {native:.1f}"
         return f"{self.judgment.get_choice_display()}{of}"
 
     @property
@@ -189,7 +192,7 @@ def probes_of(runs: Sequence[JudgeRun]) -> dict[int, Probe]:
     ).order_by()
     left = dict(open_.values_list("run").annotate(n=Count("pk")))
     judgments = (
-        Judgment.objects.select_related("item__persona")
+        Judgment.objects.select_related("item__persona", "run")
         .prefetch_related("attempts")
         .in_bulk(first.values())
     )
@@ -209,7 +212,7 @@ def _probe(run: JudgeRun, judgment: Judgment, left: int) -> Probe:
         prompt=as_text(messages_of(run, judgment.item, shown_first=judgment.shown_first)),
         reply=last.text,
         asked_for_probabilities=run.judge.probabilities != Judge.Probabilities.NO,
-        kept_form=protocol(run.setting).keeps_form(last.text) if run.judge.structured else None,
+        kept_form=protocol(run.setting).keeps_form(last.text) if asks_form(judge_of(run)) else None,
         latency_ms=last.latency_ms,
         left=left,
         tokens=round(usage.tokens * left),

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Q, Sum
 
 from judging import deliveries
+from judging.backends.parameters import JSON_SCHEMA
 from judging.bias.probes import FEATURE
 from judging.bias.registry import probe_choice
 from judging.engine.messages import prompt_sha256
@@ -26,14 +27,14 @@ from judging.protocols.reading import READING_VERSION
 from judging.protocols.registry import protocol
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec, check_combination, language_for
-from judging.worker.endpoints import kind_of
+from judging.worker.endpoints import asks_form, kind_of, settings_of
 from studies import personas as feature_sets
 from studies.models import Choice, Item, Side, Study
 from studies.selectors import studies_for
 from studies.statements import clock
 
 # Parameters that a run names only if they are not the defaults.
-_NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading")
+_NOT_ALWAYS = ("model_options", "discusses", "anchors", "reading", "reply_form")
 EXTENDED_FIELDS = ("key", "samples", "orders", "parameters")
 
 _NO_SUCH_RUN = FailureReason(
@@ -104,7 +105,7 @@ def run_for(
         "top_p": judge.top_p,
         "max_tokens": judge.max_tokens,
         "thinking_tokens": judge.thinking_tokens,
-        "structured": judge.structured,
+        "structured": _is_structured(run, spec),
         "probabilities": judge.probabilities,
         "own_sources": sorted(judge.own_sources),
         "setting": setting,
@@ -117,8 +118,12 @@ def run_for(
         "seed": seed,
         "prompts": words,
     }
-    if judge.model_options:
-        asked["model_options"] = judge.model_options
+    if asked["structured"] and (way := settings_of(judge).reply_form) != JSON_SCHEMA:
+        asked["reply_form"] = way
+    of_address = kind_of(judge).options_of_address
+    options = {n: v for n, v in judge.model_options.items() if n not in of_address}
+    if options:
+        asked["model_options"] = options
     if spec.discusses:
         asked["discusses"] = list(spec.discusses)
     if spec.anchors:
@@ -141,10 +146,28 @@ def run_for(
     # The model's server and the texts behind the prompt hash belong to the record and do not define
     # a different run.
     run.parameters |= {"base_url": judge.base_url, **_words_of(run, asking)}
+    if judge.structured is None and judge.reply_form:
+        run.parameters["form_found"] = judge.reply_form
+    run.parameters |= {n: v for n, v in judge.model_options.items() if n in of_address}
     run.words = words_of_run(run, facts.tasks)
     if judge.more_base_urls:
         run.parameters["more_base_urls"] = judge.more_base_urls
     return run
+
+
+def _is_structured(run: JudgeRun, spec: RunSpec) -> bool:
+    """Whether a new run requests its replies in a form.
+
+    A judge that is set to ask where the server can is asked for text by protocols without a form,
+    and in the wording of another study, which asked for text.
+    """
+    has_form = protocol(run.setting).has_form
+    if spec.structured is not None:
+        return spec.structured and has_form
+    if run.judge.structured is not None:
+        return run.judge.structured
+    is_recovered = run.wording is not None and run.wording.source == run.wording.Source.RECOVERED
+    return has_form and not is_recovered and asks_form(run.judge)
 
 
 def _probe_named(words: str, facts: RunStudyFacts) -> str:

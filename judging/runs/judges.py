@@ -14,11 +14,12 @@ from judging.backends.backend import (
     is_openai,
     provider_key,
 )
+from judging.backends.extra_fields import EXTRA_FIELDS, ExtraFields
 from judging.backends.presets import TO_REPLACE, presets, public_price
 from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import keep_found, kind_of, settings_of
 
 LOCAL_SLOTS = 16  # of a model in this process, which uses its memory
 # The fields that answers depend on. They cannot change once a run has used the judge.
@@ -79,6 +80,8 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
     is_new = judge.pk is None
     if preset:
         brought = _preset_fields(preset)
+        if not is_new:
+            brought.pop("structured", None)
         if judge.base_url:
             brought.pop("base_url", None)  # a judge that has an address keeps it
         fields = brought | fields
@@ -89,8 +92,11 @@ def add_judge(*, name: str, preset: str = "", **fields: Any) -> tuple[Judge, boo
         fields = _defaults(fields.get("backend", DEFAULT)) | _first(preset, fields) | fields
     if "model_options" in fields:
         both = _options_that_stay(judge, fields) | fields["model_options"]
-        fields["model_options"] = {name: value for name, value in both.items() if value != ""}
+        others = {name: of for name, of in both.items() if of != "" and name not in EXTRA_FIELDS}
+        fields["model_options"] = others | ExtraFields.of(both).stored
     store_judge(judge, fields)
+    if found := kind_of(judge).found_options(settings_of(judge)):
+        keep_found(judge, found)
     return judge, is_new
 
 
@@ -116,21 +122,31 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
 
     A stored key belongs to its address: with a new address and no new key, it is removed.
     """
+    if "base_url" in fields:
+        fields = fields | {"base_url": fields["base_url"].strip()}
+    fields = {**fields, **backend_kind(fields.get("backend", judge.backend)).always}
+    given = {**fields, "model_options": _without_address(judge, fields.get("model_options"))}
+    before = {"model_options": _without_address(judge, judge.model_options)}
     changed = [
-        key for key in ("name", *IDENTITY) if key in fields and getattr(judge, key) != fields[key]
+        key
+        for key in ("name", *IDENTITY)
+        if key in fields and before.get(key, getattr(judge, key)) != given[key]
     ]
     if judge.pk is not None and changed and judge.runs.exists():
         raise BadJudge(
             f"Judge “{judge.name}” has runs, so its {changed[0].replace('_', ' ')} can no longer "
             "change. Add a judge with another name."
         )
-    if "base_url" in fields:
-        fields = fields | {"base_url": fields["base_url"].strip()}
     if "more_base_urls" in fields:
         addresses = [address.strip() for address in fields["more_base_urls"]]
         fields = fields | {"more_base_urls": addresses}
     if new_addresses(judge, fields):
-        fields = {"sealed_key": "", "key_by": None} | fields
+        fields = {"sealed_key": "", "key_by": None, "sealed_headers": ""} | fields
+    if not (judge.pk and judge.runs.exists()) and any(
+        name in fields and getattr(judge, name) != fields[name]
+        for name in ("backend", "model", "base_url", "model_options")
+    ):
+        judge.reply_form = {}  # it was found with another server or model
     was_priced, old_addresses = judge.is_priced, judge.base_urls
     fields = {"model_options": _options_that_stay(judge, fields)} | fields
     for key, value in fields.items():
@@ -145,12 +161,18 @@ def store_judge(judge: Judge, fields: dict[str, Any]) -> None:
         judge.save()
 
 
+def _without_address(judge: Judge, options: dict[str, Any] | None) -> dict[str, Any]:
+    """Options without those that say how a server is reached, which may change like its address."""
+    of_address = kind_of(judge).options_of_address
+    return {name: value for name, value in (options or {}).items() if name not in of_address}
+
+
 def make_exact(judge: Judge) -> None:
     """Fill in the options that must not change once a run has used the judge, without storing it.
 
     Raises `BadJudge` if the exact revision of a local model is not known.
     """
-    if judge.pk is None or not judge.runs.exists():
+    if judge.pk is None or kind_of(judge).options_of_address or not judge.runs.exists():
         judge.model_options = dict(kind_of(judge).exact_options(settings_of(judge)))
 
 
@@ -220,7 +242,7 @@ def _preset_fields(preset: str) -> dict[str, Any]:
         "own_sources": list(chosen.own_sources),
     }
     if chosen.model:
-        fields["model"] = chosen.model
+        fields |= {"model": chosen.model, "structured": False}  # as the paper asked
     if chosen.base_url:
         fields["base_url"] = chosen.base_url
     return fields

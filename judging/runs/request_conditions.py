@@ -10,9 +10,11 @@ from django.db.models import Count, Max, Min
 
 from judging.backends.parameters import differences
 from judging.models import Judge, JudgeRun, Judgment, SentParameters
-from judging.worker.endpoints import kind_of, settings_of
+from judging.worker.endpoints import judge_of, kind_of, settings_of
 
 _MOST = 4  # named in a sentence
+# Parameters of runs that ask the same in two forms: the id of the other one.
+CONTINUED_BY, GOES_ON_FROM = "continued_by", "goes_on_from"
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,25 @@ def _listed(parts: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions of the answers of a run, the most frequent first."""
+    """The conditions of the answers of a run, the most frequent first.
+
+    `other_form` is a sentence about the run that asks the same in another form.
+    """
 
     sent: tuple[Sent, ...] = ()
     reported: tuple[Reported, ...] = ()
+    other_form: str = ""
 
     @property
     def sentences(self) -> list[str]:
-        return sentences(self.sent, self.reported)
+        return [*filter(None, [self.other_form]), *sentences(self.sent, self.reported)]
 
 
 def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
-    """The conditions of runs by id, in two queries; empty for runs without answers."""
+    """The conditions of runs by id; two queries, and one more if a run goes on from another.
+
+    Empty for runs without answers.
+    """
     rows = (
         Judgment.objects.filter(run__in=runs)
         .exclude(model_snapshot="", sent_with=None)
@@ -111,10 +120,11 @@ def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
         if model or fingerprint:
             reported[run_id][model, fingerprint] += n
             times[run_id, model, fingerprint] |= {first, last} - {None}
+    forms = _other_forms(runs)
     known = SentParameters.objects.in_bulk({pk for counts in sent.values() for pk in counts})
     return {
         run.pk: Conditions(
-            _sent(run.judge, {known[pk].sha256: n for pk, n in sent[run.pk].items()}, known),
+            _sent(judge_of(run), {known[pk].sha256: n for pk, n in sent[run.pk].items()}, known),
             tuple(
                 Reported(
                     n,
@@ -125,8 +135,34 @@ def conditions_of(runs: Collection[JudgeRun]) -> dict[int, Conditions]:
                 )
                 for (model, fingerprint), n in _ranked(reported[run.pk])
             ),
+            forms.get(run.pk, ""),
         )
         for run in runs
+    }
+
+
+def _other_forms(runs: Collection[JudgeRun]) -> dict[int, str]:
+    """Sentences about the runs that ask the same in another form, by the id of the run."""
+    others = {
+        run.pk: str(run.parameters[name])
+        for run in runs
+        for name in (CONTINUED_BY, GOES_ON_FROM)
+        if name in run.parameters
+    }
+    if not others:
+        return {}
+    found = JudgeRun.objects.filter(public_id__in=others.values()).values_list("public_id", "key")
+    keys = {public_id: key[:12] for public_id, key in found}
+    return {
+        run.pk: (
+            "Two conditions were used: this run requests structured replies, and goes on from run "
+            f"{keys[others[run.pk]]}, which asked for text. They are counted apart."
+            if GOES_ON_FROM in run.parameters
+            else "Two conditions were used: this run asked for text, and run "
+            f"{keys[others[run.pk]]} goes on with structured replies. They are counted apart."
+        )
+        for run in runs
+        if others.get(run.pk) in keys
     }
 
 

@@ -49,6 +49,13 @@ _REFLECTS_IN_BATCH = FailureReason(
     "A probe with +reflection needs two requests per judgment, so it cannot use a batch. Leave "
     "{field} out.",
 )
+_NOT_ENFORCED = FailureReason(
+    "not_enforced", "{field}: nothing enforces the form of the replies of judge “{judge}”."
+)
+_NO_FORM = FailureReason(
+    "no_form",
+    "{field}: replies to “{setting}” have no structured form, which judge “{judge}” requests.",
+)
 _NO_READING = FailureReason("no_reading", "{field} must be strict or lenient, not “{value}”.")
 _NO_PROFILE = FailureReason(
     "no_profile", "{field}: “{probe}” changes the profile, which framing “{framing}” does not show."
@@ -71,15 +78,18 @@ class Reuse(StrEnum):
 class RunSpec:
     """The judge, the questions, and the limits of a run.
 
-    `limit`: the number of items, in the order of their keys. `budget`, `token_budget`: US dollars
-    and tokens of the whole run. `extend`: continue the run with fewer samples or only one order,
-    and ask what is new. `reuse`: which answers of other runs to copy instead of asking again.
-    `by_batch`: ask by files at a lower price, from this start. `wording_id`: the study's own
-    wording, by the id of its `PromptTemplate`. `bias_probe`: a probe, as `judging.bias.registry`
-    reads it; empty for an ordinary run. `prompt_language`: that of the words around the items;
-    empty for that of the study. `reading`: how replies are read, in a new run. `discusses`: the ids
-    of the runs whose replies are shown. `anchors`: the number of items that are asked again at the
-    start and the end.
+    `limit`: the number of items, in the order of their keys.
+    `budget`, `token_budget`: US dollars and tokens of the whole run.
+    `extend`: continue the run that had fewer samples, or only one order, and ask what is new.
+    `reuse`: which answers that other runs have paid for are copied instead of asking again.
+    `by_batch`: ask by files at a lower price, from this start.
+    `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
+    `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
+    `prompt_language`: that of the words around the items; empty for that of the study.
+    `reading`: how replies are read, in a new run.
+    `discusses`: the ids of the runs whose replies are shown.
+    `anchors`: the number of items that are asked again at the start and the end.
+    `structured`: whether replies are requested in a form; None: as the judge is set.
     """
 
     study_id: int
@@ -102,6 +112,7 @@ class RunSpec:
     reading: str = JudgeRun.Reading.LENIENT
     discusses: tuple[int, ...] = ()
     anchors: int = 0
+    structured: bool | None = None
 
     @classmethod
     def of(cls, run: JudgeRun, **changes: Any) -> Self:
@@ -122,6 +133,7 @@ class RunSpec:
             "reading": run.reading,
             "discusses": tuple(run.discusses),
             "anchors": run.anchors,
+            "structured": run.parameters.get("structured"),
         }
         return cls(**fields | changes)
 
@@ -150,6 +162,10 @@ class RunSpec:
             raise ConflictingValue("anchors", _NO_START)
         if self.by_batch and registry.protocol(self.setting).steps > 1:
             raise ConflictingValue("by_batch", _NO_STEPS_IN_BATCHES, setting=self.setting)
+        if self.structured and not judge.capabilities.structured:
+            raise ConflictingValue("structured", _NOT_ENFORCED, judge=judge.name)
+        if self.structured and not registry.protocol(self.setting).has_form:
+            raise ConflictingValue("setting", _NO_FORM, setting=self.setting, judge=judge.name)
         if self.reading not in JudgeRun.Reading.values:
             raise InvalidValue("reading", _NO_READING, value=self.reading)
         if registry.protocol(self.setting).needs_others != bool(self.discusses):
@@ -210,10 +226,6 @@ _MEDIA_PROBE = FailureReason(
     "media_probe", "{field}: probes change texts, and items of this study have pictures or sounds."
 )
 _MEDIA_NOUNS = {"image": ("takes_images", "pictures"), "audio": ("takes_audio", "sounds")}
-_NO_FORM = FailureReason(
-    "no_form",
-    "{field}: judge “{judge}” requests structured replies, which “{setting}” does not have.",
-)
 _SHOWS_NO_PROFILE = FailureReason(
     "shows_no_profile",
     "{field}: framing “{framing}” shows no profile, so features cannot be chosen. Use all.",

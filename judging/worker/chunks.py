@@ -22,12 +22,20 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from judging import deliveries
 from judging.engine.asking import Routes
-from judging.engine.interface import JudgeQuestion, Outage, OverBudget, StepwiseBackend, Stopped
+from judging.engine.interface import (
+    FindingBackend,
+    JudgeQuestion,
+    Outage,
+    OverBudget,
+    StepwiseBackend,
+    Stopped,
+)
 from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
 from judging.worker import runtime
+from judging.worker.endpoints import judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.questions import check_sharing, questions_of, share_replies
 from studies.statements import clock
@@ -126,7 +134,7 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
     # Load first, because loading a provider's library can take longer than a lease. A judge that
     # cannot be asked is reported once there is a question for it.
     with suppress(BadJudge):
-        runtime.connect(run.judge)
+        runtime.connect(judge_of(run))
     lease = secrets.token_hex(16)
     try:
         # Under one lock, or the first chunk's questions would wait for all other claims.
@@ -236,12 +244,18 @@ def _ask(
         check_sharing(run.study, run.judge)
         # Needed only for a question that failed before.
         has_answered = any(each.has_failed for each in questions) and has_replies(run.pk)
-        asker = runtime.asker(run.judge, ledger, has_answered=has_answered)
+        judge = judge_of(run)
+        asker = runtime.asker(judge, ledger, has_answered=has_answered)
     except BadJudge as error:
         stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
     work = running.loop.submit(asker.ask_all(questions))
-    problems = _wait(work, run.judge, mine, ledger, asker.routes)
+    problems = _wait(work, judge, mine, ledger, asker.routes)
+    for address in judge.base_urls:
+        backend = runtime.backend_of(judge, address)
+        if isinstance(backend, FindingBackend) and backend.found:
+            keep_found(run.judge, backend.found)
+            break
     _judge_problems(run, [problem for problem in problems if problem is not None])
 
 

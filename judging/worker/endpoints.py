@@ -4,19 +4,23 @@ The cipher is that of `studies.sealing`. A new SECRET_KEY makes stored keys unre
 be entered again.
 """
 
+import copy
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import BackendKind, JudgeSettings
+from judging.backends.parameters import FORMS, FREE_TEXT, JSON_SCHEMA
 from judging.backends.registry import backend_kind
 from judging.engine.interface import Backend
 from judging.engine.limits import RateLimits
 from judging.errors import BadJudge
-from judging.models import Judge
+from judging.models import Judge, JudgeRun
 from studies.models import Membership, Study
 from studies.sealing import cipher
 
@@ -30,6 +34,7 @@ class SealedKey:
 
     judge: str = field(compare=False)
     token: str = field(repr=False)
+    what: str = field(default="key", compare=False)
 
     @sensitive_variables()
     def open(self) -> str:
@@ -38,16 +43,17 @@ class SealedKey:
 
         if not settings.JUDGE_STORED_KEYS:
             raise BadJudge(
-                f"Judge “{self.judge}” has a stored key, and this server no longer allows stored "
-                "keys. Name an environment variable with its key, or ask the administrator to set "
-                "JUDGE_STORED_KEYS=1."
+                f"Judge “{self.judge}” has a stored {self.what}, and this server no longer allows "
+                "stored keys. Name an environment variable with its key, or ask the administrator "
+                "to set JUDGE_STORED_KEYS=1."
             )
         try:
             return cipher(_PURPOSE).decrypt(self.token.encode()).decode()
         except InvalidToken:
             raise BadJudge(
-                f"The stored key of judge “{self.judge}” cannot be read, because the SECRET_KEY of "
-                "this server has changed. Enter the key again on the judge's page."
+                f"The stored {self.what} of judge “{self.judge}” cannot be read, because the "
+                f"SECRET_KEY of this server has changed. Enter the {self.what} again on the "
+                "judge's page."
             ) from None
 
 
@@ -58,12 +64,13 @@ def seal(key: str) -> str:
 
 
 def serves_key(judge: Judge, study: Study) -> bool:
-    """Whether the judge has no stored key, or one that this study may use.
+    """Whether the judge has no stored key or secret headers, or those that this study may use.
 
-    A key that an administrator entered serves all studies, like one in an environment variable. Any
-    other serves the studies of which the user who entered it is an owner or an editor now.
+    A key that an administrator entered serves all studies, like one in an environment variable, and
+    so do headers that a command stored. Any other serves the studies of which the user who entered
+    it is an owner or an editor now.
     """
-    if not judge.sealed_key:
+    if not judge.sealed_key and not (judge.sealed_headers and judge.key_by_id):
         return True
     giver = judge.key_by
     if giver is None or not giver.is_active:
@@ -108,16 +115,48 @@ def settings_of(judge: Judge, address: str = "") -> JudgeSettings:
         base_url=address or judge.base_url,
         api_key_env=judge.api_key_env,
         stored_key=SealedKey(judge.name, judge.sealed_key) if judge.sealed_key else None,
+        stored_headers=SealedKey(judge.name, judge.sealed_headers, "secret header")
+        if judge.sealed_headers
+        else None,
         link_local=settings.JUDGE_LINK_LOCAL,
         temperature=judge.temperature,
         top_p=judge.top_p,
         max_tokens=reply_limit(judge),
         timeout_seconds=float(judge.timeout_seconds),
         concurrency=judge.slots,
-        structured=judge.structured,
+        structured=asks_form(judge),
+        reply_form=way if (way := judge.reply_form.get("way")) in FORMS else JSON_SCHEMA,
         probabilities=judge.probabilities,
         model_options=tuple(sorted(judge.model_options.items())),
     )
+
+
+def asks_form(judge: Judge) -> bool:
+    """Whether structured replies are requested of a judge, as far as it is known.
+
+    One that is set to ask where the server can is asked, unless a test found that it cannot.
+    """
+    if judge.structured is None:
+        return judge.capabilities.structured and judge.reply_form.get("way") != FREE_TEXT
+    return judge.structured
+
+
+def judge_of(run: JudgeRun) -> Judge:
+    """The judge of a run, asked for replies in the form with which the run began."""
+    judge = copy.copy(run.judge)
+    if "structured" in run.parameters:
+        judge.structured = bool(run.parameters["structured"])
+        judge.reply_form = {"way": run.parameters.get("reply_form", JSON_SCHEMA)}
+    return judge
+
+
+def keep_found(judge: Judge, found: Mapping[str, Any]) -> None:
+    """Store what a backend has found out about the judge's server, so that all workers know it."""
+    with transaction.atomic():
+        stored = Judge.objects.select_for_update(no_key=True).get(pk=judge.pk)
+        judge.model_options = {**found, **stored.model_options}  # the first one counts
+        if judge.model_options != stored.model_options:
+            judge.save(update_fields=["model_options"])
 
 
 def reply_limit(judge: Judge) -> int:

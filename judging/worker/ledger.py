@@ -88,7 +88,12 @@ class Closing:
 
 
 def price(prices: Prices | None, usage: Usage | None) -> int | None:
-    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing."""
+    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing.
+
+    What the server says it has charged counts more than the prices.
+    """
+    if usage is not None and usage.cost is not None:
+        return round(usage.cost * NANO)
     if prices is None:
         return None
     if usage is None:
@@ -102,13 +107,17 @@ def price(prices: Prices | None, usage: Usage | None) -> int | None:
 def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
     """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes.
 
-    Pictures and sounds count by their rough number of tokens.
+    Pictures and sounds count by their rough number of tokens. A server that gives probabilities may
+    read the prompt once for each question.
     """
     sent = sum(
         _bytes(message.text) + sum(each.tokens for each in message.media)
         for message in question.asking
     )
-    return Usage(sent + _FRAME_TOKENS * len(question.asking), reply_tokens)
+    sent += _FRAME_TOKENS * len(question.asking)
+    if question.closed is not None:
+        sent = (sent + _bytes(question.closed.words)) * question.closed.questions
+    return Usage(sent, reply_tokens)
 
 
 class LedgerRows:

@@ -57,6 +57,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
     }
     asking = Asking.of(run)
     is_lenient = run.reading == JudgeRun.Reading.LENIENT
+    is_closed = run.judge.capabilities.only_probabilities
     questions = []
     for judgment in judgments:
         messages = asking.messages(judgment.item, shown_first=judgment.shown_first)
@@ -75,6 +76,7 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
                 or asking.earlier(judgment.item, shown_first=judgment.shown_first),
                 is_lenient=is_lenient,
                 probabilities=_sides(judgment),
+                closed=asking.closed(judgment.item) if is_closed else None,
             )
         )
     _note_prompts(judgments)

@@ -1,3 +1,4 @@
+import json
 from collections.abc import ItemsView, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -21,6 +22,12 @@ def grouped(number: int) -> str:
 def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
     """The names and values of a mapping that may have a key “items”, which hides `.items`."""
     return mapping.items()
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """A value as JSON, as it was entered."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 @register.filter

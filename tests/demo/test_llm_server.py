@@ -10,6 +10,7 @@ import requests
 
 from demo.judges import Judges
 from demo.truth import World
+from judging.backends.completions import option_probabilities
 from tests.demo.prompts import prompt_of
 
 
@@ -47,7 +48,7 @@ def test_the_openai_client_gets_models_answers_and_usage(server, prompt):
         messages = [{"role": "user", "content": prompt}]
         reply = client.chat.completions.create(model="demo-steady", messages=messages)
 
-    assert models == ["demo-steady", "demo-boastful", "demo-lefty"]
+    assert models == ["demo-steady", "demo-boastful", "demo-lefty", "demo-decider"]
     assert "]]" in reply.choices[0].message.content
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
     assert "simulated" in reply.model
@@ -129,3 +130,18 @@ def test_a_port_that_is_taken_ends_the_server_with_a_sentence(server):
     assert process.returncode == 1
     assert f"cannot listen on 127.0.0.1:{port}" in process.stderr
     assert "--port" in process.stderr
+
+
+def test_log_probabilities_are_those_of_the_letter_and_only_on_request(server, prompt):
+    asked = ask(server, prompt, logprobs=True, top_logprobs=5, seed=1).json()["choices"][0]
+    plain = ask(server, prompt, seed=1).json()["choices"][0]
+
+    text = asked["message"]["content"]
+    tokens = asked["logprobs"]["content"]
+    assert "".join(token["token"] for token in tokens) == text
+    found, why = option_probabilities(
+        text, asked["logprobs"], options={"r1": ("A",), "r2": ("B",)}, position=text.index("]]") - 1
+    )
+    assert why == ""
+    assert max(found.values()) > 0.5
+    assert plain["logprobs"] is None

@@ -136,4 +136,4 @@ def test_a_port_that_is_no_number_is_bad_usage(stack):
     result = stack.run("-m", "demo.run", ok=False)
 
     assert result.returncode == 2
-    assert "PORT must be a number from 1 to 65533, not “eighty”." in result.stderr
+    assert "PORT must be a number from 1 to 65532, not “eighty”." in result.stderr

@@ -46,6 +46,6 @@ def test_the_command_of_the_page_checks_a_file_of_the_program(tmp_path, monkeypa
 
     told = capsys.readouterr().out
     assert code in (1, 3)
-    assert "marks.json: 40 items, 80 labels of 2 people, judge m" in told
+    assert "marks.json: 40 items, 80 labels by 2 people, judge m" in told
     assert "format: scorecard" in told
     assert (tmp_path / "marks.html").exists()

@@ -41,6 +41,7 @@ def judge(llm: LlmServer, engine: None) -> Judge:
 
 def make_judge(**overrides: Any) -> Judge:
     fields = {"name": "judge", "backend": "openai", "model": "mock", "outage_seconds": 60}
+    fields |= {"structured": False}  # replies are texts, unless a test is about their form
     # The database refuses the same when the row comes; asking it before takes a query for each.
     with patch.object(Judge, "validate_constraints"):
         stored, _ = add_judge(**fields | overrides)

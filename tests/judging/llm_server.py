@@ -29,6 +29,38 @@ class Answer:
     hangs_up: bool = False  # ends the connection behind the answer, without having said so
 
 
+def prompt_of(body: dict[str, Any]) -> Any:
+    """The words of a chat completion, or of a decision in either format."""
+    if "messages" in body:
+        return body["messages"][0]["content"]
+    return body.get("input", body.get("state"))
+
+
+def decision(body: dict[str, Any], shares: dict[str, float], **more: Any) -> Answer:
+    """An answer to every question of a request, in its format; `shares` are of the choice."""
+    choice: dict[str, Any] = {"type": "choice", "choice": max(shares, key=lambda n: shares[n])}
+    choice |= {"probabilities": shares, "confidence": 0.5} | more.pop("choice", {})
+    levels = [0.1, 0.1, 0.2, 0.4, 0.2]
+    score: dict[str, Any] = {"type": "score", "score": 2.5, "confidence": 0.3}
+    score["probabilities"] = {str(number): share for number, share in enumerate(levels)}
+    found = {"choice": choice, "certainty": score}
+    usage: dict[str, Any] = {"input_tokens": 100, "output_tokens": 1}
+    if "state" in body:
+        answers: Any = {name: found[name] for name in body["questions"]}
+        more = {"diagnostics": {"choice": {"label_mass": 0.9}}} | more
+    else:
+        choice["probabilities"] = [{"value": n, "probability": p} for n, p in shares.items()]
+        labels = [each["label"] for q in body["questions"] for each in q.get("levels", ())]
+        score["probabilities"] = [
+            {"label": label, "value": number, "probability": share}
+            for number, (label, share) in enumerate(zip(labels, levels, strict=False))
+        ]
+        answers = [{"name": q["name"], **found[q["name"]]} for q in body["questions"]]
+        usage |= {"input_tokens_details": {"cached_tokens": 40}, "total_tokens": 101}
+    told = {"model": "decider-1", "answers": answers, "usage": usage} | more
+    return Answer(body=json.dumps(told).encode())
+
+
 def completion(text: str | None, **message: Any) -> Answer:
     finish = message.pop("finish_reason", "stop")
     body = {
@@ -58,12 +90,19 @@ class _Http(ThreadingHTTPServer):
 
 
 class LlmServer:
-    """Counts what it is asked; `answer` gets the request's body and its number, from 1."""
+    """Counts what it is asked; `answer` gets the request's body and its number, from 1.
+
+    It answers at the `routes`, and elsewhere says that there is nothing.
+    """
 
     def __init__(self, *, log: Path | None = None) -> None:
         self.answer: Callable[[dict[str, Any], int], Answer] = lambda body, n: completion("[[A]]")
+        self.routes: tuple[str, ...] = ("/chat/completions",)
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []  # with those that are not answered
+        self.contents: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.queries: list[str] = []
         self.ports: list[int] = []  # of the client: one for each connection
         self.at_once = 0
         self.most_at_once = 0
@@ -91,7 +130,7 @@ class LlmServer:
             self.most_at_once = max(self.most_at_once, self.at_once)
             if self._log is not None:
                 with self._log.open("a") as log:
-                    log.write(json.dumps(body["messages"][0]["content"]) + "\n")
+                    log.write(json.dumps(prompt_of(body)) + "\n")
             return len(self.requests)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -109,9 +148,13 @@ class LlmServer:
 
             def do_POST(self) -> None:
                 received = self.rfile.read(int(self.headers["Content-Length"]))
-                if not self.path.endswith("/chat/completions"):
+                path, _, query = self.path.partition("?")
+                server.queries.append(query)
+                server.paths.append(self.path)
+                if not path.endswith(server.routes):
                     self._send(error(404, f"no such address: {self.path}"))
                     return
+                server.contents.append(received)
                 body = json.loads(received)
                 number = server._take(body, {k.lower(): v for k, v in self.headers.items()})
                 server.ports.append(self.client_address[1])
@@ -155,12 +198,15 @@ def main() -> None:
     parser.add_argument("--gate", type=Path, help="a file with how many requests are answered")
     options = parser.parse_args()
     server = LlmServer(log=options.log)
+    server.routes = ("/chat/completions", "/systemone")
 
     def answer(body: dict[str, Any], number: int) -> Answer:
         while options.gate and number > int(options.gate.read_text() or 0):
             time.sleep(0.02)
-        asks_for_ranking = "[[X > Y > Z]]" in body["messages"][0]["content"]
+        asks_for_ranking = "[[X > Y > Z]]" in prompt_of(body)
         reply = completion("B > C > A]] [[61]]" if asks_for_ranking else "B]] [[61]]")
+        if "questions" in body:
+            reply = decision(body, {"A": 0.39, "B": 0.61})
         reply.delay = options.delay
         return reply
 

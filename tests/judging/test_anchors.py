@@ -202,7 +202,7 @@ def test_samples_of_other_items_say_what_chance_explains(judge, llm):
     for item, choice in run.judgments.exclude(item__in=chosen).values_list("item", "choice"):
         others.setdefault(item, set()).add(choice)
     assert (found.pairs, found.differ) == (8, sum(len(each) == 2 for each in others.values()))
-    assert "Two samples of the same question differ at" in " ".join(found.sentences)
+    assert "Two samples of the same question differ on" in " ".join(found.sentences)
 
 
 # The arithmetic.
@@ -271,9 +271,9 @@ def test_the_sentences_state_count_interval_and_what_chance_explains():
     assert comparison().sentences == [
         "Anchors: 3 of 20 (15.0 %, 95 % interval 3.2 to 37.9 %) changed between the start and the "
         "end of the run.",
-        "Two samples of the same question differ at 12 of 80 (15.0 %, 95 % interval 8.0 to 24.7 %) "
-        "other items, so sampling alone would change 3.0 anchors (exact test of more changes than "
-        "that: p = 0.618).",
+        "Two samples of the same question differ on 12 of 80 (15.0 %, 95 % interval 8.0 to 24.7 %) "
+        "other items, so sampling alone would change 3.0 anchors (exact test for more changes: "
+        "p = 0.618).",
     ]
     assert comparison(compared=18).sentences[1] == "2 could not be compared."
     assert "none can be compared yet" in comparison(compared=0, changed=0).sentences[0]

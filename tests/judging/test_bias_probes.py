@@ -74,10 +74,10 @@ def test_a_probe_has_one_name_and_a_baseline(words, stored, baseline):
         ("length:5", "length has no option “5”"),
         ("bandwagon:101", "a percentage from 1 to 100"),
         ("examples:0", "a number from 1 to 20"),
-        ("flip", "Write flip:FEATURE."),
+        ("flip", "Use flip:FEATURE."),
         ("hide:age@r1", "it has no target"),
         ("source:[x]", "brackets"),
-        ("flip:" + "a" * 60, "at most 60 letters"),
+        ("flip:" + "a" * 60, "at most 60 characters"),
     ],
 )
 def test_a_wrong_name_is_refused_with_what_is_wrong(words, says):
@@ -178,7 +178,7 @@ def test_examples_state_what_the_person_preferred_and_never_items_alike():
         chosen = {"first": first, "second": second}[re.search(r"the (\w+) response", entry)[1]]
         assert chosen in ("A {second} reason", "You")
     assert probe.why_not(PROFILE, asked(option="3", examples=examples)) == (
-        "This person answered 2 other items, and 3 are shown as examples."
+        "This person answered only 2 other items; 3 are needed as examples."
     )
     assert not not_the_same(examples[1], question="WHO? ", r1="x", r2="y")
     assert not not_the_same(examples[1], question="Other", r1="x", r2=" you")

@@ -158,7 +158,7 @@ def test_when_one_run_cannot_start_none_does(study, judges, tmp_path):
         ('name = "x"\njudges = ["a"]\nbudget = "much"', "budget is .*Use US dollars"),
         ('name = "x"\njudges = ["a"]\nbudget = -1', "budget is .*Use US dollars, more than 0"),
         ('name = "x"\njudges = ["a"]\ntoken_budget = 0', "token_budget is .*Use 1 or more"),
-        ('name = "x"\njudges = ["a"]\nbatch = "yes"', "batch: write true or false"),
+        ('name = "x"\njudges = ["a"]\nbatch = "yes"', "Use true or false"),
         ('name = "x"\njudges = ["a"]\nmodel = "m"', "no field “model”"),
         ('name = "x"\njudges = ["a"]\njuries = 3', "juries: use a table"),
         ('name = "x"\njudges = ["a"]\nprobes = ["lenght"]', "There is no probe “lenght”"),
@@ -175,7 +175,7 @@ def test_a_plan_that_cannot_be_read_says_what_belongs_where(text, message):
 def test_an_unknown_judge_and_a_jury_named_like_one_are_refused(study, judges):
     with pytest.raises(BadPlan, match="no judge “three”"):
         start_campaign(study_id=study.pk, plan=read_plan('name = "x"\njudges = ["three"]'))
-    with pytest.raises(BadPlan, match="a judge has the name “one” too"):
+    with pytest.raises(BadPlan, match="a judge is also named “one”"):
         start_campaign(
             study_id=study.pk, plan=read_plan(PLAN.replace("panel", "one")), enqueue=False
         )

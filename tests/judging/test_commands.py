@@ -45,7 +45,7 @@ def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monk
     out = judge_command()
 
     run = JudgeRun.objects.get()
-    assert out.startswith(f"Run {run.public_id} is queued: 3 of 3 judgments left.")
+    assert out.startswith(f"Run {run.public_id} is queued: 3 of 3 judgments left for the workers.")
     assert called == [run.pk]
 
 

@@ -51,14 +51,27 @@ def requests_in(log):
 @pytest.mark.sampled(keep=2, group="kills")
 @pytest.mark.e2e
 @pytest.mark.sqlite  # test_kills is the same on PostgreSQL
-def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(tmp_path):
+@pytest.mark.parametrize("kind", [(), ("--backend", "decisions", "--wire", "systemone")])
+def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_again(
+    tmp_path, kind
+):
     site, log = Site(tmp_path), tmp_path / "requests.log"
     with serving(log, gate=tmp_path / "gate") as url, workers_that_end() as workers:
         write_items(tmp_path / "items.jsonl", ITEMS)
         site.migrate()
         site.manage(
             ["import_items", "crash", str(tmp_path / "items.jsonl"), "--create"],
-            ["add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS)],
+            [
+                "add_judge",
+                "j",
+                "--model",
+                "m",
+                "--base-url",
+                url,
+                "--concurrency",
+                str(SLOTS),
+                *kind,
+            ],
         )
         workers.append(site.worker())
         site.manage(["judge", "crash", "--judge", "j", "--setting", "certainty"])

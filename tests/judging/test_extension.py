@@ -99,7 +99,7 @@ def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypa
     with pytest.raises(BadRun, match="there are 0"):
         judge_all(study, judge, samples=2, extend=True)
     make_item(study=study, key="zz")
-    with pytest.raises(BadRun, match="the way in which replies are read"):
+    with pytest.raises(BadRun, match="the reading of replies has changed"):
         judge_all(study, judge, extend=True)
 
 

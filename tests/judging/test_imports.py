@@ -95,7 +95,7 @@ def test_importing_again_changes_nothing_and_more_rows_are_added(study):
 def test_another_answer_to_the_same_item_refuses_the_file(study):
     bring(study, [{"item_id": "a", "choice": "r1"}])
 
-    with pytest.raises(Refused, match="has another judgment of “gpt” already"):
+    with pytest.raises(Refused, match="already has a different judgment by “gpt”"):
         bring(study, [{"item_id": "b", "choice": "r1"}, {"item_id": "a", "choice": "r2"}])
 
     assert Judgment.objects.count() == 1

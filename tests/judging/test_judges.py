@@ -58,7 +58,7 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
     study = study_of(1)
     start_run(RunSpec(study_id=study.pk, judge_id=Judge.objects.get().pk), enqueue=False)
 
-    with pytest.raises(CommandError, match="has runs, so its model cannot change"):
+    with pytest.raises(CommandError, match="has runs, so its model can no longer change"):
         add("j", "--model", "other")
 
     add("j", "--base-url", "http://b/v1")

@@ -105,7 +105,9 @@ def test_a_missing_translation_is_refused_and_not_replaced(study, tmp_path):
     plan = tmp_path / "plan.toml"
     plan.write_text('name = "C"\njudges = ["one"]\n')
 
-    with pytest.raises(CommandError, match="--language: this study is in French, and there are"):
+    with pytest.raises(
+        CommandError, match="--language: this study is in French, which has no prompts"
+    ):
         call_command("judge", "s", "--judge", "one")
     with pytest.raises(CommandError, match=r"language: this study is in French.* one of: en, de"):
         call_command("campaign", "s", str(plan), stdout=StringIO())

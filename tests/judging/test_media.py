@@ -144,8 +144,8 @@ def test_the_preview_of_a_prompt_has_names_only(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({}, "have sounds, and judge “judge” does not say that its model takes sounds"),
-        ({"takes_audio": True}, "have pictures, and judge “judge” does not say"),
+        ({}, "have sounds, but judge “judge” is not set to accept sounds"),
+        ({"takes_audio": True}, "have pictures, but judge “judge” is not set to accept"),
         ({"backend": "replay", "base_url": ""}, "the backend replay cannot send"),
     ],
 )

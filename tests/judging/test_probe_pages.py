@@ -158,7 +158,7 @@ def test_not_starting_asks_nothing_more(study, judges, llm, editor, queued):
     assert len(llm.requests) == 2
     assert set(JudgeRun.objects.values_list("state", flat=True)) == {"cancelled"}
     page = words(editor, page_of(campaign))
-    assert "Not started after its probe; what it has is kept." in page
+    assert "Not started after its probe; its judgments are kept." in page
     assert "test question" not in page
 
 

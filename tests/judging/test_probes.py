@@ -53,7 +53,7 @@ def test_a_probe_asks_one_question_and_says_what_the_rest_will_take(study, paid,
 
     prompt = llm.requests[0]["messages"][0]["content"]
     assert len(llm.requests) == 1
-    assert f"{prompt}\n\nReply no. 1 of mock-2024-05-13:\nB]] [[61]]\n\n" in out
+    assert f"{prompt}\n\nReply no. 1 by mock-2024-05-13:\nB]] [[61]]\n\n" in out
     assert "Read as: response 2, certainty 61." in out
     assert "Option probabilities: not requested." in out
     # 100 tokens in and 10 out a question: 0.001 + 0.001 dollars

@@ -105,7 +105,7 @@ def test_a_run_under_way_stops_before_the_next_question(llm, engine):
 
     run.refresh_from_db()
     assert run.state == "stopped_outage"
-    assert "must not leave for a provider" in run.sentence
+    assert "must not be sent to a provider" in run.sentence
     assert not llm.requests
     lifecycle.resume_run(run_id=run.pk)
     chunks.judge_chunk(run_id=run.pk)

@@ -7,6 +7,7 @@ import logging
 import threading
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
@@ -193,6 +194,36 @@ def test_a_structured_reply_is_asked_for_by_its_schema(server, backend, where):
 
     assert reply.is_structured
     assert list(where(server.received[0].body)["properties"]) == ["answer"]
+
+
+@pytest.mark.parametrize("backend", ["anthropic", "gemini"])
+def test_extra_fields_reach_the_provider_beside_its_own(server, backend):
+    server.answer = lambda n: OK[backend]("[[A]]")
+    body = {
+        "anthropic": {"service_tier": "auto"},
+        "gemini": {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}},
+    }[backend]
+    options = {
+        "extra_body": body,
+        "extra_query": {"region": "eu"},
+        "extra_headers": {"x-title": "study"},
+        "secret_headers": ["x-gate"],
+    }
+    stored = SimpleNamespace(open=lambda: '{"x-gate": "s3cret"}')
+
+    reply, sent = ask(
+        backend, server.url, model_options=tuple(options.items()), stored_headers=stored
+    )
+
+    (received,) = server.received
+    assert reply.text == "[[A]]"
+    assert received.path.endswith("region=eu")
+    assert (received.headers["x-title"], received.headers["x-gate"]) == ("study", "s3cret")
+    config = received.body.get("generationConfig", {})
+    given = {**received.body, **config}
+    assert {**given, **body.get("generationConfig", body)} == given
+    assert given["temperature"] == sent.values["temperature"]
+    assert {**sent.values, **options} == sent.values
 
 
 REFUSALS = [

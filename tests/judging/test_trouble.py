@@ -161,7 +161,7 @@ def test_a_request_that_the_server_rejects_is_that_items_error_and_no_outage(jud
     assert (run.state, failed.state, failed.choice) == ("done", "error", "")
     assert "maximum context length" in failed.error
     assert run.sentence == (
-        "1 of 2 answered, 1 failed and are asked again with the next start (the first: HTTP 400: "
+        "1 of 2 answered, 1 failed and will be asked again at the next start (the first: HTTP 400: "
         "maximum "
         "context length exceeded)."
     )

@@ -193,8 +193,12 @@ class Building:
         options = ["--structured"] if kind == "structured" else []
         if self.row["probabilities"] == "yes":
             options += ["--probabilities", "beside"]
+        backend = "openai"
+        if self.row["probabilities"] == "only":
+            backend, self._llm.routes = "decisions", ("/decisions",)
+            options += ["--wire", "openai"]
         self.command(
-            *("add_judge", "simulated", "--backend", "openai", "--model", "mock"),
+            *("add_judge", "simulated", "--backend", backend, "--model", "mock"),
             *("--base-url", self._llm.url, "--price-input", "1", "--price-output", "2", *options),
         )
         if kind == "imported":
@@ -255,7 +259,7 @@ class Building:
                 "certainty": rng.randint(1, 100) if self.row["setting"] == "certainty" else None,
                 "shown_first": rng.choice(["r1", "r2"]),
             }
-            if self.row["probabilities"] == "yes":
+            if self.row["probabilities"] != "no":
                 share = rng.random()
                 row |= {"probability_r1": share, "probability_r2": 1 - share}
             rows.append(row)

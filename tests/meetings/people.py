@@ -15,7 +15,7 @@ from django.test import Client
 from annotation.models import Annotator, Assignment, Invitation
 from studies.models import Study
 from tests.annotation.pages.walking import token_of
-from tests.judging.llm_server import Answer, completion, error
+from tests.judging.llm_server import Answer, completion, decision, error
 
 LETTERS = "abcde"
 GROUPS = ("woman", "man")
@@ -164,7 +164,10 @@ class Model:
         self._facts, self._fails = facts, fails
 
     def answer(self, body: dict[str, Any], _number: int) -> Answer:
-        text = "\n".join(str(message["content"]) for message in body["messages"])
+        told = body.get("messages") or body["input"]
+        if isinstance(told, list):
+            told = "\n".join(str(message["content"]) for message in told)
+        text = str(told)
         found = re.search(r"Question (\w+):", text)
         assert found, text
         fact = self._fact(found[1], text)
@@ -186,6 +189,11 @@ class Model:
     def _reply(
         self, body: dict[str, Any], text: str, letter: str, certainty: int, rng: random.Random
     ) -> Answer:
+        if "questions" in body:
+            labels = [each["value"] for each in body["questions"][0]["choices"]]
+            share = rng.uniform(0.5, 0.99)
+            rest = dict.fromkeys(labels, (1 - share) / (len(labels) - 1))
+            return decision(body, rest | {letter: share})
         if "response_format" in body:
             return completion(json.dumps({"answer": letter, "certainty": certainty}))
         words = f"[[{letter}]]"

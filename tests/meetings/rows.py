@@ -32,7 +32,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
         "cancelled",
     ),
     "setting": ("standard", "certainty", "tie", "levels"),
-    "probabilities": ("no", "yes"),
+    "probabilities": ("no", "yes", "only"),
     "personas": ("distinct", "repeated", "missing"),
     "language": ("en", "de", "ar"),
 }
@@ -62,8 +62,9 @@ def may(row: Row) -> bool:
     if has(tie="none", setting="tie"):
         return False
     if has(run="none"):
-        return row.get("setting") in (None, "certainty") and not has(probabilities="yes")
-    if has(probabilities="yes"):
+        is_usual = row.get("probabilities") in (None, "no")
+        return row.get("setting") in (None, "certainty") and is_usual
+    if row.get("probabilities") in ("yes", "only"):
         # One token of a reply is a letter; numbers have none.
         return row.get("run") != "structured" and row.get("setting") != "levels"
     return not (has(run="structured") and row.get("setting") == "levels")

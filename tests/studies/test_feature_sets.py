@@ -85,5 +85,5 @@ def test_shown_features_are_compared_with_requested_ones():
     assert shown["steady", "b"] == ["age"]
     assert shown["hidden", "a"] == []
     found = {each.judge: each.conditions for each in load_dataset(study.slug).runs}
-    assert "1 of 2 personas do not have “region”, which was asked for." in found["steady"]
+    assert "1 of 2 personas lack the requested feature “region”." in found["steady"]
     assert found["hidden"] == ()

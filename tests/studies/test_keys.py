@@ -29,6 +29,6 @@ def test_no_study_begins_with_a_dash():
 
 @pytest.mark.django_db
 def test_no_judge_begins_with_a_dash():
-    with pytest.raises(CommandError, match="begins with a dash"):
+    with pytest.raises(CommandError, match="starts with a dash"):
         call_command("add_judge", "--", "-x", model="m", base_url="http://127.0.0.1:9/v1")
     assert not Judge.objects.exists()

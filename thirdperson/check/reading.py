@@ -11,13 +11,19 @@ from typing import Any, cast
 import django
 
 from studies.importers.columns.table_file import is_json, table_of
-from studies.importers.files.answer_rows import ScaleRange, scale_of
+from studies.importers.files.answer_rows import PERCENT, ScaleRange, scale_of
 from studies.importers.files.bundle import File, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place, same_id
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
-from thirdperson.check.columns import CheckedRows, Columns, columns_of, kind_is_judge
+from thirdperson.check.columns import (
+    CheckedRows,
+    Columns,
+    columns_of,
+    kind_is_judge,
+    share,
+)
 from thirdperson.check.exports import registry
 from thirdperson.check.labels import (
     NO_LABEL,
@@ -97,6 +103,13 @@ def labels_of(
             read.append((at, item, row, _of_row(columns, at, item, row)))
         except BadTable as error:
             _skip(found, error)
+    judged = [label for *_, labels in read for label in labels if label.is_judge]
+    natives = {columns.label, *(each.rater for each in judged)} & set(columns.probability)
+    found.scales = {**found.scales} | {
+        each.rater: PERCENT
+        for each in judged
+        if each.certainty is not None and natives & {each.rater, columns.label}
+    }
     missing = _missing_words([label for *_, labels in read for label in labels], read, columns)
     dropped = Counter[tuple[str, str]]()
     seen: dict[tuple[str, str], str] = {}
@@ -201,9 +214,12 @@ def _label(
     rater: str,
     is_judge: bool,
 ) -> Label:
+    value = row.get(column, "").strip()
     stated = row.get(columns.certainty.get(column, ""), "").strip()
     certainty = None
-    if is_label(stated):
+    if is_judge and column in columns.probability:
+        certainty = _native(columns.probability[column], where, row, value)
+    elif is_label(stated):
         try:
             certainty = float(stated.removesuffix("%"))
         except ValueError:
@@ -211,7 +227,28 @@ def _label(
                 f"{where}: {columns.certainty[column]} is “{stated}”. Use a number from 1 to "
                 "100, or leave it empty."
             ) from None
-    return Label(where, item, rater, is_judge, row.get(column, "").strip(), certainty)
+    return Label(where, item, rater, is_judge, value, certainty)
+
+
+def _native(
+    columns: Mapping[str, str], where: str, row: Mapping[str, str], label: str
+) -> float | None:
+    """100 × the probability of a judge's label; None without one.
+
+    If a single column is of another label, the judge's has the rest.
+    """
+    own = columns.get("") or columns.get(same_label(label))
+    rest = next(iter(columns.values())) if len(columns) == 1 else ""
+    stated = row.get(own or rest, "").strip()
+    if not is_label(stated):
+        return None
+    found = share(stated)
+    if found is None:
+        raise BadTable(
+            f"{where}: {own or rest} is “{stated}”. Write a probability from 0 to 1, or leave it "
+            "empty."
+        )
+    return max(1.0, 100 * (found if own else 1 - found))
 
 
 def _add(
@@ -353,11 +390,23 @@ def _given(options: Namespace) -> Columns:
         persona=options.persona,
         question=options.question,
         certainty=certainty,
+        probability=_named_probabilities(options.probability),
         missing=options.missing,
         named_labels=frozenset(map(same_label, named)),
         scales=dict(map(_scale, options.scale)),
         skip_faulty=options.skip_faulty,
     )
+
+
+def _named_probabilities(given: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What the option names, by the column of labels; `columns_of` reads the rest."""
+    found: dict[str, dict[str, str]] = {}
+    for pair in given:
+        of, _, column = pair.partition("=")
+        if not column:
+            raise BadTable(f"--probability {of}: write JUDGE_COLUMN=COLUMN or COLUMN:LABEL.")
+        found.setdefault(of, {})[column] = column
+    return found
 
 
 def _scale(given: str) -> tuple[str, ScaleRange]:

@@ -20,6 +20,7 @@ from analysis.report.sentences import (
     SINGLE,
     TOGETHER,
     TOPICS,
+    TRUSTED,
     WORDING,
 )
 from analysis.report.study import ReportedStudy, on_side
@@ -31,7 +32,14 @@ from analysis.stats.core.multiplicity import FEWEST_FLIPPED, flipped_signs, hold
 from analysis.stats.core.results import FloatArray, mid_ranks, relabel
 from analysis.stats.core.shared_variance import Sharing
 
-_NEEDED = ("group_errors", "high_sets", "wording", "bias_probes", "own_responses")
+_NEEDED = (
+    "group_errors",
+    "high_sets",
+    "kinds_of_certainty",
+    "wording",
+    "bias_probes",
+    "own_responses",
+)
 # A rater's values: name, a value per row (NaN if missing), and the row's item.
 Rater = tuple[str, FloatArray, Ints]
 
@@ -62,14 +70,9 @@ def claims(study: ReportedStudy, earlier: ReportJson) -> Json:
     return {"claims_tested": totals | {"kinds": kinds, "members": found}}
 
 
-def _whole(study: ReportedStudy) -> list[int]:
-    runs = study.data.runs
-    return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
-
-
 def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[float | None]]:
     """Adjusted p values of the kinds that other sections test."""
-    whole, found = _whole(study), dict[str, list[float | None]]()
+    whole, found = study.whole_runs, dict[str, list[float | None]]()
     if groups := earlier.get("group_errors"):
         # A group's difference beyond people is only tested if the difference itself holds.
         found[GROUPS] = [
@@ -80,6 +83,9 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
     found[CERTAIN] = [
         earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
         for place in whole
+    ]
+    found[TRUSTED] = [
+        each["p_max"] for row in earlier["certainty_kinds"]["rows"] for each in row["trusted"]
     ]
     found[WORDING] = [
         effect["p_holm"]
@@ -108,7 +114,7 @@ def _sides(study: ReportedStudy) -> list[Json]:
     data = study.data
     answers = data.answers
     raters = [(SINGLE, answers.item, answers.choice, answers.shown_first)]
-    for place in _whole(study):
+    for place in study.whole_runs:
         rows = data.runs[place].judgments
         first = rows.sample == (rows.sample.min() if len(rows) else 0)
         raters.append(
@@ -131,7 +137,7 @@ def _certainty(study: ReportedStudy) -> Iterator[Json]:
     votes, items = study.votes, np.arange(len(study.data.items))
     sides = [(SINGLE, votes.certainty, study.correct_alone, votes.item)]
     sides.append((MAJORITY, study.people.certainty, study.people.correct, items))
-    for place in _whole(study):
+    for place in study.whole_runs:
         side = study.judges[place]
         sides.append((f"judges.{place}", side.certainty, side.correct, items))
     gaps, ranks = list[Rater](), list[Rater]()
@@ -152,7 +158,7 @@ def _certainty(study: ReportedStudy) -> Iterator[Json]:
 def _together(study: ReportedStudy) -> Iterator[Rater]:
     """Each item's contribution to the rank correlation of a judge's and people's certainty."""
     theirs = study.people.certainty
-    for place in _whole(study):
+    for place in study.whole_runs:
         stated = study.judges[place].certainty
         both = np.flatnonzero(~np.isnan(theirs) & ~np.isnan(stated))
         if both.size < 2:
@@ -228,7 +234,7 @@ def _topics(study: ReportedStudy) -> list[Json]:
     of_unit = np.full(n, -1)
     of_unit[unit] = codes
     sides = [(MAJORITY, study.people.correct)]
-    sides += [(f"judges.{n}", study.judges[n].correct) for n in _whole(study)]
+    sides += [(f"judges.{n}", study.judges[n].correct) for n in study.whole_runs]
     sums = np.zeros((2, len(sides), n))
     for place, (_, correct) in enumerate(sides):
         known = correct >= 0

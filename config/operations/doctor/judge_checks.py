@@ -193,11 +193,14 @@ def mixed_runs() -> Iterator[InvariantFault]:
 
 def unreadable_keys() -> Iterator[InvariantFault]:
     """Encrypted keys and secrets that cannot be decrypted with this SECRET_KEY."""
-    for name, sealed in Judge.objects.exclude(sealed_key="").values_list("name", "sealed_key"):
-        if not is_readable(sealed):
-            yield InvariantFault(f"The stored key of judge “{name}” cannot be decrypted.")
-        elif not settings.JUDGE_STORED_KEYS:
-            yield InvariantFault(f"Judge “{name}” has a stored key, and JUDGE_STORED_KEYS is off.")
+    for field, what in (("sealed_key", "key"), ("sealed_headers", "secret header")):
+        for name, sealed in Judge.objects.exclude(**{field: ""}).values_list("name", field):
+            if not is_readable(sealed):
+                yield InvariantFault(f"The stored {what} of judge “{name}” cannot be decrypted.")
+            elif not settings.JUDGE_STORED_KEYS:
+                yield InvariantFault(
+                    f"Judge “{name}” has a stored {what}, and JUDGE_STORED_KEYS is off."
+                )
     for account in ProlificAccount.objects.all():
         stored = {"token": account.sealed_token, "webhook secret": account.sealed_secret}
         for what, sealed in stored.items():

@@ -47,9 +47,12 @@ class Planned:
 
 @in_words()
 def add_models(models: Models) -> None:
-    """Add every model as a judge, or update it if it exists."""
+    """Add every model as a judge, or update it if it exists.
+
+    They are asked for text, as those of the study that is repeated were.
+    """
     for fields in models.judges:
-        add_judge(**fields)
+        add_judge(**{"structured": False, **fields})
 
 
 @in_words()

@@ -1,18 +1,31 @@
 import json
+import os
 from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from judging.backends import registry
 from judging.backends.backend import LEAVE_OUT
+from judging.backends.decision_formats import WIRES
+from judging.backends.decisions import WIRE
+from judging.backends.extra_fields import (
+    EXTRA_BODY,
+    EXTRA_HEADERS,
+    EXTRA_QUERY,
+    SECRET_HEADERS,
+    check_secret_values,
+    read_body,
+)
 from judging.backends.presets import GROUPS, presets, public_price
 from judging.errors import BadJudge
 from judging.management.errors import command_error
 from judging.models import Judge
 from judging.runs.judges import add_judge
+from judging.worker.endpoints import seal
 
 AUTO = "auto"
 # Options that are stored as given; others keep their default or current value.
@@ -83,6 +96,44 @@ def _preset_list() -> str:
     return "\n".join(lines)
 
 
+def pair(text: str) -> tuple[str, str]:
+    """NAME=VALUE, or empty; argparse turns the `ValueError` into its message."""
+    name, equals, value = text.partition("=")
+    if text and not (name and equals and value):
+        raise ValueError(text)
+    return name, value
+
+
+def _extra_fields(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a judge with the extra fields of its requests. Raises `BadJudge`."""
+    found: dict[str, Any] = {}
+    if (body := options["extra_body"]) is not None:
+        found[EXTRA_BODY] = read_body(body) if body.strip() else {}
+    for name, given in (
+        (EXTRA_QUERY, options["extra_query"]),
+        (EXTRA_HEADERS, options["extra_header"]),
+    ):
+        if given is not None:
+            found[name] = {key: value for key, value in given if key}
+    sealed = {}
+    if (secret := options["secret_header"]) is not None:
+        variables = {name.lower(): variable for name, variable in secret if name}
+        if variables and not settings.JUDGE_STORED_KEYS:
+            raise BadJudge(
+                "Secret headers are stored encrypted, which this installation does not allow. Ask "
+                "the administrator to set JUDGE_STORED_KEYS=1."
+            )
+        values = {name: os.environ.get(variable, "") for name, variable in variables.items()}
+        if missing := [variables[name] for name, value in values.items() if not value]:
+            raise BadJudge(f"The environment variable {missing[0]} is empty. Set it and try again.")
+        check_secret_values(values)
+        found[SECRET_HEADERS] = sorted(values)
+        sealed = {"sealed_headers": seal(json.dumps(values)) if values else ""}
+    if not found:
+        return {}
+    return {"model_options": fields.get("model_options", {}) | found} | sealed
+
+
 def _options_help() -> list[str]:
     return [kind.options_help for kind in registry.backend_kinds() if kind.options_help]
 
@@ -145,7 +196,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--structured",
             action=BooleanOptionalAction,
-            help="request structured output, enforced by the server (json_schema)",
+            help="request structured output that the server enforces, or never (default: where "
+            "the server can; never for the paper's models)",
         )
         parser.add_argument(
             "--takes-images", action=BooleanOptionalAction, help="the model accepts pictures"
@@ -196,12 +248,37 @@ class Command(BaseCommand):
             help="; ".join([*_options_help(), "repeatable, empty removes one"]),
         )
         parser.add_argument(
+            "--wire",
+            choices=WIRES,
+            help="format of a decision endpoint: openai asks /decisions, systemone /systemone "
+            "(default: a question of a few words finds it)",
+        )
+        parser.add_argument(
+            "--extra-body", metavar="JSON", help="fields to add to each request, as a JSON object"
+        )
+        for field in ("query", "header"):
+            parser.add_argument(
+                f"--extra-{field}",
+                type=pair,
+                action="append",
+                metavar="NAME=VALUE",
+                help=f"{field} to add to each request; repeatable, none with an empty text",
+            )
+        parser.add_argument(
+            "--secret-header",
+            type=pair,
+            action="append",
+            metavar="NAME=VAR",
+            help="header whose value is in the environment variable VAR now, to be stored "
+            "encrypted; repeatable, none with an empty text",
+        )
+        parser.add_argument(
             "--leave-out",
             action="append",
             metavar="P",
             help=(
-                "parameter to leave out because the server refuses it: temperature, top_p or "
-                "seed; repeatable, empty removes all"
+                "parameter to leave out because the server refuses it: temperature, top_p, "
+                "max_tokens or seed; repeatable, empty removes all"
             ),
         )
         parser.add_argument(
@@ -219,12 +296,15 @@ class Command(BaseCommand):
             fields["own_sources"] = options["own_source"]
         if options["option"] is not None:
             fields["model_options"] = dict(options["option"])
+        if options["wire"] is not None:
+            fields["model_options"] = fields.get("model_options", {}) | {WIRE: options["wire"]}
         if options["leave_out"] is not None:
             left_out = {LEAVE_OUT: ",".join(filter(None, options["leave_out"]))}
             fields["model_options"] = fields.get("model_options", {}) | left_out
         if options["also_at"] is not None:
             fields["more_base_urls"] = [address for address in options["also_at"] if address]
         try:
+            fields |= _extra_fields(fields, options)
             judge, is_new = add_judge(
                 name=options["name"], preset=options["preset"] or "", **fields
             )

@@ -1,11 +1,13 @@
 import sys
 import time
 from argparse import ArgumentParser
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from judging import deliveries
+from judging.catalog.connection_test import run_connection_test
 from judging.drift import VersionWatch, anchors_of
 from judging.errors import DatabaseAway, JudgingError
 from judging.management.commands.add_judge import dollars
@@ -16,6 +18,7 @@ from judging.runs import costs, lifecycle
 from judging.runs.extension import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.structured_replies import go_on_structured, offer_of, offering
 from judging.selectors import (
     RunCost,
     RunProgress,
@@ -28,6 +31,7 @@ from judging.worker import runtime
 from judging.worker.runtime import outlive_restart
 from studies.errors import StudyError
 from studies.management.terminal import find_study, progress_bar
+from studies.models import Study
 from studies.prompts import language_note
 from studies.services.studies import confirm_providers
 
@@ -125,6 +129,12 @@ class Command(BaseCommand):
             action="store_true",
             help="at a terminal: do not send a test question and do not ask for confirmation",
         )
+        parser.add_argument(
+            "--structured",
+            action="store_true",
+            help="request structured replies, in a run of its own; a run that offers to go on so "
+            "ends and keeps its answers",
+        )
         how = parser.add_mutually_exclusive_group()
         how.add_argument("--wait", action="store_true", help="wait until the workers finish")
         how.add_argument(
@@ -171,10 +181,16 @@ class Command(BaseCommand):
         try:
             if options["confirm_sharing"] is not None:
                 confirm_providers(study_id=study.pk, reason=options["confirm_sharing"])
+            if options["structured"]:
+                if earlier := offering(study, judge, spec):
+                    go_on_structured(run_id=earlier.pk, enqueue=False)
+                spec = replace(spec, structured=True)
             for delivery in deliveries.MORE:
                 if told := delivery.deliver(spec, options):
                     self.stdout.write(told)
                     return
+            if options["probe"]:
+                self._find_form(judge, study)
             if options["probe"] or self._asks_first(judge, options):
                 run = lifecycle.start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
@@ -194,6 +210,14 @@ class Command(BaseCommand):
             raise CommandError(_STOPPED, returncode=130) from None
         run.refresh_from_db()
         self._report(run, is_over=options["inline"] or options["wait"])
+
+    def _find_form(self, judge: Judge, study: Study) -> None:
+        """Find out how a new judge's server gives structured replies, as its page's test does."""
+        is_new = not (judge.reply_form or judge.runs.exists())
+        if is_new and judge.structured is None and judge.capabilities.structured:
+            found = run_connection_test(judge, study)
+            if words := found.form_words or found.problem:
+                self.stdout.write(words)
 
     def _asks_first(self, judge: Judge, options: dict[str, Any]) -> bool:
         """Whether a person at a terminal can confirm before money is spent."""
@@ -276,6 +300,8 @@ class Command(BaseCommand):
             )
         if found := anchors_of([run]).get(run.pk):
             summary += f" {' '.join(found.sentences)}"
+        if progress.unparseable and (offer := offer_of(run)):
+            summary += f" {offer.words} For that, add --structured to this command."
         if is_over and (run.state != JudgeRun.State.DONE or progress.error):
             raise CommandError(summary)
         self.stdout.write(summary)

@@ -24,8 +24,9 @@ class Texts:
     """The words of a protocol in one language; each is empty or missing if it has none.
 
     `prompt` and `prompt_without_persona` are templates, `follow_up` that of the second step,
-    `questions` what is asked by task, `levels` names of certainty from the lowest on, and `option`
-    the heading of an option in a list, before its letter.
+    `questions` what is asked by task, `levels` names of certainty from the lowest on, which
+    `how_certain` asks for by itself, and `option` the heading of an option in a list, before its
+    letter.
     """
 
     prompt: str = ""
@@ -33,6 +34,7 @@ class Texts:
     follow_up: str = ""
     questions: Mapping[str, str] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
+    how_certain: str = ""
     option: str = ""
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.data.verdicts import NATIVE
 from extras.certificates.asking import ask_again
 from extras.certificates.certifying import CertificateWish, certify
 from extras.certificates.labelling import label
@@ -45,6 +46,28 @@ class TestStoredAnswers:
         assert (found.judge.value, found.judge.lost, found.judge.gained) == (0, 0, 0)
         assert found.items.value == 0
         assert found.sentences[-1] == "Items' part: none, because these are the certified items."
+
+    def test_a_native_probability_certifies_labels_and_is_checked_again(self, study):
+        def shares(number, order):
+            right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
+            return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
+
+        native = {"parameters": {"backend": NATIVE}, "probabilities": shares}
+        judge_it(study, is_right=lambda number: number < 80, **native)
+        judge_it(study, judge="later", **native)
+        judge_it(study, judge="writes", probabilities=shares)
+
+        passport = passport_of(study, signal="native")
+
+        assert (passport["threshold"], passport["coverage"]) == (50, 0.8)
+        assert "whose native probability of its answer is 50 or more" in passport["guarantee"]
+        labels = label(study, passport)
+        assert (labels.labelled, labels.left) == (80, {"below_threshold": 20})
+        found = recheck(study, passport, answers_of="later")
+        assert (found.trust, found.judge.gained) == ("TRUSTED", 20)
+        # Log-probabilities are another signal.
+        refused = certify(study, CertificateWish(judge="writes", signal="native"))
+        assert refused.found.reason == "empty_group"
 
     def test_a_judge_that_lost_its_skill_is_not(self, study, passport):
         judge_it(study, judge="later", is_right=lambda number: number % 4 > 0)

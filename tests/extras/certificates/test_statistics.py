@@ -93,7 +93,7 @@ def test_the_judges_part_is_a_paired_difference_with_tangos_interval():
     assert part.value == pytest.approx(-0.06)
     assert part.interval.low < -0.06 < part.interval.high
     assert judges_part([1, -1], [-1, 1]).reason == "empty_group"
-    with pytest.raises(ValueError, match="then"):
+    with pytest.raises(ValueError, match="earlier answers"):
         judges_part([1], [1, 0])
 
 

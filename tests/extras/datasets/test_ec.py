@@ -137,7 +137,7 @@ def test_so_many_pairs_of_each_article_are_drawn_and_who_is_asked_about_varies(t
     assert per_article == [5] * 6
     assert labels(read).count("r1") == 15
     assert len({item.persona.key for item in read.items}) > 6
-    assert read.dropped["pairs beyond 5 an article"] == 6 * (16 - 5)
+    assert read.dropped["pairs beyond 5 per article"] == 6 * (16 - 5)
 
 
 def test_ties_are_kept_up_to_their_share(tmp_path):
@@ -217,7 +217,7 @@ def test_more_pairs_than_can_be_compared_are_refused_before_any_is_made(tmp_path
     (fault,) = refusal("ec", folder)
 
     assert "make 6 pairs; at most 5 can be compared" in fault
-    assert "The most essays, 4, are about article 7." in fault
+    assert "Article 7 has the most essays, 4." in fault
 
 
 def test_the_first_pairs_of_an_article_are_asked_about_the_first_writer_as_in_the_papers_code():

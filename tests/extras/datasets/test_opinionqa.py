@@ -69,7 +69,7 @@ def test_refused_demographics_leave_no_sentence_or_say_so_on_request():
         "The person's ethnicity is Black.",
     ]
     kept = sentences(made("opinionqa", refused="keep"), key)
-    assert "The person refused to answer this: income." in kept
+    assert "Asked about this, the person refused to answer: income." in kept
 
 
 def test_sides_vary_and_are_balanced_or_keep_the_surveys_order(tmp_path):
@@ -128,7 +128,7 @@ def test_respondents_are_drawn_for_each_question_evenly_or_by_weight(tmp_path):
     weighted = made("opinionqa", tmp_path, respondents=100, sampling="weighted")
 
     assert len(even.items) == len(weighted.items) == 100
-    assert even.dropped["answers beyond 100 a question"] == 300
+    assert even.dropped["answers beyond 100 per question"] == 300
     heavy = [[i.values["metadata"]["weight"] == 9 for i in read.items] for read in (even, weighted)]
     assert 30 <= sum(heavy[0]) <= 70
     assert sum(heavy[1]) > 75

@@ -5,7 +5,10 @@ Needs torch and transformers (requirements-gpu.txt), but no GPU.
 
 import asyncio
 import gc
+import re
 import shutil
+import subprocess
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Iterator
@@ -408,3 +411,24 @@ def test_a_judge_with_refill_answers_every_question_by_one_loaded_model(folder, 
     assert asyncio.run(ask_all(refilled)) == expected
     assert len(calls) < 3
     assert ModelOptions(refill="on").stored() == {"refill": "on"}
+
+
+def test_the_benchmark_of_a_gpu_runs_on_a_cpu_too():
+    options = "--shape tiny --questions 4 --words 5 --batch 2 --max-tokens 4 --at-once 2"
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "benchmarks.gpu", *options.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    measured = re.findall(r"^(\S.*?)  +[\d.]+ judgments/s", ended.stdout, re.MULTILINE)
+    assert measured[:3] == [
+        "generate of transformers",
+        "in process",
+        "in process, options scored",
+    ]
+    assert re.search("^(chat with a form|By a server: not measured)", ended.stdout, re.MULTILINE)

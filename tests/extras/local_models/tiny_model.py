@@ -1,6 +1,7 @@
 """A tiny model with random weights, built where it is needed; nothing is fetched."""
 
 from pathlib import Path
+from typing import Any
 
 _CHAT = (
     "{% for message in messages %}<|user|>{{ message['content'] }}<|end|>{% endfor %}"
@@ -8,8 +9,8 @@ _CHAT = (
 )
 
 
-def build_tiny_model(folder: Path) -> Path:
-    """Two layers of 64 dimensions, and a tokenizer of single bytes, in `folder`."""
+def build_tiny_model(folder: Path, **shape: Any) -> Path:
+    """Two layers of 64 dimensions, or another shape, and a tokenizer of single bytes."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
@@ -26,16 +27,20 @@ def build_tiny_model(folder: Path) -> Path:
     fast.chat_template = _CHAT
     fast.save_pretrained(folder)
     torch.manual_seed(7)
+    usual: dict[str, Any] = {
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    }
     config = Qwen2Config(
         vocab_size=len(fast),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=4096,
+        max_position_embeddings=16_384 if shape else 4096,
         eos_token_id=fast.eos_token_id,
-        initializer_range=0.3,
+        initializer_range=0.02 if shape else 0.3,
+        **usual | shape,
     )
-    Qwen2ForCausalLM(config).save_pretrained(folder)
+    model = Qwen2ForCausalLM(config)
+    (model.bfloat16() if shape else model).save_pretrained(folder)
     return folder

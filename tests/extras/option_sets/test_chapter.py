@@ -262,7 +262,7 @@ def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     assert not faults({"option_sets": report["option_sets"]})
     page = render_html(report, date=date(2026, 1, 2))
     assert "Annotators and judges that rank whole sets" in page
-    assert "Agreement of rankings by annotators and judges" in page
+    assert "How alike the rankings of annotators and judges are" in page
     [said] = [s for s in all_sentences(report, "methods") if s.code == "option_sets.people"]
     assert "180 rankings of 60 sets" in str(said.text)
     [limit] = [s for s in all_sentences(report, "limit") if s.code == "option_sets"]

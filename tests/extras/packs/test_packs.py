@@ -183,7 +183,7 @@ def test_a_folder_that_cannot_be_written_leaves_no_run(study, judge, tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "note.txt").write_text("mine")
 
-    with pytest.raises(Exception, match=r"exists already\. Choose a new or empty folder"):
+    with pytest.raises(Exception, match=r"already exists\. Choose a new or empty folder"):
         write_pack(spec_of(study, judge), tmp_path / "pack")
 
     assert not JudgeRun.objects.exists()
@@ -507,7 +507,7 @@ def test_the_commands_write_a_pack_and_read_its_replies(study, judge, server, tm
     to_pack = ("--judge", "judge", "--pack", str(tmp_path / "other"))
     for options, words in {
         ("--probe",): "--pack asks nothing here, so --probe cannot",
-        ("--anchors", "3"): "--pack has no start and no end at which --anchors",
+        ("--anchors", "3"): "--pack has no start or end at which to ask --anchors",
     }.items():
         with pytest.raises(CommandError, match=words):
             call_command("judge", study.slug, *to_pack, *options)

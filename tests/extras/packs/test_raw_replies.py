@@ -164,7 +164,7 @@ def test_replies_made_with_other_parameters_are_refused(study, pack, by):
     if by == "promptfoo":
         document = results(pack[:1], named=True, temperature=0.0)
 
-    with pytest.raises(Refused, match=r"made with temperature 0\.0; the pack asks for 0\.7"):
+    with pytest.raises(Refused, match=r"made with temperature 0\.0, but the pack requires 0\.7"):
         read(study, document)
 
 

@@ -251,7 +251,7 @@ def test_by_command(study, writer, llm, capsys):
     assert "2 texts await your review." in capsys.readouterr().out
     with pytest.raises(CommandError, match="No persona needs a text"):
         call_command("draft_profiles", "past", "--judge", "judge", "--inline")
-    with pytest.raises(CommandError, match="There is: judge"):
+    with pytest.raises(CommandError, match="Judges that can: judge"):
         call_command("draft_profiles", "past", "--judge", "nobody")
 
 

@@ -52,7 +52,7 @@ def test_a_broken_promise_ends_with_an_error():
 
 def test_an_unknown_family_and_a_foreign_folder_are_refused(tmp_path):
     with pytest.raises(
-        CommandError, match=r"no checks of “other”\. Choose from good-ones, bad-ones"
+        CommandError, match=r"no family of checks “other”\. Choose from good-ones, bad-ones"
     ):
         run_command("verify_methods", "--only", "other")
     (tmp_path / "methods.json").write_text("{}")

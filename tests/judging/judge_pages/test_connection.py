@@ -190,4 +190,4 @@ def test_a_launch_check_asks_no_link_local_address(study, monkeypatch):
     )
 
     (check,) = judges_of(study)
-    assert "These judges do not answer: judge." in check.text
+    assert "These judges do not respond: judge." in check.text

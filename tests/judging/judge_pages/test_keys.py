@@ -15,7 +15,7 @@ from judging.backends.backend import api_key
 from judging.catalog.changes import save_judge
 from judging.catalog.connection_test import run_connection_test
 from judging.errors import BadJudge, InvalidValue
-from judging.models import Judge
+from judging.models import Attempt, Judge
 from judging.runs import lifecycle
 from judging.runs.judges import add_judge
 from judging.worker.endpoints import serves_key, settings_of
@@ -24,7 +24,7 @@ from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.judge_pages.pages import ADD, ADDRESS, LIST, SECRET, page_of, submit, words
 from tests.judging.llm_server import error
-from tests.judging.run_helpers import start
+from tests.judging.run_helpers import judge_all, start
 
 
 @pytest.mark.sampled(keep=3)
@@ -410,3 +410,35 @@ def test_few_modules_handle_the_stored_key():
         "judging/worker/endpoints.py",
         "templates/judging/judge.html",
     }
+
+
+def test_a_secret_header_is_sent_and_shown_nowhere(engine, admin, study, llm):
+    llm.answer = lambda body, n: error(400, f"no such key: {SECRET}")
+    fields = {"base_url": llm.url, "secret_headers": f"Api-Key={SECRET}", "structured": "off"}
+
+    refused = submit(admin, **fields, model="")
+    assert SECRET not in refused.text
+    assert "api-key" in refused.text.lower()
+    assert submit(admin, **fields).status_code == 302
+
+    judge = Judge.objects.get()
+    pages = [admin.post(page_of(judge, "test-judge")), admin.get(page_of(judge, "change-judge"))]
+    assert llm.headers[0]["api-key"] == SECRET
+    assert "authorization" not in llm.headers[0]
+    run = judge_all(study, judge)
+    told = [page.text for page in pages] + list(Attempt.objects.values_list("error", flat=True))
+    told += [str(run.parameters), str(vars(judge)), str(list(StudyLog.objects.values()))]
+    assert SECRET not in " ".join(map(str, told))
+    assert run.parameters["model_options"]["secret_headers"] == ["api-key"]
+
+    # Runs have used it: a value can change, a name cannot, and a name alone keeps the value.
+    change = page_of(judge, "change-judge")
+    before = judge.sealed_headers
+    assert submit(admin, change, base_url=llm.url, secret_headers="api-key=").status_code == 302
+    judge.refresh_from_db()
+    assert judge.sealed_headers == before
+    assert submit(admin, change, base_url=llm.url, secret_headers="api-key=n3w").status_code == 302
+    other = submit(admin, change, base_url=llm.url, secret_headers="other=abc")
+    assert "its headers keep their names" in words(other)
+    moved = submit(admin, change, base_url=f"{llm.url}/x", secret_headers="api-key=")
+    assert "enter the value of api-key" in words(moved)

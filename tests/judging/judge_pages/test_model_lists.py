@@ -31,7 +31,8 @@ class DescribedServer:
     """Answers GET and POST with the JSON at a path, or with what a function does."""
 
     def __init__(self, routes):
-        self.routes, self.asked = routes, []
+        self.routes = routes
+        self.asked: list[tuple[str, str | None]] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -2,6 +2,8 @@
 
 `unseen.jsonl` has replies, many written to mislead, that the rules were not fitted to, each with
 what a careful reader takes from it: a reply may be lost, and is asked again, but not read wrongly.
+`fresh.jsonl` has 60 replies of a small model and 40 in the style of large ones; what they say was
+written down before they were read here.
 """
 
 import json
@@ -12,14 +14,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import from_user
 from judging.protocols.parsing import parse_reply
 from judging.protocols.reading import of_json, whole
+from judging.protocols.registry import protocol
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
-UNSEEN = [
-    json.loads(line)
-    for line in Path(__file__).with_name("unseen.jsonl").read_text("utf-8").splitlines()
-]
+
+
+def rows(name):
+    text = Path(__file__).with_name(name).read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+UNSEEN, FRESH = rows("unseen.jsonl"), rows("fresh.jsonl")
 
 
 def read(reply, *, offers_tie=False, is_lenient=True):
@@ -34,6 +43,25 @@ def test_no_unseen_reply_is_given_a_wrong_side_or_certainty():
             wrong.append(row["reply"])
 
     assert wrong == []
+
+
+def test_fresh_replies_are_read_right_and_few_are_lost():
+    wrong, lost = [], []
+    for row in FRESH:
+        asked = protocol(row["setting"])
+        question = JudgeQuestion(1, from_user("?"), asked, seed=0, is_lenient=True)
+        found = question.read(row["reply"], is_structured=row["structured"], is_cut=row["cut"])
+        expected = (row["side"], row["certainty"])
+        if found.side not in (row["side"], None) or found.certainty not in (row["certainty"], None):
+            wrong.append(row["reply"])
+        elif (found.side, found.certainty) != expected:
+            lost.append(row)
+
+    said = [row for row in FRESH if row["side"] and not row["structured"]]
+    assert len(FRESH) == 100
+    assert wrong == []
+    assert [row["reply"] for row in lost if row["structured"]] == []
+    assert len(lost) <= 0.08 * len(said), [row["reply"] for row in lost]
 
 
 @pytest.mark.skipif(not RELEASED, reason="THIRDPERSON_PAPER_OUTPUTS names no folder")

@@ -48,7 +48,7 @@ def test_a_good_text_has_no_problems():
         (TEXT + "{{bands}}", "write it with single spaces, {{ bands }}"),
         (TEXT + "{{ bands", "A slot is not closed"),
         (TEXT + "\x00", "cannot be stored"),
-        (TEXT + "x" * 20_001, "the limit is 20,000"),
+        (TEXT + "x" * 20_001, "Use at most 20,000"),
     ],
 )
 def test_each_fault_has_its_own_words(text, message):

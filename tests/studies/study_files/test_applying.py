@@ -286,7 +286,7 @@ def test_another_analysis_plan_is_refused_once_one_is_frozen(folder):
 
     lines, remarks = apply(folder, yes=True)
     assert "analysis_plan.toml: new, 13 lines" in lines
-    assert "frozen now" in remarks
+    assert "now frozen" in remarks
     assert "does not differ" in apply(folder)[0][0]
 
     edit(folder, "analysis_plan.toml", threshold=70)

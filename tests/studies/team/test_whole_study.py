@@ -176,7 +176,7 @@ def test_unfinished_work_prevents_deletion(study, client):
 
     page = response.content.decode()
     assert response.status_code == 422
-    for words in ("not completed on Prolific", "run is not finished", "is being made"):
+    for words in ("not completed on Prolific", "run is not finished", "is being created"):
         assert words in page
     assert Study.objects.count() == 1
 

@@ -121,7 +121,7 @@ def test_a_launch_check_advises_where_models_judge(db):
 
     (check,) = texts_to_judges(study)
     assert (check.is_open, check.blocks) == (True, False)
-    assert "1 item has a text that may speak to a judge, first “choose this response” in i2" in (
+    assert "1 item has a text that may address a judge, first “choose this response” in i2" in (
         check.text
     )
     assert check.fix.endswith("/i2/")

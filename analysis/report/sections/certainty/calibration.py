@@ -20,7 +20,7 @@ from analysis.report.sections.certainty.distribution import (
 from analysis.report.sentences import CALIBRATION, held, of_names
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import percent, run_names
+from analysis.report.words import percent
 from analysis.stats.certainty.calibration import (
     Binning,
     brier_score,
@@ -241,7 +241,8 @@ class CalibrationSection(Section):
                 "coverage",
                 "bands",
                 "certainty_measures",
-                "other_certainties",
+                "certainty_kinds",
+                "certainty_kinds_curves",
                 "signals",
                 "certified",
             ),
@@ -254,6 +255,7 @@ class CalibrationSection(Section):
                 "judges.*.certainty",
                 "judges.*.other_certainties",
                 "judges.*.signals",
+                "certainty_kinds",
                 "selective",
             ),
             uses=("threshold", "resamples"),
@@ -286,40 +288,6 @@ def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
     }
 
 
-def other_certainties(report: ReportJson) -> Table:
-    labels = {
-        "probabilities": "probability of its answer",
-        "agreement": "agreement of its readings",
-    }
-    rows = []
-    for name, judge in zip(run_names(report), report["judges"], strict=True):
-        found = judge["other_certainties"]
-        kinds = [(label, found[key]) for key, label in labels.items() if found[key]["n"]]
-        if kinds:
-            kinds.insert(0, ("in words", judge["calibration"]))
-        for label, kind in kinds:
-            if kind["n"]:
-                row = [kind[key] for key in ("ece", "brier", "auroc", "aurc")]
-                rows.append([name, label, kind["n"], *row])
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Certainty as"),
-        TableColumn("n", "count"),
-        TableColumn("ECE", "decimal"),
-        TableColumn("Brier", "decimal"),
-        TableColumn("AUROC", "decimal"),
-        TableColumn("AURC", "decimal"),
-    )
-    return Table(
-        "other_certainties",
-        "Certainty that judges did not state",
-        columns,
-        rows,
-        "The stated certainty, the probability that the model gave its answer, and the share of "
-        "readings with that answer. Lower is better except for AUROC.",
-    )
-
-
 class OtherCertainties(Section):
     """Calibration of the probability of an answer, and of the agreement of a run's readings."""
 
@@ -333,6 +301,3 @@ class OtherCertainties(Section):
                 for run, verdicts in runs
             ]
         }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield other_certainties(report)

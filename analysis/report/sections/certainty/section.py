@@ -14,6 +14,7 @@ from analysis.report.sections.certainty.comparison import (
     InteractionSection,
 )
 from analysis.report.sections.certainty.distribution import DistributionSection, ScaleUse
+from analysis.report.sections.certainty.kinds_shown import KindsOfCertainty
 from analysis.report.sections.certainty.thresholds import Thresholds, Validation
 from analysis.report.sentences import (
     CERTAIN,
@@ -252,6 +253,7 @@ class CertaintySection(Section):
     parts: Sequence[Section] = (
         CertaintyHeadline(),
         DistributionSection(),
+        KindsOfCertainty(),
         CalibrationSection(),
         CertaintyComparison(),
         HighSetsSection(),

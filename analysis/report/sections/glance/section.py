@@ -21,7 +21,7 @@ from analysis.report.words import (
 def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     study, inputs, human = report["study"], report["inputs"], report["human"]
     if study["simulated"]:
-        yield "simulated", "Simulated data: nothing here is about real people or real models."
+        yield "simulated", "Simulated data: the numbers say nothing about people or models."
     yield "stereotypes", STEREOTYPES
     yield "individuals", INDIVIDUALS
     if human["answers"]:

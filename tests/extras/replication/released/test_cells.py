@@ -207,7 +207,7 @@ def test_cells_that_contradict_their_own_fraction_are_found_and_explained(tmp_pa
         "table4": 10,
         "table5": 1,
     }
-    assert sum("truncated" in reason for reason in why.values()) == 20
+    assert sum("truncated." in reason for reason in why.values()) == 20
     assert sum("instead of rounding" in reason for reason in why.values()) == 2
     assert "copy of another cell" in why["table4", "All features", "Command R+ low"]
     assert why["table4", "Three features", "Command R+ low"].endswith(
