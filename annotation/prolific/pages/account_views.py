@@ -36,7 +36,7 @@ def _password(label: str, hint: str, *, required: bool) -> forms.CharField:
     )
 
 
-class TokenForm(forms.Form):
+class ProlificTokenForm(forms.Form):
     """A new token; once Prolific has named its workspaces, it asks for one of them."""
 
     token = _password(
@@ -82,12 +82,12 @@ class TokenForm(forms.Form):
         return {name: self.cleaned_data[name].strip() for name in ("token", "secret")}
 
     @sensitive_variables()
-    def asking_for(self, known: dict[str, str]) -> "TokenForm":
+    def asking_for(self, known: dict[str, str]) -> "ProlificTokenForm":
         """The form that asks for one of these workspaces and holds the token, encrypted."""
         values = self.values
         kept = hold(_HELD, f"{values['token']}\n{values['secret']}", *self._owner)
         study_id, user_id = self._owner
-        form = TokenForm({"held": kept}, study=Study(pk=study_id), user=User(pk=user_id))
+        form = ProlificTokenForm({"held": kept}, study=Study(pk=study_id), user=User(pk=user_id))
         form.fields["workspace"].widget = forms.Select(choices=[*known.items()])
         return form
 
@@ -106,7 +106,7 @@ def accounts_page(request: HttpRequest, study: Study) -> HttpResponse:
         change, done = _ACTIONS[action]
         attempt(request, lambda: change(request, study, user), done)
         return redirect("people:prolific-accounts", study.slug)
-    form = TokenForm(request.POST or None, study=study, user=user)
+    form = ProlificTokenForm(request.POST or None, study=study, user=user)
     if form.is_bound and form.is_valid():
         entered = _enter(request, study, user, form)
         if entered is None:
@@ -117,7 +117,9 @@ def accounts_page(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @sensitive_variables()
-def _enter(request: HttpRequest, study: Study, user: User, form: TokenForm) -> TokenForm | None:
+def _enter(
+    request: HttpRequest, study: Study, user: User, form: ProlificTokenForm
+) -> ProlificTokenForm | None:
     """Store the token and use it for the study; returns the form to show if that is not done."""
     try:
         account = accounts.enter(study_id=study.pk, user=user, **form.values)
@@ -188,7 +190,7 @@ _ACTIONS: dict[str, tuple[Callable[[HttpRequest, Study, User], Any], Callable[[A
 }
 
 
-def _context(study: Study, user: User, form: TokenForm) -> dict[str, Any]:
+def _context(study: Study, user: User, form: ProlificTokenForm) -> dict[str, Any]:
     recruitment = Recruitment.objects.filter(study=study).first()
     used = recruitment.prolific_account_id if recruitment else None
     visible = studies_for(user)
