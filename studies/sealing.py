@@ -5,8 +5,9 @@ the database alone reveals nothing. A new SECRET_KEY makes what was encrypted un
 """
 
 import base64
+import json
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
@@ -18,6 +19,28 @@ if TYPE_CHECKING:  # takes a tenth of a second, and most pages and commands do n
 def cipher(purpose: bytes) -> "Fernet":
     """The cipher for values of one purpose: it cannot read those of another."""
     return _cipher(purpose, settings.SECRET_KEY)
+
+
+_HELD_SECONDS = 3600
+
+
+@sensitive_variables()
+def hold(purpose: bytes, value: str, *owner: Any) -> str:
+    """A secret for a form that is shown again, encrypted, for one owner and one hour."""
+    return cipher(purpose).encrypt(json.dumps([*owner, value]).encode()).decode()
+
+
+@sensitive_variables()
+def held(purpose: bytes, token: str, *owner: Any) -> str:
+    """The secret that a form holds; empty if it is old or belongs to another owner."""
+    from cryptography.fernet import InvalidToken
+
+    try:
+        content = cipher(purpose).decrypt(token.encode(), ttl=_HELD_SECONDS)
+    except InvalidToken:
+        return ""
+    *holder, value = json.loads(content)
+    return str(value) if holder == [*owner] else ""
 
 
 @sensitive_variables()

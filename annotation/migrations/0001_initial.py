@@ -30,9 +30,86 @@ class Migration(migrations.Migration):
                 ("event_id", models.CharField(max_length=100, unique=True)),
                 ("kind", models.CharField(max_length=60)),
                 ("resource_id", models.CharField(max_length=64)),
+                (
+                    "workspace_id",
+                    models.CharField(
+                        blank=True,
+                        help_text="Whose secret signed it; empty for the installation's.",
+                        max_length=64,
+                    ),
+                ),
                 ("handled_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
+        ),
+        migrations.CreateModel(
+            name="ProlificWorkspace",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workspace_id", models.CharField(max_length=64, unique=True)),
+                ("busy_until", models.DateTimeField(blank=True, null=True)),
+                ("subscribed_at", models.DateTimeField(blank=True, null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ProlificAccount",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("workspace_id", models.CharField(max_length=64)),
+                ("workspace_title", models.CharField(blank=True, max_length=200)),
+                (
+                    "sealed_token",
+                    models.TextField(blank=True, editable=False, help_text="Encrypted."),
+                ),
+                (
+                    "sealed_secret",
+                    models.TextField(
+                        blank=True,
+                        editable=False,
+                        help_text="The secret of the workspace's webhooks, encrypted.",
+                    ),
+                ),
+                ("tested_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "refused_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When Prolific refused the token; its studies wait.",
+                        null=True,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "given_by",
+                    models.ForeignKey(
+                        blank=True,
+                        editable=False,
+                        help_text="Who entered the token, whose studies may use it.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["workspace_title", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace_id", "given_by"), name="prolific_account_once_per_giver"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Annotator",
@@ -1022,6 +1099,17 @@ class Migration(migrations.Migration):
                 ("last_error", models.TextField(blank=True)),
                 ("checked_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "prolific_account",
+                    models.ForeignKey(
+                        blank=True,
+                        help_text="Empty for the account of the installation.",
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="recruitments",
+                        to="annotation.prolificaccount",
+                    ),
+                ),
                 (
                     "study",
                     models.OneToOneField(

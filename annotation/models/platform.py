@@ -57,10 +57,69 @@ def internal_name() -> str:
     return f"thirdperson-{secrets.token_hex(8)}"
 
 
+class ProlificAccount(models.Model):
+    """A token that was entered on a page for one workspace of Prolific, and its webhook secret.
+
+    The account of the installation, whose token is a setting, has no row. After its token was
+    removed, a row stays as long as studies depend on it: they name its workspace.
+    """
+
+    workspace_id = models.CharField(max_length=64)
+    workspace_title = models.CharField(max_length=200, blank=True)
+    sealed_token = models.TextField(blank=True, editable=False, help_text="Encrypted.")
+    sealed_secret = models.TextField(
+        blank=True, editable=False, help_text="The secret of the workspace's webhooks, encrypted."
+    )
+    given_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        help_text="Who entered the token, whose studies may use it.",
+    )
+    tested_at = models.DateTimeField(null=True, blank=True)
+    refused_at = models.DateTimeField(
+        null=True, blank=True, help_text="When Prolific refused the token; its studies wait."
+    )
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["workspace_title", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "given_by"], name="prolific_account_once_per_giver"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.workspace_title or self.workspace_id
+
+
+class ProlificWorkspace(models.Model):
+    """The claim of a running change of a workspace's webhooks, which all its studies share."""
+
+    workspace_id = models.CharField(max_length=64, unique=True)
+    busy_until = models.DateTimeField(null=True, blank=True)
+    subscribed_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.workspace_id
+
+
 class Recruitment(models.Model):
     """A study's recruitment on Prolific: the launch plan, and the claim of a running change."""
 
     study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="recruitment")
+    prolific_account = models.ForeignKey(
+        ProlificAccount,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="recruitments",
+        help_text="Empty for the account of the installation.",
+    )
     plan = models.JSONField(default=dict, blank=True)
     group_id = models.CharField(max_length=64, blank=True)
     workspace = models.JSONField(
@@ -202,6 +261,9 @@ class ProlificEvent(models.Model):
     event_id = models.CharField(max_length=100, unique=True)
     kind = models.CharField(max_length=60)
     resource_id = models.CharField(max_length=64)
+    workspace_id = models.CharField(
+        max_length=64, blank=True, help_text="Whose secret signed it; empty for the installation's."
+    )
     handled_at = models.DateTimeField(null=True, blank=True)
     created_at = clock.MomentField(auto_now_add=True)
 

@@ -212,7 +212,7 @@ def set_up(*, payment_id: int) -> BonusPayment:
     Raises `NotAllowed` if it was cancelled meanwhile, and a `ProlificError`.
     """
     payment = _payment(payment_id)
-    client = connect()
+    client = connect(payment.prolific_study.study_id)
     with claimed(payment.prolific_study.study_id, client):
         payment = _payment(payment_id)
         if payment.state != State.PREPARED:
@@ -247,7 +247,7 @@ def pay(*, payment_id: int, confirmed: int, user: User | None = None) -> BonusPa
     payment = _payment(payment_id)
     study: Study = payment.prolific_study.study
     owners_only(user, study)
-    client = connect()
+    client = connect(study.pk)
     with claimed(study.pk, client):
         payment = _payment(payment_id)
         if payment.state == State.READY and payment.total != confirmed:
@@ -293,7 +293,7 @@ def release(*, payment_id: int, user: User | None = None) -> BonusPayment:
     """
     payment = _payment(payment_id)
     study = payment.prolific_study.study
-    client = connect()
+    client = connect(study.pk)
     with claimed(study.pk, client):
         payment = _payment(payment_id)
         if payment.state != State.SENT or payment.sent_at is None:

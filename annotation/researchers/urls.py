@@ -1,6 +1,7 @@
 from django.urls import path
 
 from annotation.participants import preview
+from annotation.prolific.pages import account_views
 from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
@@ -9,6 +10,7 @@ from annotation.researchers import admission_views, quota_views, text_views, vie
 app_name = "people"
 urlpatterns = [
     path("prolific/", prolific.home, name="prolific"),
+    path("prolific/accounts/", account_views.accounts_page, name="prolific-accounts"),
     path("prolific/plan/", prolific.plan, name="prolific-plan"),
     path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
     path("prolific/dry-run/", prolific.rehearse, name="prolific-dry-run"),

@@ -20,6 +20,7 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
+from annotation.prolific.api.credentials import trouble_of
 from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.quality import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
@@ -172,8 +173,15 @@ def annotator_needs(study: Study) -> Iterator[Need]:
 
 def _recruitment_needs(study: Study) -> Iterator[Need]:
     if study.entry == Study.Entry.PROLIFIC:
-        recruitment = Recruitment.objects.filter(study=study).first()
-        if recruitment is not None and recruitment.last_error:
+        recruitment = (
+            Recruitment.objects.filter(study=study)
+            .select_related("study", "prolific_account__given_by")
+            .first()
+        )
+        if recruitment is not None and (trouble := trouble_of(recruitment)):
+            address = reverse("people:prolific-accounts", args=[study.slug])
+            yield Need(trouble, address, "Test or replace token", is_urgent=True)
+        elif recruitment is not None and recruitment.last_error:
             address = reverse("people:prolific", args=[study.slug])
             words = f"We could not read from Prolific. {recruitment.last_error}"
             yield Need(words, address, "Open Prolific", is_urgent=True)

@@ -251,6 +251,8 @@ PROLIFIC_BASE_URL = env(
     default="https://api.prolific.com/api/v1/",
 )
 PROLIFIC_API_TOKEN = env.str("PROLIFIC_API_TOKEN", default="")
+# Whether tokens of further accounts can be entered on pages.
+PROLIFIC_STORED_TOKENS = env("PROLIFIC_STORED_TOKENS", cast=flag, default=True)
 PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds for one answer, and for all waits between a page's attempts.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from demo.prolific.server import TOKEN, SimulatedProlific, start
+from demo.prolific.server import LAB_TOKEN, TOKEN, SimulatedProlific, start
 from demo.prolific.world import World
 
 
@@ -17,12 +17,16 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8002, help="0 takes a free port")
     parser.add_argument(
-        "--token", default=TOKEN, help="what PROLIFIC_API_TOKEN is to be; default: %(default)s"
+        "--token",
+        default=TOKEN,
+        help="what PROLIFIC_API_TOKEN is to be; default: %(default)s. A second lab with its own "
+        f"workspace has the token {LAB_TOKEN}",
     )
     parser.add_argument("--state", type=Path, help="a file to remember everything in")
     options = parser.parse_args()
     world = World(path=options.state, secret=os.environ.get("PROLIFIC_WEBHOOK_SECRET", ""))
     simulated = SimulatedProlific(world, token=options.token)
+    simulated.add_lab()
     try:
         http = start(simulated, host=options.host, port=options.port)
     except OSError as problem:

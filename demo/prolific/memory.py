@@ -48,7 +48,9 @@ class Memory:
         self.group_names: dict[str, str] = {}
         self.group_workspaces: dict[str, str] = {}
         self.hooks: dict[str, Hook] = {}
-        self.hook_secret = secret
+        # The signing secret of each workspace, and the workspace of each subscription.
+        self.hook_secrets = {WORKSPACE: secret} if secret else {}
+        self.hook_workspaces: dict[str, str] = {}
         self.outbox: list[Delivery] = []
         self.legacy: list[str] = []
         self.approvals: set[str] = set()
@@ -71,6 +73,33 @@ class Memory:
 
     def wallet(self, workspace: str) -> int:
         return self.wallets.setdefault(workspace, FUNDS)
+
+    @property
+    def hook_secret(self) -> str:
+        """The signing secret of the first workspace."""
+        return self.hook_secrets.get(self.workspaces[0]["id"], "")
+
+    @hook_secret.setter
+    def hook_secret(self, secret: str) -> None:
+        self.hook_secrets[self.workspaces[0]["id"]] = secret
+
+    def workspaces_of(self, path: str, given: Mapping[str, Any]) -> set[str]:
+        """The workspaces that a request is about: those of the ids in its path and its values."""
+        found = {row["id"] for row in self.workspaces}
+        projects, hooks, groups = self.projects, self.hook_workspaces, self.group_workspaces
+        named = {*path.split("/"), *(v for v in given.values() if isinstance(v, str))}
+        named |= {*given.get("submission_ids", ())}
+        named |= {self.submissions[one].study for one in named & self.submissions.keys()}
+        named |= {bulk["study"] for one, bulk in self.bonuses.items() if one in named}
+        named |= {
+            study["project"]
+            for study in self.studies.values()
+            if named & {study["id"], study["child"]}
+        }
+        named |= {projects[one]["workspace"] for one in named & projects.keys()}
+        named |= {hooks[one] for one in named & hooks.keys()}
+        named |= {groups[one] for one in named & groups.keys()}
+        return named & found
 
     def check_workspace(self, given: Mapping[str, Any]) -> None:
         """Refuse a workspace or project that the token cannot access."""
@@ -117,7 +146,8 @@ class Memory:
             "group_names": self.group_names,
             "group_workspaces": self.group_workspaces,
             "hooks": [asdict(hook) for hook in self.hooks.values()],
-            "hook_secret": self.hook_secret,
+            "hook_secrets": self.hook_secrets,
+            "hook_workspaces": self.hook_workspaces,
             "approvals": sorted(self.approvals),
         }
         waiting = self._path.with_suffix(".new")
@@ -136,16 +166,19 @@ class Memory:
         self.group_names = state["group_names"]
         self.group_workspaces = state["group_workspaces"]
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
-        self.hook_secret = self.hook_secret or state["hook_secret"]
+        self.hook_secrets = state["hook_secrets"] | self.hook_secrets
+        self.hook_workspaces = state["hook_workspaces"]
         self.approvals = set(state["approvals"])
 
     # Webhooks
 
     def subscribe(self, body: dict[str, Any]) -> Hook:
-        if not self.hook_secret:
+        workspace = body.get("workspace_id", WORKSPACE)
+        if not self.hook_secrets.get(workspace):
             raise Problem(400, "Make a secret first.")
         hook = Hook(new_id(), body["event_type"], body["target_url"], new_id())
         self.hooks[hook.id] = hook
+        self.hook_workspaces[hook.id] = workspace
         return hook
 
     def hook_of(self, hook_id: str) -> Hook:
@@ -161,18 +194,20 @@ class Memory:
         return hook
 
     def notify(self, event: str, resource: str, **more: Any) -> None:
+        about = self.workspaces_of(resource, {})
         for hook in self.hooks.values():
-            if hook.confirmed and hook.enabled and hook.event == event:
+            workspace = self.hook_workspaces[hook.id]
+            if hook.confirmed and hook.enabled and hook.event == event and workspace in about:
                 body = {"event_type": event, "resource_id": resource, **more}
-                self.outbox.append(self.signed(hook.url, body))
+                self.outbox.append(self.signed(hook.url, body, workspace))
 
-    def signed(self, url: str, body: dict[str, Any]) -> Delivery:
+    def signed(self, url: str, body: dict[str, Any], workspace: str = WORKSPACE) -> Delivery:
         raw = json.dumps(body, indent=1).encode()
         timestamp = str(int(datetime.now(UTC).timestamp()))
         headers = {
             "Content-Type": "application/json",
             "X-Prolific-Request-Timestamp": timestamp,
-            "X-Prolific-Request-Signature": signature(self.hook_secret, timestamp, raw),
+            "X-Prolific-Request-Signature": signature(self.hook_secrets[workspace], timestamp, raw),
             "X-Event-ID": new_id(),
             "X-Timestamp": stamp(datetime.now(UTC)) or "",
         }

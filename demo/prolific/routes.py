@@ -14,7 +14,8 @@ def _me(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "workspaces/")
 def _workspaces(platform: Platform, query: Query) -> Reply:
-    return slice_of(query, platform.world.workspaces)
+    rows = platform.world.workspaces
+    return slice_of(query, [row for row in rows if row["id"] in query.workspaces])
 
 
 @route("GET", "workspaces/<id>/balance/")
@@ -84,7 +85,11 @@ def _project_studies(platform: Platform, query: Query) -> Reply:
 
 def _studies_of(platform: Platform, query: Query, project: str) -> Reply:
     world = platform.world
-    found = [one for one, row in world.studies.items() if project in ("", row["project"])]
+    found = [
+        one
+        for one, row in world.studies.items()
+        if project in ("", row["project"]) and world.workspaces_of(one, {}) <= query.workspaces
+    ]
     rows = [world.show_study(study_id) for study_id in found]
     return page_of(query, rows, past_the_end=world.behaviour.past_the_end)
 
@@ -238,14 +243,14 @@ def _pay_bonus(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "hooks/secrets/")
 def _secrets(platform: Platform, query: Query) -> Reply:
-    secret = platform.world.hook_secret
+    secret = platform.world.hook_secrets.get(query.params["workspace_id"])
     return slice_of(query, [{"id": "1" * 24, "value": secret}] if secret else [])
 
 
 @route("POST", "hooks/secrets/")
 def _new_secret(platform: Platform, query: Query) -> Reply:
-    platform.world.hook_secret = new_id()
-    return Reply.of({"id": "1" * 24, "value": platform.world.hook_secret}, 201)
+    secret = platform.world.hook_secrets[query.body["workspace_id"]] = new_id()
+    return Reply.of({"id": "1" * 24, "value": secret}, 201)
 
 
 @route("GET", "hooks/subscriptions/")
@@ -253,6 +258,7 @@ def _hooks(platform: Platform, query: Query) -> Reply:
     rows = [
         {"id": h.id, "event_type": h.event, "target_url": h.url, "is_enabled": h.enabled}
         for h in platform.world.hooks.values()
+        if platform.world.hook_workspaces[h.id] == query.params["workspace_id"]
     ]
     return slice_of(query, rows)
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from demo.prolific.contract import CONTRACT
@@ -43,6 +43,7 @@ class Query:
     params: dict[str, str]
     body: Any
     ids: tuple[str, ...] = ()
+    workspaces: frozenset[str] = frozenset()  # that the token can access
 
 
 Route = Callable[[Platform, Query], Reply]
@@ -66,7 +67,7 @@ def answer(platform: Platform, query: Query, path: str) -> Reply:
     """The answer of the route for this path. Raises `Problem`."""
     for method, pattern, expression, function in _ROUTES:
         if method == query.method and (found := expression.match(path)):
-            asked = Query(method, path, query.params, query.body, found.groups())
+            asked = replace(query, path=path, ids=found.groups())
             if call := CONTRACT.get((method, pattern)):
                 strict = platform.world.behaviour.strict
                 call.check(query.params, query.body, is_strict=strict)

@@ -26,6 +26,9 @@ from demo.prolific.routing import Platform, Query, Reply, answer
 from demo.prolific.world import World
 
 TOKEN = "simulated-token-0000"  # noqa: S105  it opens nothing
+# The token of another researcher, who has a workspace of their own.
+LAB_TOKEN = "simulated-token-1111"  # noqa: S105
+LAB = {"id": "2" * 24, "title": "Second lab"}
 _MAX_BODY = 1_000_000
 _TRIES = 12
 
@@ -41,6 +44,8 @@ class SimulatedProlific(Platform):
     ) -> None:
         super().__init__(world or World())
         self.token = token
+        # Other tokens, with the workspaces that they access; the first one accesses all others.
+        self.more_tokens: dict[str, set[str]] = {}
         self.under_way = 0
         self._patience = patience
         self._random = random.Random(1)  # noqa: S311  a simulation
@@ -72,8 +77,10 @@ class SimulatedProlific(Platform):
             time.sleep(fault.seconds)
         if fault and fault.name not in AFTERWARDS:
             return self._spoil(fault)
-        if not simulation and authorization != f"Token {self.token}":
+        accessed = self._accessed(authorization)
+        if accessed is None and not simulation:
             return self._error(Problem(401, "Invalid token."))
+        query = dataclasses.replace(query, workspaces=accessed or frozenset())
         with self.world.lock:
             reply = self._answer(query, path)
         if fault and fault.name == "dropped_after":
@@ -84,8 +91,31 @@ class SimulatedProlific(Platform):
             return Reply.of({}, reply.status)
         return reply
 
+    def add_lab(self, token: str = LAB_TOKEN) -> str:
+        """Add a second workspace that only this token accesses; return its id."""
+        with self.world.lock:
+            if LAB not in self.world.workspaces:
+                self.world.workspaces.append(dict(LAB))
+            self.more_tokens[token] = {LAB["id"]}
+        return LAB["id"]
+
+    def _accessed(self, authorization: str) -> frozenset[str] | None:
+        """The workspaces of a token; None if it is unknown."""
+        token = authorization.removeprefix("Token ")
+        if token in self.more_tokens:
+            return frozenset(self.more_tokens[token])
+        if token != self.token:
+            return None
+        others = {one for owned in self.more_tokens.values() for one in owned}
+        return frozenset(row["id"] for row in self.world.workspaces if row["id"] not in others)
+
     def _answer(self, query: Query, path: str) -> Reply:
         try:
+            given = query.params | (query.body if isinstance(query.body, dict) else {})
+            if not self.world.workspaces_of(path, given) <= query.workspaces and (
+                not path.startswith(("/simulate/", "/.well-known/"))
+            ):
+                raise Problem(404, "Not found.")
             reply = answer(self, query, path)
         except Problem as problem:
             return self._error(problem)

@@ -10,7 +10,6 @@ uses it.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
@@ -28,7 +27,7 @@ from judging.models import Judge
 from judging.runs.judges import check_replaced, new_addresses
 from judging.worker.endpoints import ADD_PERMISSION, seal, serves_key
 from studies.models import Membership, Study
-from studies.sealing import cipher
+from studies.sealing import held, hold
 from studies.selectors import studies_for
 
 KEY_PREFIX = "JUDGE_KEY_"
@@ -64,7 +63,6 @@ _NO_KEYS_HERE = FailureReason(
     "keys. Ask one of them, or name the variable that holds the key.",
 )
 KEY_FIELDS = ("api_key_env", "sealed_key", "key_by")
-_HELD_SECONDS = 3600
 _HELD = b"thirdperson: keys of judges that a form holds, version 1"
 
 
@@ -165,21 +163,13 @@ def check_may_enter_keys(user: User, study: Study, *, field: str) -> None:
 @sensitive_variables()
 def hold_key(key: str, user: User, addresses: list[str]) -> str:
     """A key for a form that is shown again, encrypted, for one user and these addresses."""
-    content = json.dumps([user.pk, _digest(addresses), key])
-    return cipher(_HELD).encrypt(content.encode()).decode()
+    return hold(_HELD, key, user.pk, _digest(addresses))
 
 
 @sensitive_variables()
 def held_key(token: str, user: User, addresses: list[str]) -> str:
     """The key that a form holds; empty if it is old, or not for this user and these addresses."""
-    from cryptography.fernet import InvalidToken
-
-    try:
-        content = cipher(_HELD).decrypt(token.encode(), ttl=_HELD_SECONDS)
-    except InvalidToken:
-        return ""
-    *holder, key = json.loads(content)
-    return str(key) if holder == [user.pk, _digest(addresses)] else ""
+    return held(_HELD, token, user.pk, _digest(addresses))
 
 
 def _digest(addresses: list[str]) -> str:

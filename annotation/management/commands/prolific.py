@@ -9,9 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
-from annotation.models import BonusPayment, ProlificStudy
+from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
+from annotation.prolific.api import accounts
 from annotation.prolific.api.client import connect
+from annotation.prolific.api.credentials import knows_secret, why_unusable
 from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
@@ -152,6 +154,8 @@ class Command(BaseCommand):
         plan = add("launch", "check the launch plan and create the draft; safe to repeat")
         add_launch_options(plan)
 
+        known = add("accounts", "show the accounts that the study may use, or choose one of them")
+        known.add_argument("--use", type=int, metavar="N", help="its number; 0: the installation's")
         add("publish", "publish the draft; you type the amount to confirm")
         for name in _PAUSED:
             add(name, f"{name} recruitment")
@@ -281,7 +285,7 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("This study is not on Prolific, or the number is below 1.")
-        client = connect()
+        client = connect(study.pk)
         seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
         total = format_money(cost, row.paid_in)
@@ -334,8 +338,23 @@ class Command(BaseCommand):
         forgotten = launch.forget_drafts(study_id=study.pk)
         self.stdout.write(f"Drafts deleted here and on Prolific: {forgotten}.")
 
+    def _accounts(self, study: Study, options: dict[str, Any]) -> None:
+        if options["use"] is not None:
+            used = accounts.choose(study_id=study.pk, account_id=options["use"] or None)
+            self.stdout.write(f"The study uses {used}.")
+            return
+        for account in accounts.accounts_for(study):
+            used = " (used)" * account.recruitments.filter(study=study).exists()
+            problem = why_unusable(account, study)
+            self.stdout.write(f"{account.pk:>4}  workspace “{account}”{used}  {problem}".rstrip())
+        self.stdout.write("   0  the account of the installation (PROLIFIC_API_TOKEN)")
+
     def _webhooks(self, study: Study, options: dict[str, Any]) -> None:
         secret = subscribe(study_id=study.pk)
+        recruitment = Recruitment.objects.select_related("prolific_account").get(study=study)
+        if recruitment.prolific_account and knows_secret(recruitment):
+            self.stdout.write("Subscribed. The secret is stored, encrypted.")
+            return
         self.stdout.write(
             f"Subscribed. Set PROLIFIC_WEBHOOK_SECRET={secret} and restart web and worker."
             if secret

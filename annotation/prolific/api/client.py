@@ -1,4 +1,4 @@
-"""Prolific's researcher API, version 1: typed calls, and the account of this installation.
+"""Prolific's researcher API, version 1: typed calls, and clients with a study's own account.
 
 Only calls that may be done twice are repeated: reading, writing an absolute value, and the
 transitions that Prolific documents as idempotent. Creating a study and paying a bonus are sent
@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from annotation.models import Recruitment
+from annotation.models import ProlificWorkspace, Recruitment
+from annotation.prolific.api.credentials import Credentials, credentials_of
 from annotation.prolific.api.transport import NotAllowed, ProlificError, Transport, shaped
 from annotation.prolific.api.types import (
     BonusSetup,
@@ -37,15 +38,20 @@ MAX_EXPORTS, MAX_EXPORT_FILTERS = 2, 15
 class ProlificClient(Transport):
     """One method for each request to Prolific."""
 
+    # The account whose token was entered on a page, and the only workspace that it is used for.
+    account_id: int | None = None
+    workspace = ""
+
     # Account
 
     def me(self) -> dict[str, Any]:
         return self._dict("GET", "users/me/")
 
     def workspaces(self) -> dict[str, str]:
-        """The workspaces that the token can access: title by id."""
+        """The usable workspaces: all that the token can access, or its only one; title by id."""
         rows = list(self._slices("workspaces/", {}))
-        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+        known = shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+        return {one: title for one, title in known.items() if self.workspace in ("", one)}
 
     def projects(self, workspace: str) -> dict[str, str]:
         """A workspace's projects, in the platform's order: title by id."""
@@ -282,15 +288,26 @@ _CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
 _ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
 
-def connect(*, patience: float | None = None) -> ProlificClient:
-    """A client with the token of the settings. Raises `NotConfigured` without a token."""
-    return ProlificClient(
+def connect(
+    study_id: int, *, patience: float | None = None, timeout: float | None = None
+) -> ProlificClient:
+    """A client with the study's own account. Raises `NotConfigured` if it has no usable token."""
+    return client_with(credentials_of(study_id), patience=patience, timeout=timeout)
+
+
+def client_with(
+    credentials: Credentials, *, patience: float | None = None, timeout: float | None = None
+) -> ProlificClient:
+    client = ProlificClient(
         base_url=settings.PROLIFIC_BASE_URL,
-        token=settings.PROLIFIC_API_TOKEN,
+        token=credentials.token,
+        source=credentials.source,
         patience=settings.PROLIFIC_PATIENCE if patience is None else patience,
-        timeout=settings.PROLIFIC_TIMEOUT,
+        timeout=settings.PROLIFIC_TIMEOUT if timeout is None else timeout,
         referer=settings.PUBLIC_BASE_URL,
     )
+    client.account_id, client.workspace = credentials.account_id, credentials.workspace
+    return client
 
 
 def is_local() -> bool:
@@ -370,10 +387,10 @@ def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read 
 
 
 class AccountClaim:
-    """The exclusive right to change a study on Prolific, for three minutes unless renewed."""
+    """The exclusive right to change something on Prolific, for three minutes unless renewed."""
 
-    def __init__(self, recruitment_id: int, until: dt.datetime) -> None:
-        self._recruitment_id = recruitment_id
+    def __init__(self, rows: QuerySet[Any], until: dt.datetime) -> None:
+        self._rows = rows
         self._until = until
 
     def renew(self) -> None:
@@ -386,7 +403,7 @@ class AccountClaim:
         if self._until - now > _CLAIM - _RENEWED_AFTER:
             return
         until = now + _CLAIM
-        if not self._holders().update(busy_until=until):
+        if not self._held().update(busy_until=until):
             raise NotAllowed(
                 "This took so long that somebody else may have taken over. Nothing more was sent. "
                 "Check what was done, then try again."
@@ -394,38 +411,51 @@ class AccountClaim:
         self._until = until
 
     def end(self) -> None:
-        self._holders().update(busy_until=None)
+        self._held().update(busy_until=None)
 
-    def _holders(self) -> QuerySet[Recruitment]:
-        return Recruitment.objects.filter(pk=self._recruitment_id, busy_until=self._until)
+    def _held(self) -> QuerySet[Any]:
+        return self._rows.filter(busy_until=self._until)
 
 
 @contextmanager
-def claimed(
-    study_id: int, client: ProlificClient | None = None, *, what: str = "this study"
-) -> Iterator[Recruitment]:
+def claimed(study_id: int, client: ProlificClient | None = None) -> Iterator[Recruitment]:
     """Claim a study's recruitment while something is sent that must not be sent twice.
 
     No transaction is open meanwhile: the claim is a time in the row, so one left by a crash
     expires. Every request of `client` renews it first, however long the work takes. Raises
-    `NotAllowed` while somebody else holds it.
+    `NotAllowed` while somebody else holds it, or if the study has changed to another account.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
+    with _claimed(Recruitment.objects.filter(pk=recruitment.pk), client, what="this study"):
+        found = Recruitment.objects.select_related("study").get(pk=recruitment.pk)
+        if client is not None and client.account_id != found.prolific_account_id:
+            raise NotAllowed("This study has changed to another Prolific account. Try again.")
+        yield found
+
+
+@contextmanager
+def claimed_workspace(workspace_id: str, client: ProlificClient) -> Iterator[ProlificWorkspace]:
+    """Claim a workspace's webhooks, which all its studies share, as `claimed` does a study."""
+    row, _ = ProlificWorkspace.objects.get_or_create(workspace_id=workspace_id)
+    with _claimed(ProlificWorkspace.objects.filter(pk=row.pk), client, what="this workspace"):
+        yield ProlificWorkspace.objects.get(pk=row.pk)
+
+
+@contextmanager
+def _claimed(rows: QuerySet[Any], client: ProlificClient | None, *, what: str) -> Iterator[None]:
     until = clock.now() + _CLAIM
     # One conditional UPDATE: of two callers at once, only one changes the row.
-    claimed = Recruitment.objects.filter(
-        Q(busy_until=None) | clock.has_ended("busy_until", _CLAIM), pk=recruitment.pk
-    ).update(busy_until=until)
-    if not claimed:
+    is_free = Q(busy_until=None) | clock.has_ended("busy_until", _CLAIM)
+    if not rows.filter(is_free).update(busy_until=until):
         raise NotAllowed(
             f"Another change on Prolific for {what} is in progress. Wait a moment, check what it "
             "did, then try again."
         )
-    claim = AccountClaim(recruitment.pk, until)
+    claim = AccountClaim(rows, until)
     if client is not None:
         client.before_request = claim.renew
     try:
-        yield Recruitment.objects.select_related("study").get(pk=recruitment.pk)
+        yield
     finally:
         if client is not None:
             client.before_request = None

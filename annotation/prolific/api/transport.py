@@ -100,6 +100,7 @@ class ChooseWorkspace(NotAllowed):
     """The account has several workspaces, and a researcher must say which one pays."""
 
     def __init__(self, problem: str, known: Mapping[str, str]) -> None:
+        self.known = dict(known)
         named = ", ".join(f"{title} ({one})" for one, title in known.items())
         offered = f" Choose one of: {named}." if named else ""
         super().__init__(f"{problem} Set the plan's workspace.{offered}")
@@ -159,6 +160,7 @@ class Transport:
     """A researcher's account over HTTP.
 
     `patience` is how many seconds retries may wait in total: few for a page, more in a worker.
+    `source` is where the token was set, for messages.
     """
 
     def __init__(
@@ -166,6 +168,7 @@ class Transport:
         *,
         base_url: str,
         token: str,
+        source: str = "PROLIFIC_API_TOKEN",
         patience: float = 30.0,
         timeout: float = 20.0,
         referer: str = "",
@@ -174,16 +177,18 @@ class Transport:
         if not token:
             raise NotConfigured(
                 "There is no token for Prolific. Create one on Prolific under Settings, “Go to "
-                "API token page”, and set PROLIFIC_API_TOKEN."
+                "API token page”. Enter it under “Prolific accounts”, or set PROLIFIC_API_TOKEN."
             )
         if not token.isascii() or not token.isprintable() or " " in token:
             raise NotConfigured(
-                "PROLIFIC_API_TOKEN contains characters that no token has. Copy it again."
+                f"{source[:1].upper()}{source[1:]} contains characters that no token has. Copy it "
+                "again."
             )
         import requests  # Here, because every page imports this module.
 
         self._base = api_base(base_url)
         self._token = token
+        self._source = source
         self._patience = patience
         self._timeout = timeout
         self._sleep = sleep
@@ -309,10 +314,49 @@ class Transport:
             raise OutcomeUnknown("Prolific did not answer in time.") from None
         if response.ok and not response.is_redirect:
             return response
-        raise _error_of(response, self.token_fragment)
+        raise self._error_of(response)
 
     def _unreachable(self) -> str:
         return f"Prolific cannot be reached at {self.origin}. Check the network, then try again."
+
+    def _error_of(self, response: requests.Response) -> ProlificError:
+        status = response.status_code
+        try:
+            # Prolific might repeat the token.
+            detail = describe(response.json()).replace(self._token, self.token_fragment)
+        except ValueError:
+            detail = ""
+        answer = f" Prolific says: {detail}" if detail else ""
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            return ProlificRateLimited(
+                "Prolific received too many requests. Wait a minute, then try again.",
+                retry_after=seconds_to_wait(response.headers.get("Retry-After")),
+            )
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return OutcomeUnknown(
+                f"Prolific had an error ({status}). Try again later.{answer}",
+                status=status,
+                detail=detail,
+            )
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            message = (
+                f"Prolific does not accept the token {self.token_fragment} for this. Check "
+                f"{self._source} and the rights of its account.{answer}"
+            )
+            return Unauthorized(message, status=status, detail=detail)
+        if status == HTTPStatus.NOT_FOUND:
+            message = (
+                "Prolific cannot find it, or the token's account may not see it. Check that the "
+                f"study was not deleted there, and whose token is set.{answer}"
+            )
+            return NotFound(message, status=status, detail=detail)
+        if response.is_redirect:
+            return ProlificRejected(
+                "PROLIFIC_BASE_URL redirects. Set the address that it redirects to.",
+                status=status,
+            )
+        message = f"Prolific refuses the request ({status}).{answer}"
+        return ProlificRejected(message, status=status, detail=detail)
 
 
 def _rows(body: Any) -> tuple[list[dict[str, Any]], bool]:
@@ -348,42 +392,3 @@ def _wait(error: ProlificError, attempt: int) -> float:
         return error.retry_after
     ceiling = min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)
     return random.uniform(ceiling / 2, ceiling)  # noqa: S311  for spreading, not secrecy
-
-
-def _error_of(response: requests.Response, token_fragment: str) -> ProlificError:
-    status = response.status_code
-    try:
-        detail = describe(response.json())
-    except ValueError:
-        detail = ""
-    answer = f" Prolific says: {detail}" if detail else ""
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return ProlificRateLimited(
-            "Prolific received too many requests. Wait a minute, then try again.",
-            retry_after=seconds_to_wait(response.headers.get("Retry-After")),
-        )
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(
-            f"Prolific had an error ({status}). Try again later.{answer}",
-            status=status,
-            detail=detail,
-        )
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        message = (
-            f"Prolific does not accept the token {token_fragment} for this. Check "
-            "PROLIFIC_API_TOKEN and the rights of its account.{}"
-        )
-        return Unauthorized(message.format(answer), status=status, detail=detail)
-    if status == HTTPStatus.NOT_FOUND:
-        message = (
-            "Prolific cannot find it, or the token's account may not see it. Check that the study "
-            f"was not deleted there, and whose token is set.{answer}"
-        )
-        return NotFound(message, status=status, detail=detail)
-    if response.is_redirect:
-        return ProlificRejected(
-            "PROLIFIC_BASE_URL redirects. Set the address that it redirects to.",
-            status=status,
-        )
-    message = f"Prolific refuses the request ({status}).{answer}"
-    return ProlificRejected(message, status=status, detail=detail)

@@ -152,7 +152,7 @@ def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
     and any `ProlificError`; drafts created by then are deleted first.
     """
     study = Study.objects.get(pk=study_id)
-    client = connect()
+    client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         workspace = with_project(client, workspace_of(recruitment, client))
         found = DryRun(workspace, study.currency)

@@ -83,7 +83,7 @@ def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
 
 def check_launch(study: Study) -> LaunchPreview:
     """The checks and the cost of launching the study in its current state."""
-    client = connect()
+    client = connect(study.pk)
     recruitment = Recruitment.objects.filter(study=study).first() or Recruitment(study=study)
     workspace, problem = None, ""
     try:
@@ -100,7 +100,7 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
     where it stopped.
     """
     study = Study.objects.get(pk=study_id)
-    client = connect()
+    client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         plan = LaunchPlan.of(recruitment.plan)
         made = list(ProlificStudy.objects.filter(study=study))
@@ -215,7 +215,7 @@ def forget_drafts(*, study_id: int, user: User | None = None) -> int:
     Raises `NotAllowed` once one is published, and `ProlificError`.
     """
     study = Study.objects.get(pk=study_id)
-    client = connect()
+    client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         project = Workspace.of(recruitment.workspace).project
         rows = list(ProlificStudy.objects.filter(study=study))

@@ -84,7 +84,7 @@ class Sum:
 
 def cost_of_publishing(study: Study) -> Sum:
     """Prolific's charge for the drafts; published studies cost nothing more."""
-    client = connect()
+    client = connect(study.pk)
     return _sum(study, _costs(client, _drafts(client, study)))
 
 
@@ -121,7 +121,7 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed("The study is not open. Open it, then publish.")
-    client = connect()
+    client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         drafts = _drafts(client, study)
         if not drafts:
@@ -219,7 +219,7 @@ _WAYS = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
 
 def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
     """Do the action on each of the study's rows for which it is possible; return these rows."""
-    client = connect()
+    client = connect(study.pk)
     changed = []
     with claimed(study.pk, client):
         for row in _bound(study):
@@ -292,7 +292,7 @@ def add_places(
     if not 1 <= extra <= 10_000:
         raise NotAllowed("Enter how many places to add, from 1 to 10,000.")
     study = Study.objects.get(pk=study_id)
-    client = connect()
+    client = connect(study_id)
     with claimed(study_id, client):
         row = ProlificStudy.objects.filter(
             study=study, label=label, prolific_id__isnull=False
@@ -359,7 +359,7 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed(f"The study is {study.state} here. Open it, then refill its places.")
-    client = connect()
+    client = connect(study_id)
     started = 0
     with claimed(study_id, client):
         for row in _bound(study):

@@ -42,10 +42,10 @@ class FilterList:
         return sorted(found, key=lambda one: one.title.casefold())[:_MOST_FOUND]
 
 
-def read_filters(workspace: str) -> FilterList:
-    """The filters of a workspace, cached for ten minutes."""
+def read_filters(study_id: int, workspace: str) -> FilterList:
+    """The filters of a study's workspace, cached for ten minutes."""
     try:
-        client = connect(patience=_PATIENCE)
+        client = connect(study_id, patience=_PATIENCE)
         key = f"prolific-filters {client.origin} {client.token_fragment} {workspace}"
         found: Sequence[Filter] | None = cache.get(key.replace(" ", "-"))
         if found is None:

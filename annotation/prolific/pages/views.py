@@ -16,7 +16,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import Account, connect, is_local, read_account
+from annotation.prolific.api.client import Account, client_with, connect, is_local, read_account
+from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
 from annotation.prolific.api.transport import LaunchRefused, NotConfigured, ProlificError
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
@@ -97,15 +98,22 @@ def to_home(study: Study) -> HttpResponse:
 @editor_page
 def home(request: HttpRequest, study: Study) -> HttpResponse:
     """The state of recruiting, as last read, without asking Prolific."""
-    try:
-        client = connect()
-        account, problem = f"{client.origin}, token {client.token_fragment}", ""
-    except NotConfigured as error:
-        account, problem = "", str(error)
+    recruitment = (
+        Recruitment.objects.filter(study=study).select_related("study", "prolific_account").first()
+    )
     rows = list(ProlificStudy.objects.filter(study=study))
+    entered = recruitment.prolific_account if recruitment else None
+    account, problem = "", trouble_of(recruitment) if recruitment else ""
+    if not problem:
+        try:
+            client = client_with(credentials_in(entered, study))
+            account = f"{client.origin}, token {client.token_fragment}"
+            if entered and not rows:
+                account = f"workspace “{entered}”, {account}"
+        except NotConfigured as error:
+            problem = str(error)
     statuses = {row.status for row in rows}
     counts = totals(study)
-    recruitment = Recruitment.objects.filter(study=study).first()
     context = {
         "account": account,
         "problem": problem,
@@ -124,7 +132,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "recruitment": recruitment,
         "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
         "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
-        "webhooks": bool(settings.PROLIFIC_WEBHOOK_SECRET),
+        "webhooks": knows_secret(recruitment) if recruitment else False,
     }
     return show(request, study, "home", context)
 
@@ -176,7 +184,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         )
         return redirect("people:prolific-plan", study.slug)
     stored = launch.plan_of(study)
-    known = read_filters(stored.workspace)
+    known = read_filters(study.pk, stored.workspace)
     form = LaunchPlanForm(
         request.POST if request.method == "POST" else None,
         stored=stored,
@@ -271,7 +279,7 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {}
     try:
         total = publication.cost_of_publishing(study)
-        client = connect()
+        client = connect(study.pk)
         recruitment = Recruitment.objects.select_related("study").get(study=study)
         workspace = workspace_of(recruitment, client)
         account = read_account(client, study.currency, workspace.id)
@@ -331,7 +339,7 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, "Enter how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
-        client = connect()
+        client = connect(study.pk)
         seen = publication.places_seen(row, client, extra=extra)
         cost = client.calculate_cost(reward=row.reward, places=extra)
     except ProlificError as error:
@@ -363,6 +371,15 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
         lambda: secrets.append(subscribe(study_id=study.pk, user=user_of(request))),
         lambda _: "Subscribed to notifications from Prolific.",
     )
+    recruitment = Recruitment.objects.filter(study=study).select_related("prolific_account").first()
+    if recruitment is not None and recruitment.prolific_account is not None:
+        if done and not knows_secret(recruitment):
+            messages.warning(
+                request,
+                "The workspace has a secret, which Prolific does not show again. Store it here.",
+            )
+            return redirect("people:prolific-accounts", study.slug)
+        return to_home(study)
     known = bool(settings.PROLIFIC_WEBHOOK_SECRET)
     if not done or (known and secrets[0] in ("", settings.PROLIFIC_WEBHOOK_SECRET)):
         return to_home(study)

@@ -58,7 +58,7 @@ def approve(
     own = ProlificSubmission.objects.filter(prolific_study__study=study, pk__in=submission_ids)
     if own.count() != confirmed:
         raise NotAllowed("Some of these submissions are not part of this study. Select them again.")
-    client = connect()
+    client = connect(study_id)
     follow(study_id=study_id, client=client)
     with transaction.atomic():
         # Locked, as it is while a bonus is prepared, so that nobody gets both a part and the whole.
@@ -120,7 +120,7 @@ def reject(
         raise NotAllowed(
             f"Write at least {LEAST_MESSAGE} characters to the participant, not {len(message)}."
         )
-    client = connect()
+    client = connect(submission.prolific_study.study_id)
     read_at = clock.now()
     submission = apply(
         submission.prolific_study, client.submission(submission.submission_id), read_at=read_at
@@ -183,7 +183,7 @@ def request_returns(
     study = Study.objects.get(pk=study_id)
     if not reason.strip():
         raise NotAllowed("Enter a reason for the return.")
-    client = connect()
+    client = connect(study_id)
     asked = 0
     waiting = ProlificSubmission.objects.filter(
         prolific_study__study=study,

@@ -94,7 +94,7 @@ def read_costs(*, study_id: int) -> int:
     Also reads submissions; those whose bonus the list does not show are read one by one. Raises
     `ProlificError`.
     """
-    client = connect()
+    client = connect(study_id)
     follow(study_id=study_id, client=client)
     for submission_id in _bonuses_unseen(study_id):
         refresh_submission(submission_id, client=client)

@@ -147,7 +147,7 @@ _HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY
 
 def fetch(*, study_id: int) -> int:
     """Read the export of a study's participants and store it with their submissions."""
-    client = connect()
+    client = connect(study_id)
     wanted = _filters(client, list(DemographicQuestion.objects.filter(study=study_id)))
     kept = 0
     for row in ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False):

@@ -214,7 +214,7 @@ def verify_return(study: Study, query: Mapping[str, str]) -> bool:
     if not session:
         raise EntryRefused("SESSION_ID is missing")
     try:
-        with page_client() as client:
+        with page_client(study.pk) as client:
             remote = client.submission(session)
     except ProlificError as error:
         logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
@@ -260,7 +260,7 @@ def _has_entered(study: Study, pid: str, session: str) -> bool:
 def _ask(study: Study, pid: str, session: str) -> EntryVerification:
     read_at = clock.now()
     try:
-        with page_client() as client:
+        with page_client(study.pk) as client:
             remote = client.submission(session)
     except NotFound:
         return EntryVerification.UNKNOWN

@@ -25,20 +25,23 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
+from annotation.prolific.api.accounts import note_accepted, note_refusal
 from annotation.prolific.api.client import (
     IN_WORKER,
     MAX_BULK_APPROVE,
     Account,
     ProlificClient,
+    client_with,
     connect,
     is_local,
     read_account,
 )
+from annotation.prolific.api.credentials import Credentials, credentials_of
 from annotation.prolific.api.transport import (
-    NotConfigured,
     NotFound,
     ProlificError,
     ProlificUnreachable,
+    Unauthorized,
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
@@ -69,7 +72,7 @@ _asking = threading.BoundedSemaphore(MOST_ASKING)
 
 
 @contextmanager
-def page_client() -> Iterator[ProlificClient]:
+def page_client(study_id: int) -> Iterator[ProlificClient]:
     """A client that gives up soon, for a page that a participant is waiting for.
 
     Raises `Unreachable` if too many threads are asking, because most must serve people in mid-work.
@@ -78,20 +81,22 @@ def page_client() -> Iterator[ProlificClient]:
     if not _asking.acquire(blocking=False):
         raise ProlificUnreachable("Too many requests to Prolific are already running.")
     try:
-        yield ProlificClient(
-            base_url=settings.PROLIFIC_BASE_URL,
-            token=settings.PROLIFIC_API_TOKEN,
-            patience=0.0,
-            timeout=PAGE_SECONDS,
-        )
+        yield connect(study_id, patience=0.0, timeout=PAGE_SECONDS)
     finally:
         _asking.release()
 
 
 def is_watched(study: Study) -> bool:
     """Whether a study's participants can be looked up: it was launched from here."""
-    launched = ProlificStudy.objects.filter(study=study, prolific_id__isnull=False)
-    return bool(settings.PROLIFIC_API_TOKEN) and launched.exists()
+    return _with_account(ProlificStudy.objects.filter(study=study)).exists()
+
+
+def _with_account(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
+    """Those that were created on Prolific, and whose studies have an account."""
+    rows = rows.filter(prolific_id__isnull=False)
+    if settings.PROLIFIC_API_TOKEN:
+        return rows
+    return rows.filter(study__recruitment__prolific_account__isnull=False)
 
 
 def look_up_unlisted(study: Study, client: ProlificClient, refresh: Refresh) -> int:
@@ -162,7 +167,7 @@ def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
     ).update(looked_at=now)
     if claimed:
         try:
-            with page_client() as client:
+            with page_client(annotator.study_id) as client:
                 _look(identity, client, refresh, identity.session_ids)
         except ProlificError as error:
             logger.info("annotator %s could not be looked up: %s", annotator.pk, error)
@@ -193,7 +198,7 @@ FINAL = frozenset(
 _ASK_AGAIN = dt.timedelta(minutes=2)
 # Studies launched longer ago rarely change, so they are read less often.
 OLD_AFTER = dt.timedelta(days=60)
-_OLD_READ_EVERY = dt.timedelta(hours=1)
+_OLD_READ_EVERY = _REFUSED_READ_EVERY = dt.timedelta(hours=1)
 # Arrivals, however many, request a reading at most this often.
 REFRESHED_EVERY = dt.timedelta(seconds=30)
 _TOGETHER = 100
@@ -202,25 +207,32 @@ _TOGETHER = 100
 def follow_all() -> int:
     """Read every recruitment that may still change; return the number of studies read.
 
-    An error in one study does not stop the others.
+    An error in one study does not stop the others. If Prolific refuses a token, only the studies
+    with that account wait.
     """
-    due = _due(ProlificStudy.objects.filter(prolific_id__isnull=False))
-    study_ids = sorted(set(due.values_list("study", flat=True)))
-    if not study_ids:
-        return 0
-    try:
-        client = connect(patience=IN_WORKER)
-    except NotConfigured:
-        return 0
+    due = _due(_with_account(ProlificStudy.objects.all()))
+    clients: dict[Credentials, ProlificClient] = {}
     followed = 0
-    for study_id in study_ids:
+    for study_id in sorted(set(due.values_list("study", flat=True))):
+        # Read again, because the study before it may have found that Prolific refuses the token.
+        if not due.filter(study=study_id).exists():
+            continue
         try:
-            follow(study_id=study_id, client=client)
+            credentials = credentials_of(study_id)
+            if credentials not in clients:
+                clients[credentials] = client_with(credentials, patience=IN_WORKER)
+            follow(study_id=study_id, client=clients[credentials])
             followed += 1
         except ProlificError as error:
-            Recruitment.objects.filter(study=study_id).update(last_error=str(error))
-            logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+            _note_failure(study_id, error)
     return followed
+
+
+def _note_failure(study_id: int, error: ProlificError) -> None:
+    Recruitment.objects.filter(study=study_id).update(last_error=str(error))
+    logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+    if isinstance(error, Unauthorized):
+        note_refusal(study_id)
 
 
 def refresh(*, study_id: int) -> bool:
@@ -233,20 +245,23 @@ def refresh(*, study_id: int) -> bool:
     if not recruitment.filter(is_due).update(checked_at=now):
         return False
     try:
-        follow(study_id=study_id, client=connect(patience=IN_WORKER))
+        follow(study_id=study_id, client=connect(study_id, patience=IN_WORKER))
     except ProlificError as error:
-        recruitment.update(checked_at=before, last_error=str(error))
-        logger.warning("study %s: Prolific could not be read: %s", study_id, error)
+        recruitment.update(checked_at=before)
+        _note_failure(study_id, error)
     return True
 
 
 def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     """All studies except completed ones whose submissions are settled and were read since.
 
-    Old ones are read once an hour. A simulated study is read only from a simulated Prolific.
+    Old ones are read once an hour, and so are those whose token Prolific refuses. A simulated study
+    is read only from a simulated Prolific.
     """
     if not is_local():
         rows = rows.filter(study__is_simulated=False)
+    refused = "study__recruitment__prolific_account__refused_at"
+    rows = rows.filter(Q(**{refused: None}) | clock.long_ago(refused, _REFUSED_READ_EVERY))
     unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
     now = clock.now()
     due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER)
@@ -260,7 +275,7 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     Safe to repeat and to run at the same time as anything else. Raises `ProlificError`; data read
     before the error is applied.
     """
-    client = client or connect()
+    client = client or connect(study_id)
     study = Study.objects.get(pk=study_id)
     read = 0
     for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
@@ -273,6 +288,7 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
     Recruitment.objects.filter(study=study).update(checked_at=clock.now(), last_error="")
+    note_accepted(client)
     return read
 
 
@@ -339,12 +355,11 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
     recruitment.save(update_fields=["account"])
 
 
-def refresh_submission(submission_id: str, *, client: ProlificClient | None = None) -> bool:
+def refresh_submission(submission_id: str, *, client: ProlificClient) -> bool:
     """Read a submission and apply it; False if it is unknown there or not ours.
 
     A new submission may not be found immediately; a later reading finds it.
     """
-    client = client or connect(patience=IN_WORKER)
     read_at = clock.now()
     try:
         remote = client.submission(submission_id)

@@ -8,15 +8,23 @@ import hashlib
 import hmac
 import json
 import re
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Max
 from django.urls import reverse
 
-from annotation.models import ProlificEvent, ProlificStudy, Recruitment
-from annotation.prolific.api.client import IN_WORKER, ProlificClient, claimed, connect, is_local
-from annotation.prolific.api.transport import NotAllowed, NotFound
+from annotation.models import ProlificEvent, ProlificStudy, ProlificSubmission, Recruitment
+from annotation.prolific.api.accounts import store_secret
+from annotation.prolific.api.client import (
+    IN_WORKER,
+    ProlificClient,
+    claimed_workspace,
+    connect,
+    is_local,
+)
+from annotation.prolific.api.credentials import recruitments_in, signing_secrets, signs_for
+from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificError
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
@@ -53,19 +61,39 @@ def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None
     An event is identified by its signed bytes: the id in the header is not signed, so anybody who
     has seen a webhook could send it again under another id. Raises `BadWebhook`.
     """
-    secret = settings.PROLIFIC_WEBHOOK_SECRET
-    if not secret:
-        raise BadWebhook("no secret is set: PROLIFIC_WEBHOOK_SECRET")
-    if not is_signed(secret=secret, timestamp=timestamp, body=body, signature=signature):
-        raise BadWebhook("the signature is not ours")
+    signers = [
+        workspace
+        for workspace, secret in signing_secrets()
+        if is_signed(secret=secret, timestamp=timestamp, body=body, signature=signature)
+    ]
+    if not signers:
+        raise BadWebhook("it is signed with no secret that is known here")
     if not _is_recent(timestamp):
         raise BadWebhook("its timestamp is too old, or in the future")
     event = _read(body)
+    named = Recruitment.objects.filter(study=_study_of(**event)).select_related("prolific_account")
+    if named:
+        signers = [workspace for workspace in signers if signs_for(workspace, named[0])]
+    if not signers:
+        raise BadWebhook("it names a study of another workspace than the secret's")
     stored, created = ProlificEvent.objects.get_or_create(
         event_id=hashlib.sha256(timestamp.encode() + b"\n" + body).hexdigest(),
-        defaults={"kind": event["event_type"][:60], "resource_id": event["resource_id"]},
+        defaults={
+            "kind": event["event_type"][:60],
+            "resource_id": event["resource_id"],
+            "workspace_id": signers[0],
+        },
     )
     return stored if created else None
+
+
+def _study_of(event_type: str, resource_id: str) -> int | None:
+    """Our study that an event is about; None if it is about none, or about a new submission."""
+    if event_type.startswith("submission."):
+        listed = ProlificSubmission.objects.filter(submission_id=resource_id)
+        return listed.values_list("prolific_study__study", flat=True).first()
+    launched = ProlificStudy.objects.filter(prolific_id=resource_id)
+    return launched.values_list("study", flat=True).first()
 
 
 def _is_recent(timestamp: str) -> bool:
@@ -77,7 +105,7 @@ def _is_recent(timestamp: str) -> bool:
     return -_AHEAD <= clock.now() - sent <= _REPEATED_FOR
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _read(body: bytes) -> dict[str, str]:
     try:
         event = json.loads(body)
         kind, resource = event["event_type"], event["resource_id"]
@@ -98,54 +126,76 @@ def handle(*, event_id: int) -> bool:
     event = ProlificEvent.objects.get(pk=event_id)
     if event.handled_at is not None:
         return True
-    ours = False
+    study_id = _study_of(event.kind, event.resource_id)
+    ours = study_id is not None
     if event.kind.startswith("submission."):
-        ours = refresh_submission(event.resource_id)
-    elif event.kind.startswith("study."):
-        row = ProlificStudy.objects.filter(prolific_id=event.resource_id).first()
-        if row is not None:
-            mirror(row, connect(patience=IN_WORKER).study(event.resource_id))
-            ours = True
+        ours = _refresh(event, study_id)
+    elif study_id is not None:
+        row = ProlificStudy.objects.get(prolific_id=event.resource_id)
+        mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))
     event.handled_at = clock.now()
     event.save(update_fields=["handled_at"])
     return ours
+
+
+def _refresh(event: ProlificEvent, study_id: int | None) -> bool:
+    """Read a submission with its study's account; a new one with any account of the workspace."""
+    if study_id is not None:
+        client = connect(study_id, patience=IN_WORKER)
+        return refresh_submission(event.resource_id, client=client)
+    launched = recruitments_in(event.workspace_id).filter(
+        study__prolific_studies__prolific_id__isnull=False
+    )
+    failure: ProlificError | None = None
+    for one in launched.values("prolific_account").annotate(any_study=Max("study")):
+        try:
+            client = connect(one["any_study"], patience=IN_WORKER)
+            if refresh_submission(event.resource_id, client=client):
+                return True
+        except ProlificError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    return False
 
 
 def subscribe(*, study_id: int, user: User | None = None) -> str:
     """Subscribe the workspace's events to this installation and return its signing secret.
 
     An existing secret of the workspace is kept: a new one would break other installations that use
-    it. Existing subscriptions stay as they are. Raises `NotAllowed`, `ProlificError`.
+    it. Existing subscriptions stay as they are. For an entered account the secret is stored.
+    Raises `NotAllowed`, `ProlificError`.
 
-    Secret and subscriptions belong to the account, so all studies claim the same row to change them
-    one at a time.
+    Secret and subscriptions belong to the workspace, so its studies change them one at a time.
     """
     study = Study.objects.get(pk=study_id)
     if not settings.PUBLIC_BASE_URL.startswith("https://") and not is_local():
         raise NotAllowed("Prolific calls only public https addresses. Set PUBLIC_BASE_URL to one.")
-    client = connect()
+    client = connect(study_id)
     recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
-    first = Recruitment.objects.order_by("pk").values_list("study_id", flat=True)[0]
-    with claimed(first, client, what="this account"):
-        workspace = workspace_of(recruitment, client).id
+    workspace = workspace_of(recruitment, client).id
+    with claimed_workspace(workspace, client) as claim:
         kept = client.secrets(workspace)
         secret = str(kept[0].get("value") or "") if kept else client.create_secret(workspace)
-        _subscribe_events(client, workspace)
-        recruitment.webhooks_at = clock.now()
+        if secret and client.account_id is not None:
+            store_secret(account_id=client.account_id, secret=secret)
+        _subscribe_events(client, workspace, is_first=claim.subscribed_at is None)
+        claim.subscribed_at = recruitment.webhooks_at = clock.now()
+        claim.save(update_fields=["subscribed_at"])
         recruitment.save(update_fields=["webhooks_at"])
     record(study, "webhooks subscribed", user=user)
     return secret
 
 
-def _subscribe_events(client: ProlificClient, workspace: str) -> None:
+def _subscribe_events(client: ProlificClient, workspace: str, *, is_first: bool) -> None:
     """Ensure one confirmed subscription for each event.
 
     A subscription whose answer was lost can never be confirmed. So until subscribing succeeds once
-    here, existing subscriptions are deleted and created again.
+    for the workspace, existing subscriptions are deleted and created again.
     """
     address = f"{settings.PUBLIC_BASE_URL}{reverse('prolific-webhook')}"
     ours = [row for row in client.subscriptions(workspace) if row.get("target_url") == address]
-    if not Recruitment.objects.filter(webhooks_at__isnull=False).exists():
+    if is_first:
         for row in ours:
             with contextlib.suppress(NotFound):
                 client.unsubscribe(str(row["id"]))

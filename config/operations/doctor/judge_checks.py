@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Exists, F, Max, OuterRef, QuerySet, Sum
 
+from annotation.models import ProlificAccount
+from annotation.prolific.api.credentials import unseal
 from api.models import Webhook
 from api.webhooks import has_readable_secret
 from config.operations.doctor import InvariantCheck, InvariantFault, portions
@@ -199,6 +201,13 @@ def unreadable_keys() -> Iterator[InvariantFault]:
                 yield InvariantFault(
                     f"Judge “{name}” has a stored {what}, and JUDGE_STORED_KEYS is off."
                 )
+    for account in ProlificAccount.objects.all():
+        stored = {"token": account.sealed_token, "webhook secret": account.sealed_secret}
+        for what, sealed in stored.items():
+            if sealed and unseal(sealed) is None:
+                yield InvariantFault(
+                    f"The {what} of workspace “{account}” on Prolific cannot be decrypted."
+                )
     for webhook in Webhook.objects.select_related("study"):
         if not has_readable_secret(webhook):
             yield InvariantFault(
@@ -249,9 +258,9 @@ CHECKS = [
     ),
     InvariantCheck(
         "keys",
-        "Stored keys of judges and secrets of webhooks can be decrypted",
+        "Stored keys of judges, tokens of Prolific and secrets of webhooks can be decrypted",
         unreadable_keys,
-        "Restore SECRET_KEY and JUDGE_STORED_KEYS, or enter the key again on the judge's page and "
-        "add the webhook again.",
+        "Restore SECRET_KEY and JUDGE_STORED_KEYS, or enter the key again on the judge's page, the "
+        "token under “Prolific accounts”, and add the webhook again.",
     ),
 ]

@@ -103,7 +103,7 @@ def prolific_refuses(study) -> None:
     """A refusal in whichever shape: pay below the minimum, past our own check."""
     cheap = make_recruiting()
     launch.save_plan(study_id=cheap.pk, plan=LaunchPlan())
-    client = launch.connect()
+    client = launch.connect(cheap.pk)
     project = find_workspace(client, LaunchPlan()).project
     body = launch.payload(cheap, LaunchPlan(), name="cheap", places=1, filters=[], project=project)
     client.create_study(body | {"reward": 1})
@@ -152,4 +152,4 @@ def test_the_currency_has_two_names(field, prolific):
     remote = prolific.world.studies[row.prolific_id]
     remote[field] = remote.pop("currency_code")
 
-    assert launch.connect().study(row.prolific_id).currency == "USD"
+    assert launch.connect(row.study_id).study(row.prolific_id).currency == "USD"

@@ -131,7 +131,7 @@ def test_drafts_of_others_and_of_launches_are_never_deleted(prolific):
     study, other = make_recruiting(), make_recruiting()
     row = launched(study)
     launch.save_plan(study_id=other.pk, plan=LaunchPlan())
-    client = launch.connect()
+    client = launch.connect(study.pk)
     mine = client.create_study(study_payload(internal_name="thirdperson-dry-run-of-somebody"))
 
     dry_run(study_id=other.pk)

@@ -250,7 +250,7 @@ def test_of_many_arrivals_at_once_only_a_few_wait_for_prolific(study, row, proli
 
     with ExitStack() as others:
         for _ in range(MOST_ASKING):
-            others.enter_context(page_client())
+            others.enter_context(page_client(study.pk))
         assert enter(study, people[0]).status_code == 302
     assert looked_up[0] not in prolific.requests
     assert enter(study, people[1]).status_code == 302

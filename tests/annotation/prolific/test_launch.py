@@ -171,7 +171,7 @@ def test_unequal_groups_are_sent_in_their_true_shares(prolific):
 
     (sent,) = prolific.world.studies.values()
     (balance,) = [one for one in sent["filters"] if "weightings" in one]
-    live = {one.id: one for one in connect().filters(workspace=WORKSPACE)}["sex"]
+    live = {one.id: one for one in connect(study.pk).filters(workspace=WORKSPACE)}["sex"]
     named = {live.choices[key]: weight for key, weight in balance["weightings"].items()}
     assert named == {"Male": 2, "Female": 3}
     assert sent["total_available_places"] == 10

@@ -124,7 +124,7 @@ def test_an_unknown_balance_is_no_problem(prolific):
     prolific.world.behaviour.shows_balance = False
     study = make_recruiting()
 
-    account = read_account(connect(), "USD", WORKSPACE)
+    account = read_account(connect(study.pk), "USD", WORKSPACE)
     assert account.balance is None
     assert "could not be read" in account.balance_problem
     assert published(study).status in ("ACTIVE", "PUBLISHING")

@@ -241,7 +241,7 @@ def test_people_of_a_child_study_are_found_and_followed(prolific, study):
 def test_older_data_never_replaces_newer_data(study, row, prolific):
     person, annotator = arrive(prolific, row)
     earlier = timezone.now()
-    active = connect().submission(person["submission"])
+    active = connect(study.pk).submission(person["submission"])
     prolific.world.give_back(person["submission"])
     follow(study_id=study.pk)
 

@@ -208,7 +208,7 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
     refused: list[Any] = []
 
     def create_meanwhile(self, workspace):
-        with pytest.raises(NotAllowed, match="for this account is in progress"):
+        with pytest.raises(NotAllowed, match="for this workspace is in progress"):
             subscribe(study_id=studies[1 - len(refused)].pk)
         refused.append(workspace)
         return create(self, workspace)

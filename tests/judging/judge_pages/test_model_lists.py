@@ -15,10 +15,11 @@ from judging.backends.backend import api_key
 from judging.backends.model_lists import read_list
 from judging.backends.presets import JudgePreset
 from judging.backends.registry import backend_kind
-from judging.catalog import access, listing
+from judging.catalog import listing
 from judging.engine.interface import Garbage
 from judging.models import Judge
 from judging.worker.endpoints import settings_of
+from studies import sealing
 from studies.models import StudyLog
 from tests.judging.judge_pages.pages import ADD, FORM, SECRET, submit, words
 
@@ -127,7 +128,7 @@ def test_a_kept_key_is_for_one_user_one_address_and_one_hour(
     assert "Enter the key." in words(submit(admin, base_url="http://evil/v1", **kept))
     settings.JUDGE_HOSTS = ["127.0.0.1"]
     assert submit(editor, base_url=server.url, **kept).status_code == 422
-    monkeypatch.setattr(access, "_HELD_SECONDS", -1)
+    monkeypatch.setattr(sealing, "_HELD_SECONDS", -1)
     assert "Enter the key." in words(submit(admin, base_url=server.url, **kept))
     assert not Judge.objects.exists()
 
