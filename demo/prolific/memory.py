@@ -47,6 +47,8 @@ class Memory:
         self.groups: dict[str, set[str]] = {}
         self.group_names: dict[str, str] = {}
         self.group_workspaces: dict[str, str] = {}
+        self.filter_sets: dict[str, dict[str, Any]] = {}
+        self.test_participants: list[str] = []
         self.hooks: dict[str, Hook] = {}
         self.hook_secret = secret
         self.outbox: list[Delivery] = []
@@ -99,6 +101,19 @@ class Memory:
         self.projects[row["id"]] = row
         return row
 
+    def add_filter_set(self, name: str, filters: list[dict[str, Any]], workspace: str) -> str:
+        set_id = new_id()
+        self.filter_sets[set_id] = {
+            "id": set_id,
+            "name": name,
+            "version": 1,
+            "is_deleted": False,
+            "is_locked": False,
+            "workspace_id": workspace,
+            "filters": filters,
+        }
+        return set_id
+
     def save(self) -> None:
         """Write the state to its file, completely or not at all, without waiting webhooks."""
         if self._path is None:
@@ -116,6 +131,8 @@ class Memory:
             "groups": {group: sorted(people) for group, people in self.groups.items()},
             "group_names": self.group_names,
             "group_workspaces": self.group_workspaces,
+            "filter_sets": self.filter_sets,
+            "test_participants": self.test_participants,
             "hooks": [asdict(hook) for hook in self.hooks.values()],
             "hook_secret": self.hook_secret,
             "approvals": sorted(self.approvals),
@@ -135,6 +152,8 @@ class Memory:
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]
         self.group_workspaces = state["group_workspaces"]
+        self.filter_sets = state.get("filter_sets", {})
+        self.test_participants = state.get("test_participants", [])
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
         self.hook_secret = self.hook_secret or state["hook_secret"]
         self.approvals = set(state["approvals"])

@@ -45,6 +45,12 @@ class World(Studies):
             raise Problem(409, f"The study is {study['status']}.")
         if any(s.participant == participant for s in self.people(study)):
             raise Problem(409, "This participant has taken part.")
+        if not all(self._admits(one, participant) for one in study.get("filters") or []):
+            raise Problem(409, "The filters exclude this participant.")
+        config = study.get("submissions_config") or {}
+        under_way = sum(s.status in ("ACTIVE", "RESERVED") for s in self.people(study))
+        if 0 < (config.get("max_concurrent_submissions") or -1) <= under_way:
+            raise Problem(409, "As many people as the study admits are taking part.")
         stratum = self._open_stratum(study)
         submission = Submission(
             new_id(), study["id"], participant or new_id(), stratum, about=about or {}
@@ -52,6 +58,27 @@ class World(Studies):
         self.submissions[submission.id] = submission
         self._changed(submission)
         return self.card(submission)
+
+    def _admits(self, chosen: dict[str, Any], participant: str) -> bool:
+        """Whether a list of studies, groups or ids lets a participant in; others always do."""
+        if "selected_filters" in chosen:
+            admits = [self._admits(one, participant) for one in chosen["selected_filters"]]
+            return any(admits) if chosen["filter_id"] == "or" else all(admits)
+        kind, _, side = chosen["filter_id"].rpartition("_")
+        values = chosen.get("selected_values") or []
+        listed = (
+            {
+                "custom": participant in values,
+                "participant_group": any(participant in self.groups.get(one, ()) for one in values),
+                "previous_studies": any(
+                    s.participant == participant and s.study in values
+                    for s in self.submissions.values()
+                ),
+            }
+            if side in ("allowlist", "blocklist")
+            else {}
+        )
+        return listed.get(kind, True) if side == "allowlist" else not listed.get(kind, False)
 
     def visit(self, study_id: str, person: str = "") -> str:
         """The link of a new participant who only looks; every visit is another participant's.
