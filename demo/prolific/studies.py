@@ -207,6 +207,11 @@ def _future(text: str) -> str:
     return stamp(moment.astimezone(UTC)) or ""
 
 
+def _is_outside(part: dict[str, Any], selected: dict[str, Any]) -> bool:
+    inner = part["selected_range"]
+    return not selected["lower"] <= inner["lower"] <= inner["upper"] <= selected["upper"]
+
+
 def leaves(filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every filter, also those inside of groups."""
     found = []
@@ -253,14 +258,16 @@ def _check_filters(filters: list[dict[str, Any]]) -> bool:
         live = known.get(chosen["filter_id"])
         if live is None:
             raise Problem(400, {"filters": [f"{chosen['filter_id']} does not exist."]})
-        values = chosen.get("selected_values")
+        values, weights = chosen.get("selected_values") or [], chosen.get("weightings") or {}
         if live["type"] == "range":
             selected = chosen["selected_range"]
             if not live["min"] <= selected["lower"] <= selected["upper"] <= live["max"]:
                 raise Problem(400, {"filters": [f"{live['filter_id']} is out of range."]})
-        elif live["choices"] and not set(values or []) <= live["choices"].keys():
+            if any(_is_outside(part, selected) for part in weights.values()):
+                raise Problem(400, {"filters": ["A part is outside of the range."]})
+        elif live["choices"] and not set(values) <= live["choices"].keys():
             raise Problem(400, {"filters": [f"{live['filter_id']}: unknown choice."]})
-        if chosen.get("weightings") and set(chosen["weightings"]) != set(values or []):
+        elif weights and set(weights) != set(values):
             raise Problem(400, {"filters": ["weightings need a number for each value."]})
     if any(not one["selected_filters"] for one in filters if "selected_filters" in one):
         raise Problem(400, {"filters": ["An empty group."]})

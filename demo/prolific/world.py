@@ -132,7 +132,10 @@ class World(Studies):
     def _strata(self, study: dict[str, Any]) -> list[tuple[tuple[int, ...], int]]:
         """Places of each combination of the weighted filters' values."""
         weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
-        shares = [list(f["weightings"].values()) for f in weighted]
+        shares = [
+            [one["weighting"] if isinstance(one, dict) else one for one in f["weightings"].values()]
+            for f in weighted
+        ]
         total = math.prod(sum(weights) for weights in shares)
         cells = []
         for indices in itertools.product(*(range(len(weights)) for weights in shares)):
@@ -155,8 +158,12 @@ class World(Studies):
         weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
         labels = dict(submission.about)
         for chosen, index in zip(weighted, submission.stratum, strict=True):
-            value = list(chosen["weightings"])[index]
-            labels[chosen["filter_id"]] = choices[chosen["filter_id"]][value]
+            value, part = list(chosen["weightings"].items())[index]
+            labels[chosen["filter_id"]] = (
+                str(part["selected_range"]["lower"])
+                if isinstance(part, dict)
+                else choices[chosen["filter_id"]][value]
+            )
         for chosen in study.get("filters") or []:
             values = chosen.get("selected_values") or []
             if len(values) == 1 and values[0] in choices[chosen["filter_id"]]:

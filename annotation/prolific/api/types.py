@@ -4,6 +4,7 @@ If a filter or a choice is not found, the launch is refused; nothing is ever dro
 """
 
 import datetime as dt
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -265,7 +266,8 @@ Bound = int | float | str
 class WantedFilter:
     """A filter in the researcher's terms: labels, or a range; `weights` balance the labels.
 
-    The labels of a list are titles or ids. `any_of` are filters of which one must apply; such a
+    The labels of a list are titles or ids, those of a range are parts of it, such as 18-39 or 75+.
+    `any_of` are filters of which one must apply; such a
     filter has no `filter_id`. The bounds of a range of dates are ISO dates.
     """
 
@@ -328,6 +330,8 @@ def _leaf(one: WantedFilter, live: Sequence[Filter]) -> tuple[str, dict[str, Any
     if not one.labels:
         problem, selected = _range(one, found)
         return problem, {"filter_id": found.id, "selected_range": selected}
+    if found.is_range:
+        return _bands(one, found)
     ids, missing = _choices(one.labels, found)
     if not missing:
         return "", _select(one, found, ids)
@@ -367,6 +371,33 @@ def _select(one: WantedFilter, found: Filter, ids: Mapping[str, str]) -> dict[st
     if one.weights:
         selected["weightings"] = {ids[label]: weight for label, weight in one.weights.items()}
     return selected
+
+
+# A part of a range: two numbers, or the lowest one.
+BAND = re.compile(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)")
+
+
+def _bands(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Any]]:
+    """A range that is divided into its parts, which must not overlap."""
+    bands = {}
+    for label in one.labels:
+        parts = BAND.fullmatch(label.strip())
+        if parts is None:
+            return f"“{found.title}” takes parts such as 18-39 or 75+, not “{label}”.", {}
+        problem, bands[label] = _range(WantedFilter(found.id, low=parts[1], high=parts[2]), found)
+        if problem:
+            return problem, {}
+    ordered = sorted(bands.values(), key=lambda band: float(band["lower"]))
+    if any(a["upper"] >= b["lower"] for a, b in itertools.pairwise(ordered)):  # type: ignore[operator]
+        return f"The parts of “{found.title}” overlap: {', '.join(one.labels)}.", {}
+    whole = {"lower": ordered[0]["lower"], "upper": ordered[-1]["upper"]}
+    selected: dict[str, Any] = {"filter_id": found.id, "selected_range": whole}
+    if one.weights:
+        selected["weightings"] = {
+            str(number): {"selected_range": bands[label], "weighting": one.weights[label]}
+            for number, label in enumerate(one.labels)
+        }
+    return "", selected
 
 
 def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Bound]]:

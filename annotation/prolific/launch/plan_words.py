@@ -89,7 +89,8 @@ def _balance(study: Study, plan: LaunchPlan, places: int, live: Sequence[Filter]
     for name, of_labels in weights_of(plan, list(study.quota_groups.all()), places).items():
         one = find_filter(name, live)
         title = one.title if one else name
-        numbers = _both([f"{n} {label}" for label, n in of_labels.items()])
+        before = "in " if one and one.is_range else ""
+        numbers = _both([f"{n} {before}{label}" for label, n in of_labels.items()])
         exact = sum(of_labels.values()) == places
         found.append(f"By {title if name != SEX else 'sex'}: {numbers if exact else 'equally'}.")
     return found

@@ -200,8 +200,12 @@ def essence(filters: Any) -> list[Any]:
 
 
 def _number(value: Any) -> str:
-    """A number in one spelling; a date as it is."""
+    """A number in one spelling; a date as it is; a weighted part of a range with its bounds."""
+    if isinstance(value, dict):
+        part = value.get("selected_range") or {}
+        numbers = (part.get("lower"), part.get("upper"), value.get("weighting"))
+        return " ".join(map(_number, numbers))
     try:
         return repr(float(value))
-    except ValueError:
+    except (TypeError, ValueError):
         return str(value)

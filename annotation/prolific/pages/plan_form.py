@@ -11,6 +11,7 @@ from annotation.models import DemographicQuestion
 from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import (
+    BAND,
     COUNTRY,
     LANGUAGE,
     POLITICS,
@@ -306,7 +307,11 @@ class LaunchPlanForm(forms.Form):
         match = self._stored.matches.get(question.key, {"filter": "", "labels": {}})
         name = f"filter-{question.key}"
         if self._live:
-            options = {one.id: one.title for one in self._live if one.is_choice}
+            options = {
+                one.id: one.title
+                for one in self._live
+                if one.is_choice or one.data_type == "integer"
+            }
             if match["filter"]:
                 options.setdefault(match["filter"], f"{match['filter']} (not in Prolific’s list)")
             by_title = sorted(options.items(), key=lambda option: option[1].casefold())
@@ -346,19 +351,37 @@ class LaunchPlanForm(forms.Form):
         labels = list(found.choices.values())
         # Not asked for this filter yet: the fields were not on the page, or belonged to another
         # filter.
-        is_new = self.is_bound and not all(sent.get(name) in ("", *labels) for name in names)
+        is_new = self.is_bound and not all(
+            (found.is_range and name in sent) or sent.get(name) in ("", *labels) for name in names
+        )
         guesses = {}
         for name, option in zip(names, question.options, strict=True):
-            guess = label_for(option["label"], labels) or label_for(option["value"], labels) or ""
+            if found.is_range:
+                part = BAND.search(option["label"]) or BAND.search(option["value"])
+                guess = part[0] if part else ""
+            else:
+                guess = (
+                    label_for(option["label"], labels) or label_for(option["value"], labels) or ""
+                )
             guesses[name] = guess
             stored = (
                 match["labels"].get(option["value"], "") if chosen == match["filter"] else guess
             )
+            label = f"“{option['label']}” is on Prolific"
+            if found.is_range:
+                self.fields[name] = forms.CharField(
+                    required=False,
+                    max_length=20,
+                    initial=stored,
+                    label=label,
+                    help_text=f"A part of {found.low} to {found.high}, such as 18-39 or 75+.",
+                )
+                continue
             self.fields[name] = forms.ChoiceField(
                 required=False,
                 choices=[("", "No such choice"), *_named(found, [])],
                 initial=stored,
-                label=f"“{option['label']}” is on Prolific",
+                label=label,
             )
         if is_new:
             # A copy with the guesses, because sent `data` cannot be changed.

@@ -11,6 +11,7 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import plan_sentence
+from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import WORKSPACE, Problem
 from studies.models import Membership
 from tests.annotation.prolific.life import (
@@ -156,6 +157,57 @@ def test_people_are_counted_in_every_cell_and_a_small_one_is_named(prolific):
     )
 
 
+def test_quota_groups_by_age_are_parts_of_prolifics_range(prolific, signed_in_editor):
+    study, client = signed_in_editor
+    ages = QuotaQuestion("age", "How old are you?", {"a": "18–39", "b": "40 or more"})
+    set_quotas(
+        study_id=study.pk,
+        questions=[ages],
+        groups=grid([ages], {("a",): 4, ("b",): 2}),
+    )
+    url = reverse("people:prolific-plan", args=[study.slug])
+    asked = client.post(url, {"devices": ["desktop"], "filter-age": "age"})
+    assert asked.status_code == 422
+    assert 'value="18–39"' in asked.content.decode()
+    sent = {"label-age-0": "18–39", "label-age-1": "40+"}
+    client.post(url, {"devices": ["desktop"], "filter-age": "age"} | sent)
+    plan = launch.plan_of(study)
+
+    row = launched(study, plan)
+
+    assert prolific.world.studies[row.prolific_id]["filters"] == [
+        {
+            "filter_id": "age",
+            "selected_range": {"lower": 18, "upper": 100},
+            "weightings": {
+                "0": {"selected_range": {"lower": 18, "upper": 39}, "weighting": 4},
+                "1": {"selected_range": {"lower": 40, "upper": 100}, "weighting": 2},
+            },
+        }
+    ]
+    found = launch.check_launch(study)
+    assert "By Age: 4 in 18–39 and 2 in 40+." in plan_sentence(study, plan, found)
+    assert [(cell.label, cell.places) for cell in found.drafts[0].cells] == [
+        ("18–39", 4),
+        ("40+", 2),
+    ]
+    publication.publish(study_id=study.pk, confirmed=publication.cost_of_publishing(study).plain)
+    came = [prolific.world.arrive(row.prolific_id)["age"] for _ in range(6)]
+    assert sorted(came) == ["18"] * 4 + ["40"] * 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [(["18-39", "30-60"], "overlap"), (["young"], "parts such as 18-39"), (["5-20"], "allows")],
+)
+def test_parts_of_a_range_that_prolific_cannot_divide_are_refused(parts, words):
+    live = [Filter("age", "Age", "range", {}, 18, 100, data_type="integer")]
+
+    found = resolve([WantedFilter("age", parts, weights=dict.fromkeys(parts, 1))], live)
+
+    assert words in found.problems[0]
+
+
 def test_the_plan_is_said_in_words(prolific):
     study = with_quotas(make_recruiting(items=6), each=1)
     plan = LaunchPlan(
@@ -197,11 +249,17 @@ def test_a_dry_run_shows_every_request(prolific):
 
 
 @pytest.fixture
-def page(user, prolific):
+def signed_in_editor(user):
     study = make_recruiting()
     Membership.objects.create(study=study, user=user, role=Membership.Role.OWNER)
     client = Client()
     client.force_login(user)
+    return study, client
+
+
+@pytest.fixture
+def page(signed_in_editor, prolific):
+    study, client = signed_in_editor
     url = reverse("people:prolific-filters", args=[study.slug])
 
     def post(**sent):
