@@ -26,7 +26,7 @@ from annotation.prolific.api.transport import (
     NotConfigured,
     ProlificError,
 )
-from annotation.prolific.api.types import SCHEDULED
+from annotation.prolific.api.types import SCHEDULED, SCREENED_OUT
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
@@ -132,6 +132,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         },
         "counts": sorted(counts.items()),
         **_outlook(study),
+        "used_screen_outs": _used_screen_outs(study, rows),
         "recruitment": recruitment,
         "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
         "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
@@ -150,6 +151,14 @@ def _outlook(study: Study) -> dict[str, Any]:
         "missing_places": ahead.missing_places,
         "missing_cost": "" if cost is None else format_money(cost, study.currency),
     }
+
+
+def _used_screen_outs(study: Study, rows: list[ProlificStudy]) -> int:
+    """The paid screen-outs of a study that Prolific paused because all were used; 0 if none."""
+    slots = launch.plan_of(study).screen_out_slots or 0
+    paused = [row for row in rows if row.status == "PAUSED"] if slots else []
+    is_used = any(row.submissions.filter(status=SCREENED_OUT).count() >= slots for row in paused)
+    return slots if is_used else 0
 
 
 def _is_old(row: ProlificStudy) -> bool:

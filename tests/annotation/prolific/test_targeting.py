@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.models import Ending
 from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import LaunchRefused
 from annotation.prolific.api.types import Filter, WantedFilter, resolve
@@ -11,6 +12,8 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import plan_sentence
+from annotation.prolific.sync.sync import follow
+from annotation.seats.flow import code_for
 from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import WORKSPACE, Problem
 from studies.models import Membership
@@ -314,6 +317,19 @@ def test_what_no_filter_has_is_refused_by_name_and_changes_nothing(sent, words, 
     assert response.status_code == 422
     assert words in response.content.decode()
     assert filters == []
+
+
+def test_the_page_says_that_used_screen_outs_paused_the_study(prolific, signed_in_editor):
+    study, client = signed_in_editor
+    row = published(study, LaunchPlan(screen_out_pay=20, screen_out_slots=1))
+    code = code_for(study_id=study.pk, ending=Ending.INELIGIBLE)
+    home = reverse("people:prolific", args=[study.slug])
+    assert "paid screen-outs (1)" not in client.get(home).content.decode()
+
+    prolific.world.finish(prolific.world.arrive(row.prolific_id)["submission"], code)
+    follow(study_id=study.pk)
+
+    assert "all paid screen-outs (1) were used" in client.get(home).content.decode()
 
 
 def test_a_workspace_without_screen_outs_refuses_them_in_its_own_words(prolific):
