@@ -5,6 +5,7 @@ If a filter or a choice is not found, the launch is refused; nothing is ever dro
 
 import datetime as dt
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -410,7 +411,8 @@ def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Bound]]:
         bounds = [_bound(value, found) for value in (low, high)]
         limits = [None if v is None else _bound(v, found) for v in (found.low, found.high)]
     except ValueError:
-        unit = {"date": "dates such as 2026-03-31"}.get(found.data_type, "numbers")
+        units = {"date": "dates such as 2026-03-31", "float": "numbers"}
+        unit = units.get(found.data_type, "whole numbers")
         return f"“{found.title}” takes {unit}, not {low} to {high}.", {}
     ordered = [bound for bound in (limits[0], *bounds, limits[1]) if bound is not None]
     if ordered != sorted(ordered):
@@ -424,7 +426,7 @@ def _bound(value: Bound, found: Filter) -> Bound:
     if found.data_type == "date":
         return dt.date.fromisoformat(str(value)[:10]).isoformat()
     number = float(value)
-    if number != number or abs(number) == float("inf"):
+    if not math.isfinite(number) or (found.data_type != "float" and not number.is_integer()):
         raise ValueError(value)
     return number if found.data_type == "float" else int(number)
 

@@ -109,7 +109,7 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
         if made and all(row.prolific_id for row in made):
             return made
         workspace = workspace_of(recruitment, client)
-        looked = preview(study, plan, client, workspace)
+        looked = preview(study, plan, client, workspace, counts_cells=False)
         if looked.blocking:
             raise LaunchRefused(looked.blocking)
         workspace = _settle_on(recruitment, with_project(client, workspace))

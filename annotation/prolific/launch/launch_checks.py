@@ -326,10 +326,13 @@ def preview(
     client: ProlificClient,
     workspace: Workspace | None,
     problem: str = "",
+    *,
+    counts_cells: bool = True,
 ) -> LaunchPreview:
     """Check everything that a launch depends on. Reads from Prolific, changes nothing.
 
-    Without a workspace `problem` gives the reason, and blocks.
+    Without a workspace `problem` gives the reason, and blocks. The people in each cell, which is
+    advice and many requests, are counted only if `counts_cells`.
     """
     where = workspace.id if workspace else ""
     account = read_account(client, study.currency, where) if where else Account()
@@ -340,7 +343,7 @@ def preview(
             places,
             resolved,
             count_eligible(client, resolved, where),
-            count_cells(client, study, plan, live, places, resolved, where),
+            count_cells(client, study, plan, live, places, resolved, where) if counts_cells else [],
         )
         for label, places, resolved in resolve_drafts(study, plan, client, where, live=live)
     ]
@@ -376,7 +379,7 @@ def preview(
         account=account,
         workspace=workspace,
         live=live,
-        distributions=distributions(client, plan, live, where) if where else {},
+        distributions=distributions(client, plan, live, where) if where and counts_cells else {},
     )
 
 

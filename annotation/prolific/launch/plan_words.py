@@ -37,7 +37,8 @@ def filter_words(stored: Mapping[str, Any], live: Sequence[Filter]) -> str:
     if found and found.data_type == "ParticipantID":
         people = len(stored["labels"])
         return f"{title}: {people} participant{'' if people == 1 else 's'}"
-    names = [found.choices.get(one, one) if found else one for one in stored["labels"]]
+    known = found.choices if found and found.is_list else {}
+    names = [known.get(one, one) for one in stored["labels"]]
     return f"{title}: {_either(names)}"
 
 

@@ -113,6 +113,7 @@ def test_a_filter_set_is_sent_alone_with_its_version(prolific):
         (WantedFilter("joined", low="soon"), "takes dates"),
         (WantedFilter("joined", low="2019-01-01"), "allows from 2020-01-01"),
         (WantedFilter("score", low="nan"), "takes numbers"),
+        (WantedFilter("age", low="18.5"), "takes whole numbers"),
         (WantedFilter("blocked", ["Somebody"]), "takes participants' ids"),
         (WantedFilter("", any_of=[WantedFilter("gone", ["x"])]), "no filter “gone”"),
     ],
@@ -121,6 +122,7 @@ def test_bounds_and_ids_are_sent_in_the_filters_type(wanted, sent):
     live = [
         Filter("joined", "Joined", "range", {}, "2020-01-01", "2026-01-01", data_type="date"),
         Filter("score", "Score", "range", {}, 0.0, 10.0, data_type="float"),
+        Filter("age", "Age", "range", {}, 18, 100, data_type="integer"),
         Filter("blocked", "Block list", "select", {}, None, None, data_type="ParticipantID"),
     ]
 
@@ -306,7 +308,7 @@ def test_filters_are_added_combined_and_removed_on_their_page(page, prolific):
         ({"filter": "diet"}, "choose at least one"),
         ({"filter": "diet", "choice": ["<b>"]}, "no choice “&lt;b&gt;”"),
         ({"filter": "age"}, "the lowest or the highest"),
-        ({"filter": "age", "low": "x"}, "takes numbers"),
+        ({"filter": "age", "low": "x"}, "takes whole numbers"),
         ({"filter": "age", "low": "10"}, "allows from 18"),
         ({"filter": "custom_allowlist", "ids": "me"}, "ids of 24 characters"),
     ],
