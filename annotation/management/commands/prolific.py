@@ -61,7 +61,8 @@ def add_launch_options(parser: ArgumentParser) -> None:
         dest="filters",
         metavar="FILTER=LABEL,LABEL",
         help="any other filter by its id, with labels or ids, or a range FILTER=LOW:HIGH; “|” "
-        "between alternatives, for example “diet=Vegan | age=60:”; repeat for further conditions",
+        "between alternatives and “&&” within one, for example “diet=Vegan && sex=Male | age=60:”; "
+        "repeat for further conditions",
     )
     parser.add_argument("--filter-set", help="id of a filter set, instead of all other filters")
     parser.add_argument(
@@ -159,9 +160,14 @@ def _balance(texts: list[str]) -> dict[str, Any]:
 def _filters(texts: list[str]) -> dict[str, Any]:
     found = []
     for text in texts:
-        either = [_filter(one) for one in text.split("|")]
+        either = [_together(one) for one in text.split("|")]
         found.append(either[0] if len(either) == 1 else {"any": either})
     return {"filters": found}
+
+
+def _together(text: str) -> dict[str, Any]:
+    parts = [_filter(one) for one in text.split("&&")]
+    return parts[0] if len(parts) == 1 else {"all": parts}
 
 
 def _filter(text: str) -> dict[str, Any]:

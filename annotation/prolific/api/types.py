@@ -268,7 +268,7 @@ class WantedFilter:
     """A filter in the researcher's terms: labels, or a range; `weights` balance the labels.
 
     The labels of a list are titles or ids, those of a range are parts of it, such as 18-39 or 75+.
-    `any_of` are filters of which one must apply; such a
+    `any_of` are filters of which one must apply, `all_of` those that must apply together; such a
     filter has no `filter_id`. The bounds of a range of dates are ISO dates.
     """
 
@@ -278,6 +278,7 @@ class WantedFilter:
     high: Bound | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
     any_of: "Sequence[WantedFilter]" = ()
+    all_of: "Sequence[WantedFilter]" = ()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "WantedFilter":
@@ -288,6 +289,7 @@ class WantedFilter:
             low=stored.get("low"),
             high=stored.get("high"),
             any_of=[cls.of(one) for one in stored.get("any", ())],
+            all_of=[cls.of(one) for one in stored.get("all", ())],
         )
 
 
@@ -306,11 +308,12 @@ class Resolved:
 def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
     filters, problems = [], []
     for one in wanted:
-        if one.any_of:
-            inner = resolve(one.any_of, live)
+        if one.any_of or one.all_of:
+            inner = resolve([*one.any_of, *one.all_of], live)
             problems += inner.problems
             if not inner.problems:
-                filters.append({"filter_id": "or", "selected_filters": inner.filters})
+                group = "or" if one.any_of else "and"
+                filters.append({"filter_id": group, "selected_filters": inner.filters})
             continue
         problem, selected = _leaf(one, live)
         if problem:

@@ -27,6 +27,8 @@ def filter_words(stored: Mapping[str, Any], live: Sequence[Filter]) -> str:
     """A stored filter of a plan: “Diet: Vegan or Vegetarian”, “Age: 18 to 40”."""
     if stored.get("any"):
         return f"either {' or '.join(filter_words(one, live) for one in stored['any'])}"
+    if stored.get("all"):
+        return " and ".join(filter_words(one, live) for one in stored["all"])
     found = find_filter(stored["filter"], live)
     title = found.title if found else stored["filter"]
     if not stored.get("labels"):

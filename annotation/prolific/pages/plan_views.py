@@ -77,6 +77,11 @@ def filters(request: HttpRequest, study: Study) -> HttpResponse:
             return redirect("people:prolific-filters", study.slug)
     context = {
         "plan": [filter_words(one, known.filters) for one in plan.filters],
+        "joinable": [
+            (f"{number}+and", filter_words(one["any"][-1], known.filters))
+            for number, one in enumerate(plan.filters)
+            if one.get("any")
+        ],
         "seen": launch.seen_launch(plan),
         "known": known,
         "search": search,
@@ -117,10 +122,15 @@ def _changed(plan: LaunchPlan, sent: QueryDict, known: FilterList) -> tuple[Laun
         problem = f"A launch plan has at most {_MOST} filters. Remove one first."
     if problem:
         return plan, problem
-    place = sent.get("instead_of", "")
+    place, _, joins = sent.get("instead_of", "").partition("+")
     if place.isdecimal() and int(place) < len(kept):
         before = kept[int(place)]
-        kept[int(place)] = {"any": [*before.get("any", [before]), one]}
+        either = [*before.get("any", [before])]
+        if joins and "any" in before:
+            either[-1] = {"all": [*either[-1].get("all", [either[-1]]), one]}
+        else:
+            either.append(one)
+        kept[int(place)] = {"any": either}
     else:
         kept.append(one)
     return dataclasses.replace(plan, filters=tuple(kept)), ""

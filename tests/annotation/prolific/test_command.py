@@ -103,6 +103,7 @@ def test_the_papers_preset_is_one_option(prolific):
         ["--filter", "diet"],
         ["--filter", "age=:"],
         ["--filter", "diet=Vegan | =3"],
+        ["--filter", "diet=Vegan &&"],
     ],
 )
 def test_incomplete_options_are_refused_with_an_example(args, study, prolific):
@@ -112,7 +113,7 @@ def test_incomplete_options_are_refused_with_an_example(args, study, prolific):
 
 def test_filters_pace_and_a_later_publication_by_options(study, prolific, capsys):
     options = ["--country", "United States", "--country", "Canada", "--filter", "age=18:40"]
-    options += ["--filter", "diet=Vegan,Vegetarian | sex=Female", "--at-once", "3"]
+    options += ["--filter", "diet=Vegan,Vegetarian && age=60: | sex=Female", "--at-once", "3"]
     run("launch", study.slug, *options, "--naivety", "0", "--approve-at-once", "--check")
     run("launch", study.slug, "--dry-run")
     run("launch", study.slug)

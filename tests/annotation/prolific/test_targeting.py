@@ -280,13 +280,14 @@ def test_filters_are_added_combined_and_removed_on_their_page(page, prolific):
 
     page(filter="diet", choice=["Vegan", "Vegetarian"])
     page(filter="age", low="60", instead_of="0")
+    page(filter="sex", choice=["Male"], instead_of="0+and")
     page(filter="participant_group_blocklist", choice=[group])
     response, filters = page(filter="custom_blocklist", ids=f"{PERSON}, {OTHER}")
 
     either = {
         "any": [
             {"filter": "diet", "labels": ["Vegan", "Vegetarian"]},
-            {"filter": "age", "low": "60"},
+            {"all": [{"filter": "age", "low": "60"}, {"filter": "sex", "labels": ["Male"]}]},
         ]
     }
     assert response.status_code == 302
@@ -296,7 +297,9 @@ def test_filters_are_added_combined_and_removed_on_their_page(page, prolific):
         {"filter": "custom_blocklist", "labels": [PERSON, OTHER]},
     ]
     with unchecked():
-        assert len(launch.launch(study_id=page.study.pk)) == 1
+        (row,) = launch.launch(study_id=page.study.pk)
+    first = prolific.world.studies[row.prolific_id]["filters"][0]
+    assert [one["filter_id"] for one in first["selected_filters"]] == ["diet", "and"]
     launch.forget_drafts(study_id=page.study.pk)
     assert page(remove="1")[1] == [either, filters[2]]
 
