@@ -1,6 +1,14 @@
 """Every change to annotators, seats and answers."""
 
-from annotation.services.admission import confirm, doubt, enter, enter_by_link, note_signed, resume
+from annotation.services.admission import (
+    admit_tester,
+    confirm,
+    doubt,
+    enter,
+    enter_by_link,
+    note_signed,
+    resume,
+)
 from annotation.services.answers import record_answer, record_displayed, save_draft, skip_item
 from annotation.services.endings import (
     complete,
@@ -27,6 +35,7 @@ from annotation.services.steps import (
 )
 
 __all__ = [
+    "admit_tester",
     "answer_question",
     "complete",
     "confirm",

@@ -36,6 +36,7 @@ from annotation.models import (
 )
 from annotation.seats import flow
 from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
+from annotation.services.endings import exclude
 from studies.models import Study
 from studies.services.accounts.sign_ins import Limit
 from studies.services.studies import check_seen, lock_study, record, seen_of
@@ -176,6 +177,16 @@ def doubt(*, annotator_id: int) -> None:
     identity.save(update_fields=["unknown_since", "looked_at", "looks"])
     if now - identity.unknown_since >= PATIENCE:
         flow.unseat(annotator)
+
+
+@transaction.atomic
+def admit_tester(*, annotator_id: int) -> None:
+    """Let a researcher walk through the study: without a seat or a place, and counted nowhere."""
+    annotator = flow.lock(annotator_id)
+    note_signed(annotator_id=annotator_id)
+    annotator.works_surplus = True
+    annotator.save(update_fields=["works_surplus"])
+    exclude(annotator_id=annotator_id, reason="A researcher's walk through a test study.")
 
 
 @transaction.atomic

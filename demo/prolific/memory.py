@@ -47,6 +47,8 @@ class Memory:
         self.groups: dict[str, set[str]] = {}
         self.group_names: dict[str, str] = {}
         self.group_workspaces: dict[str, str] = {}
+        self.filter_sets: dict[str, dict[str, Any]] = {}
+        self.test_participants: list[str] = []
         self.hooks: dict[str, Hook] = {}
         # The signing secret of each workspace, and the workspace of each subscription.
         self.hook_secrets = {WORKSPACE: secret} if secret else {}
@@ -128,6 +130,19 @@ class Memory:
         self.projects[row["id"]] = row
         return row
 
+    def add_filter_set(self, name: str, filters: list[dict[str, Any]], workspace: str) -> str:
+        set_id = new_id()
+        self.filter_sets[set_id] = {
+            "id": set_id,
+            "name": name,
+            "version": 1,
+            "is_deleted": False,
+            "is_locked": False,
+            "workspace_id": workspace,
+            "filters": filters,
+        }
+        return set_id
+
     def save(self) -> None:
         """Write the state to its file, completely or not at all, without waiting webhooks."""
         if self._path is None:
@@ -145,6 +160,8 @@ class Memory:
             "groups": {group: sorted(people) for group, people in self.groups.items()},
             "group_names": self.group_names,
             "group_workspaces": self.group_workspaces,
+            "filter_sets": self.filter_sets,
+            "test_participants": self.test_participants,
             "hooks": [asdict(hook) for hook in self.hooks.values()],
             "hook_secrets": self.hook_secrets,
             "hook_workspaces": self.hook_workspaces,
@@ -165,6 +182,8 @@ class Memory:
         self.groups = {group: set(people) for group, people in state["groups"].items()}
         self.group_names = state["group_names"]
         self.group_workspaces = state["group_workspaces"]
+        self.filter_sets = state.get("filter_sets", {})
+        self.test_participants = state.get("test_participants", [])
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
         self.hook_secrets = state["hook_secrets"] | self.hook_secrets
         self.hook_workspaces = state["hook_workspaces"]

@@ -24,6 +24,7 @@ FILTERS: list[dict[str, Any]] = [
     },
     {
         "filter_id": "sex",
+        "tags": ["allow-distribution"],
         "title": "Sex",
         "description": "",
         "question": "What sex were you assigned at birth?",
@@ -33,6 +34,7 @@ FILTERS: list[dict[str, Any]] = [
     },
     {
         "filter_id": "us-political-affiliation",
+        "tags": ["allow-distribution"],
         "title": "U.S. Political Affiliation",
         "description": "",
         "question": "Which U.S. political party do you feel closest to?",
@@ -103,23 +105,64 @@ FILTERS: list[dict[str, Any]] = [
         "max": 10000,
     },
     {
-        "filter_id": "participant_group_blocklist",
-        "title": "Exclude groups",
+        "filter_id": "custom-group-fact-checkers",
+        "title": "Fact checkers",
         "description": "",
-        "question": "Participants of these groups cannot take part.",
+        "question": "Participants who passed a test of checking facts.",
         "type": "select",
-        "data_type": "ParticipantGroupID",
-        "choices": {},
+        "data_type": "ChoiceID",
+        "choices": {"0": "Yes"},
+        "tags": ["custom-group"],
     },
-    {
-        "filter_id": "previous_studies_blocklist",
-        "title": "Exclude studies",
-        "description": "",
-        "question": "Participants of these studies cannot take part.",
-        "type": "select",
-        "data_type": "StudyID",
-        "choices": {},
-    },
+    *(
+        {
+            "filter_id": name,
+            "title": title,
+            "description": "",
+            "question": question,
+            "type": "select",
+            "data_type": data_type,
+            "choices": {},
+        }
+        for name, title, question, data_type in (
+            (
+                "participant_group_allowlist",
+                "Include groups",
+                "Only participants of these groups can take part.",
+                "ParticipantGroupID",
+            ),
+            (
+                "participant_group_blocklist",
+                "Exclude groups",
+                "Participants of these groups cannot take part.",
+                "ParticipantGroupID",
+            ),
+            (
+                "previous_studies_allowlist",
+                "Include studies",
+                "Only participants of these studies can take part.",
+                "StudyID",
+            ),
+            (
+                "previous_studies_blocklist",
+                "Exclude studies",
+                "Participants of these studies cannot take part.",
+                "StudyID",
+            ),
+            (
+                "custom_allowlist",
+                "Custom allow list",
+                "Only these participants can take part.",
+                "ParticipantID",
+            ),
+            (
+                "custom_blocklist",
+                "Custom block list",
+                "These participants cannot take part.",
+                "ParticipantID",
+            ),
+        )
+    ),
 ]
 REJECTION_CATEGORIES = (
     "TOO_QUICKLY",
@@ -168,6 +211,9 @@ class Behaviour:
     pauses: bool = True  # a full study, when somebody awaiting review returns or is rejected
     lists_bonuses: bool = True  # also in the list of submissions
     shows_balance: bool = True
+    people: int = 40_000  # who match no filter or more; each filter leaves a third
+    screen_outs: bool = True  # the workspace has paid screen-outs
+    test_studies: bool = True  # the workspace has test studies
     strict: bool = True
 
 

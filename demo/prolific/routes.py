@@ -45,12 +45,60 @@ def _project(platform: Platform, query: Query) -> Reply:
 
 @route("GET", "filters/")
 def _filters(platform: Platform, query: Query) -> Reply:
-    return page_of(query, FILTERS)
+    """The list; in a workspace with its studies and groups as choices."""
+    world, workspace = platform.world, query.params.get("workspace_id", "")
+    own = {
+        "StudyID": {
+            one: study["internal_name"] or study["name"]
+            for one, study in world.studies.items()
+            if world.projects[study["project"]]["workspace"] == workspace
+            and study["status"] != "UNPUBLISHED"
+        },
+        "ParticipantGroupID": {
+            group: world.group_names[group]
+            for group, owner in world.group_workspaces.items()
+            if owner == workspace
+        },
+    }
+    rows = [
+        {**row, "choices": own[row["data_type"]]} if row["data_type"] in own else row
+        for row in FILTERS
+    ]
+    return page_of(query, rows)
+
+
+@route("GET", "filters/<id>/distribution/")
+def _distribution(platform: Platform, query: Query) -> Reply:
+    known = {row["filter_id"]: row for row in FILTERS}
+    (group,) = query.ids
+    asked = query.params["distribution_filters"].split(",")
+    if "custom-group" not in known.get(group, {}).get("tags", ()):
+        raise Problem(400, "Only custom groups have a distribution.")
+    for name in asked:
+        if "allow-distribution" not in known.get(name, {}).get("tags", ()):
+            raise Problem(400, {"distribution_filters": [f"{name} is not supported."]})
+    people = platform.world.behaviour.people // 100
+    shown = {name: dict.fromkeys(known[name]["choices"], people) for name in asked}
+    return Reply.of({"distribution": shown})
+
+
+@route("GET", "filter-sets/")
+def _filter_sets(platform: Platform, query: Query) -> Reply:
+    workspace = query.params.get("workspace_id", "")
+    sets = platform.world.filter_sets.values()
+    return Reply.of({"results": [row for row in sets if workspace in ("", row["workspace_id"])]})
+
+
+@route("GET", "filter-sets/<id>/")
+def _filter_set(platform: Platform, query: Query) -> Reply:
+    return Reply.of(platform.world.filter_set(query.ids[0]))
 
 
 @route("POST", "eligibility-count/")
 def _eligible(platform: Platform, query: Query) -> Reply:
-    return Reply.of({"count": max(0, 40_000 // 3 ** len(query.body["filters"]))})
+    """Zero stands for fewer than 25 people."""
+    count = platform.world.behaviour.people // 3 ** len(query.body["filters"])
+    return Reply.of({"count": count if count >= 25 else 0})
 
 
 @route("POST", "study-cost-calculator/")
@@ -118,7 +166,21 @@ def _delete(platform: Platform, query: Query) -> Reply:
 
 @route("POST", "studies/<id>/transition/")
 def _transition(platform: Platform, query: Query) -> Reply:
-    return Reply.of(platform.world.transition_study(query.ids[0], query.body["action"]))
+    body = query.body
+    return Reply.of(
+        platform.world.transition_study(query.ids[0], body["action"], body.get("publish_at", ""))
+    )
+
+
+@route("POST", "researchers/participants/")
+def _test_participant(platform: Platform, query: Query) -> Reply:
+    return Reply.of({"participant_id": platform.world.add_test_participant(query.body)}, 201)
+
+
+@route("POST", "studies/<id>/test-study")
+def _test_study(platform: Platform, query: Query) -> Reply:
+    made = platform.world.test_study(query.ids[0])
+    return Reply.of({"study_id": made, "study_url": f"https://app.prolific.com/studies/{made}"})
 
 
 @route("GET", "studies/<id>/cost/")

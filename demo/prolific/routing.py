@@ -54,7 +54,11 @@ def route(method: str, pattern: str) -> Callable[[Route], Route]:
     """Register the function for a path. A path of the API needs its entry in the contract."""
     if not pattern.startswith("/") and (method, pattern) not in CONTRACT:
         raise ValueError(f"the contract does not know {method} {pattern}")
-    expression = re.compile(f"^{pattern.replace('<id>', '([0-9a-f]{24})')}$")
+    # The ids of filters are words.
+    an_id = r"([\w-]+)" if pattern.startswith("filters/") else "([0-9a-f]{24})"
+    # Requests to the API are answered with and without a slash at the end.
+    path = pattern if pattern.startswith("/") else f"{pattern.removesuffix('/')}/"
+    expression = re.compile(f"^{path.replace('<id>', an_id)}$")
 
     def register(function: Route) -> Route:
         _ROUTES.append((method, pattern, expression, function))

@@ -13,8 +13,12 @@ EXPORTS = 2  # different combinations of filters, for a study
 
 class Studies(Memory):
     def create_study(self, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("filter_set_id"):
+            if body.get("filters"):
+                raise Problem(400, {"filters": ["Not in combination with a filter set."]})
+            body = {**body, "filters": self.filter_set(body["filter_set_id"])["filters"]}
         self._check_groups(body)
-        _check_codes(body)
+        _check_codes(body, has_screen_outs=self.behaviour.screen_outs)
         _check_times(body)
         self._check_type(body, is_weighted=_check_filters(body.get("filters") or []))
         for placeholder in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"):
@@ -43,8 +47,8 @@ class Studies(Memory):
             for action in code["actions"]
             if "participant_group" in action
         ]
-        for chosen in body.get("filters") or []:
-            if "group" in chosen["filter_id"]:
+        for chosen in leaves(body.get("filters") or []):
+            if chosen["filter_id"].startswith("participant_group"):
                 named += chosen["selected_values"]
         if unknown := sorted(set(named) - self.groups.keys()):
             raise Problem(400, {"participant_group": [f"{unknown[0]} does not exist."]})
@@ -56,6 +60,32 @@ class Studies(Memory):
                 raise Problem(400, {"study_type": ["This field is not allowed."]})
         elif is_weighted and self.behaviour.study_type == "required":
             raise Problem(400, {"study_type": ["Weighted filters need QUOTA."]})
+
+    def filter_set(self, set_id: str) -> dict[str, Any]:
+        if set_id not in self.filter_sets:
+            raise Problem(404, "Not found.")
+        return self.filter_sets[set_id]
+
+    def add_test_participant(self, body: dict[str, Any]) -> str:
+        if not self.behaviour.test_studies:
+            raise Problem(404, "Not found.")
+        if "@" not in body["email"]:
+            raise Problem(400, {"email": ["Enter a valid email address."]})
+        self.test_participants.append(new_id())
+        return self.test_participants[-1]
+
+    def test_study(self, study_id: str) -> str:
+        """Publish a copy of a draft to the test participants."""
+        study = self.study(study_id)
+        if not self.behaviour.test_studies:
+            raise Problem(404, "Not found.")
+        if study["status"] != "UNPUBLISHED" or not self.test_participants:
+            raise Problem(400, "Needs a draft and a test participant.")
+        copy = new_id()
+        fields = {"id": copy, "child": new_id(), "status": "ACTIVE", "total_available_places": 1}
+        allowed = [{"filter_id": "custom_allowlist", "selected_values": self.test_participants}]
+        self.studies[copy] = {**study, **fields, "internal_name": "", "filters": allowed}
+        return copy
 
     def study(self, study_id: str) -> dict[str, Any]:
         for study in self.studies.values():
@@ -69,6 +99,9 @@ class Studies(Memory):
         shown = {name: value for name, value in study.items() if name not in _HIDDEN}
         if study["status"] == "PUBLISHING":
             self.set_status(study, "ACTIVE")
+        if study["status"] == "SCHEDULED" and study["publish_at"] <= stamp(datetime.now(UTC)):
+            self._publish(study)
+        shown["status"], shown["published_at"] = study["status"], study["published_at"]
         people = [s for s in self.submissions.values() if s.study == study["id"]]
         shown["places_taken"] = sum(s.status in HOLDING for s in people)
         shown["number_of_submissions"] = len(people)
@@ -128,9 +161,16 @@ class Studies(Memory):
             raise Problem(400, "Only a draft can be deleted.")
         del self.studies[study["id"]]
 
-    def transition_study(self, study_id: str, action: str) -> dict[str, Any]:
+    def _publish(self, study: dict[str, Any]) -> None:
+        self._spend(study, study["total_available_places"])
+        study["published_at"] = stamp(datetime.now(UTC))
+        self.set_status(study, self.behaviour.publishes)
+
+    def transition_study(self, study_id: str, action: str, publish_at: str = "") -> dict[str, Any]:
         study = self.study(study_id)
         ways = {
+            ("UNPUBLISHED", "SCHEDULE_PUBLISH"): "SCHEDULED",
+            ("SCHEDULED", "CANCEL_PUBLISH"): "UNPUBLISHED",
             ("UNPUBLISHED", "PUBLISH"): self.behaviour.publishes,
             ("ACTIVE", "PAUSE"): "PAUSED",
             ("PAUSED", "START"): "ACTIVE",
@@ -142,8 +182,12 @@ class Studies(Memory):
         if target is None:
             raise Problem(400, f"{action} is not possible while {study['status']}.")
         if action == "PUBLISH":
-            self._spend(study, study["total_available_places"])
-            study["published_at"] = stamp(datetime.now(UTC))
+            self._publish(study)
+            return self.show_study(study_id)
+        if action == "SCHEDULE_PUBLISH":
+            study["publish_at"] = _future(publish_at)
+        if action == "CANCEL_PUBLISH":
+            study["publish_at"] = None
         self.set_status(study, target)
         return self.show_study(study_id)
 
@@ -152,7 +196,32 @@ class Studies(Memory):
         self.notify("study.status.change", study["id"], status=status, metadata={})
 
 
-def _check_codes(body: dict[str, Any]) -> None:
+def _future(text: str) -> str:
+    """The time to publish at, which must have a zone and be in the future."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Problem(400, {"publish_at": ["Needs a time in ISO 8601."]}) from None
+    if moment.tzinfo is None or moment <= datetime.now(UTC):
+        raise Problem(400, {"publish_at": ["Needs a time in the future, with its zone."]})
+    return stamp(moment.astimezone(UTC)) or ""
+
+
+def _is_outside(part: dict[str, Any], selected: dict[str, Any]) -> bool:
+    inner = part["selected_range"]
+    return not selected["lower"] <= inner["lower"] <= inner["upper"] <= selected["upper"]
+
+
+def leaves(filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every filter, also those inside of groups."""
+    found = []
+    for chosen in filters:
+        inner = chosen.get("selected_filters")
+        found += [chosen] if inner is None else leaves(inner)
+    return found
+
+
+def _check_codes(body: dict[str, Any], *, has_screen_outs: bool) -> None:
     codes = [row["code"] for row in body["completion_codes"]]
     if not codes or len(set(codes)) != len(codes):
         raise Problem(400, {"completion_codes": ["At least one, and each only once."]})
@@ -166,6 +235,8 @@ def _check_codes(body: dict[str, Any]) -> None:
                 raise Problem(400, {"completion_codes": ["return_reason is required."]})
             if action["action"] == "FIXED_SCREEN_OUT_PAYMENT":
                 screened_out.append(action["fixed_screen_out_reward"])
+    if screened_out and not has_screen_outs:
+        raise Problem(400, {"completion_codes": ["Your workspace has no fixed screen-outs."]})
     if len(screened_out) > 1 or any(reward >= body["reward"] for reward in screened_out):
         raise Problem(400, {"completion_codes": ["One screen-out, below the reward."]})
 
@@ -183,17 +254,23 @@ def _check_times(body: dict[str, Any]) -> None:
 def _check_filters(filters: list[dict[str, Any]]) -> bool:
     """Check filters against the live list and say whether any of them is weighted."""
     known = {row["filter_id"]: row for row in FILTERS}
-    for chosen in filters:
+    for chosen in leaves(filters):
         live = known.get(chosen["filter_id"])
         if live is None:
             raise Problem(400, {"filters": [f"{chosen['filter_id']} does not exist."]})
-        values = chosen.get("selected_values")
+        values, weights = chosen.get("selected_values") or [], chosen.get("weightings") or {}
         if live["type"] == "range":
             selected = chosen["selected_range"]
             if not live["min"] <= selected["lower"] <= selected["upper"] <= live["max"]:
                 raise Problem(400, {"filters": [f"{live['filter_id']} is out of range."]})
-        elif live["choices"] and not set(values or []) <= live["choices"].keys():
+            if any(_is_outside(part, selected) for part in weights.values()):
+                raise Problem(400, {"filters": ["A part is outside of the range."]})
+        elif live["choices"] and not set(values) <= live["choices"].keys():
             raise Problem(400, {"filters": [f"{live['filter_id']}: unknown choice."]})
-        if chosen.get("weightings") and set(chosen["weightings"]) != set(values or []):
+        elif weights and set(weights) != set(values):
             raise Problem(400, {"filters": ["weightings need a number for each value."]})
+    if any(not one["selected_filters"] for one in filters if "selected_filters" in one):
+        raise Problem(400, {"filters": ["An empty group."]})
+    if any("weightings" in one for one in leaves(filters) if one not in filters):
+        raise Problem(400, {"filters": ["weightings are for filters outside of groups."]})
     return any(chosen.get("weightings") for chosen in filters)

@@ -45,6 +45,12 @@ class World(Studies):
             raise Problem(409, f"The study is {study['status']}.")
         if any(s.participant == participant for s in self.people(study)):
             raise Problem(409, "This participant has taken part.")
+        if not all(self._admits(one, participant) for one in study.get("filters") or []):
+            raise Problem(409, "The filters exclude this participant.")
+        config = study.get("submissions_config") or {}
+        under_way = sum(s.status in ("ACTIVE", "RESERVED") for s in self.people(study))
+        if 0 < (config.get("max_concurrent_submissions") or -1) <= under_way:
+            raise Problem(409, "As many people as the study admits are taking part.")
         stratum = self._open_stratum(study)
         submission = Submission(
             new_id(), study["id"], participant or new_id(), stratum, about=about or {}
@@ -52,6 +58,27 @@ class World(Studies):
         self.submissions[submission.id] = submission
         self._changed(submission)
         return self.card(submission)
+
+    def _admits(self, chosen: dict[str, Any], participant: str) -> bool:
+        """Whether a list of studies, groups or ids lets a participant in; others always do."""
+        if "selected_filters" in chosen:
+            admits = [self._admits(one, participant) for one in chosen["selected_filters"]]
+            return any(admits) if chosen["filter_id"] == "or" else all(admits)
+        kind, _, side = chosen["filter_id"].rpartition("_")
+        values = chosen.get("selected_values") or []
+        listed = (
+            {
+                "custom": participant in values,
+                "participant_group": any(participant in self.groups.get(one, ()) for one in values),
+                "previous_studies": any(
+                    s.participant == participant and s.study in values
+                    for s in self.submissions.values()
+                ),
+            }
+            if side in ("allowlist", "blocklist")
+            else {}
+        )
+        return listed.get(kind, True) if side == "allowlist" else not listed.get(kind, False)
 
     def visit(self, study_id: str, person: str = "") -> str:
         """The link of a new participant who only looks; every visit is another participant's.
@@ -105,7 +132,10 @@ class World(Studies):
     def _strata(self, study: dict[str, Any]) -> list[tuple[tuple[int, ...], int]]:
         """Places of each combination of the weighted filters' values."""
         weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
-        shares = [list(f["weightings"].values()) for f in weighted]
+        shares = [
+            [one["weighting"] if isinstance(one, dict) else one for one in f["weightings"].values()]
+            for f in weighted
+        ]
         total = math.prod(sum(weights) for weights in shares)
         cells = []
         for indices in itertools.product(*(range(len(weights)) for weights in shares)):
@@ -128,8 +158,12 @@ class World(Studies):
         weighted = [f for f in study.get("filters") or [] if f.get("weightings")]
         labels = dict(submission.about)
         for chosen, index in zip(weighted, submission.stratum, strict=True):
-            value = list(chosen["weightings"])[index]
-            labels[chosen["filter_id"]] = choices[chosen["filter_id"]][value]
+            value, part = list(chosen["weightings"].items())[index]
+            labels[chosen["filter_id"]] = (
+                str(part["selected_range"]["lower"])
+                if isinstance(part, dict)
+                else choices[chosen["filter_id"]][value]
+            )
         for chosen in study.get("filters") or []:
             values = chosen.get("selected_values") or []
             if len(values) == 1 and values[0] in choices[chosen["filter_id"]]:

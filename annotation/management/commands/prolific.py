@@ -1,5 +1,7 @@
 """Prolific from the command line: the same services as the pages."""
 
+import datetime as dt
+import re
 from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +21,9 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
+from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.launch.publication import forecast_on_prolific
+from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle import decisions, money_ledger
 from annotation.prolific.settle.proposals import (
@@ -45,8 +49,34 @@ def add_launch_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--places", type=int, help="number of participants (default: as many as the items need)"
     )
-    parser.add_argument("--country", help="as Prolific names it, for example “United States”")
-    parser.add_argument("--language", help="as Prolific names it, for example English")
+    parser.add_argument(
+        "--country",
+        action="append",
+        help="as Prolific names it, for example “United States”; repeat",
+    )
+    parser.add_argument(
+        "--language", action="append", help="as Prolific names it, for example English; repeat"
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        dest="filters",
+        metavar="FILTER=LABEL,LABEL",
+        help="any other filter by its id, with labels or ids, or a range FILTER=LOW:HIGH; “|” "
+        "between alternatives and “&&” within one, for example “diet=Vegan && sex=Male | age=60:”; "
+        "repeat for further conditions",
+    )
+    parser.add_argument("--filter-set", help="id of a filter set, instead of all other filters")
+    parser.add_argument(
+        "--naivety", type=float, help="0 (fastest) to 1 (participants with few studies)"
+    )
+    parser.add_argument("--at-once", type=int, help="at most this many participants at a time")
+    parser.add_argument(
+        "--approve-at-once",
+        action="store_true",
+        default=None,
+        help="Prolific approves everybody who finishes; you cannot reject anybody",
+    )
     parser.add_argument("--approval-rate", type=int, help="minimum, in percent")
     parser.add_argument("--earlier-submissions", type=int, help="minimum number")
     parser.add_argument("--age", metavar="LOW-HIGH", help="for example 18-75")
@@ -84,8 +114,6 @@ def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
     """The settings given on the command line; the others do not change."""
     names = (
         "places",
-        "country",
-        "language",
         "approval_rate",
         "earlier_submissions",
         "apart",
@@ -94,12 +122,19 @@ def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
         "screen_out_slots",
         "workspace",
         "project",
+        "filter_set",
+        "naivety",
+        "at_once",
+        "approve_at_once",
     )
     changes = {name: options[name] for name in names if options[name] is not None}
     readers: dict[str, Callable[[Any], dict[str, Any]]] = {
         "age": _ages,
         "balance": _balance,
         "devices": _devices,
+        "filters": _filters,
+        "country": lambda labels: {"country": "\n".join(labels)},
+        "language": lambda labels: {"language": "\n".join(labels)},
     }
     for name, read in readers.items():
         if options[name]:
@@ -122,6 +157,39 @@ def _balance(texts: list[str]) -> dict[str, Any]:
         if not name.strip() or len(found[name.strip()]) < 2:
             raise CommandError(f"--balance takes FILTER=LABEL,LABEL, not “{text}”.")
     return {"balance": found}
+
+
+def _filters(texts: list[str]) -> dict[str, Any]:
+    found = []
+    for text in texts:
+        either = [_together(one) for one in text.split("|")]
+        found.append(either[0] if len(either) == 1 else {"any": either})
+    return {"filters": found}
+
+
+def _together(text: str) -> dict[str, Any]:
+    parts = [_filter(one) for one in text.split("&&")]
+    return parts[0] if len(parts) == 1 else {"all": parts}
+
+
+def _filter(text: str) -> dict[str, Any]:
+    name, _, value = (part.strip() for part in text.partition("="))
+    is_range = re.fullmatch(r"[\d.-]*\s*:\s*[\d.-]*", value)
+    low, _, high = (part.strip() for part in value.partition(":"))
+    labels = [label.strip() for label in value.split(",") if label.strip()]
+    if not name or not (low or high if is_range else labels):
+        raise CommandError(f"--filter takes FILTER=LABEL,LABEL or FILTER=LOW:HIGH, not “{text}”.")
+    if is_range:
+        return {"filter": name} | {n: v for n, v in (("low", low), ("high", high)) if v}
+    return {"filter": name, "labels": labels}
+
+
+def _moment(text: str) -> dt.datetime:
+    try:
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f"--at takes a time such as 2026-12-31T09:30, not “{text}”.") from None
+    return at if at.tzinfo else at.replace(tzinfo=dt.UTC)
 
 
 def _devices(text: str) -> dict[str, Any]:
@@ -156,7 +224,13 @@ class Command(BaseCommand):
 
         known = add("accounts", "show the accounts that the study may use, or choose one of them")
         known.add_argument("--use", type=int, metavar="N", help="its number; 0: the installation's")
-        add("publish", "publish the draft; you type the amount to confirm")
+        publish = add("publish", "publish the draft; you type the amount to confirm")
+        publish.add_argument(
+            "--at", metavar="TIME", help="later, for example 2026-12-31T09:30+00:00 (default UTC)"
+        )
+        add("unschedule", "cancel a scheduled publication")
+        walk = add("walk", "create a test study, to walk through the draft as a participant")
+        walk.add_argument("--email", default="", help="of a new test participant")
         for name in _PAUSED:
             add(name, f"{name} recruitment")
         places = add("places", "show the cost of more places and add them")
@@ -213,7 +287,8 @@ class Command(BaseCommand):
             launch.save_plan(study_id=study.pk, plan=LaunchPlan.of(stored))
         study.refresh_from_db()
         if options["check"]:
-            self._show(launch.check_launch(study))
+            found = launch.check_launch(study)
+            self._show(found, plan_sentence(study, launch.plan_of(study), found))
             return
         if options["dry_run"]:
             self._rehearse(study)
@@ -228,11 +303,14 @@ class Command(BaseCommand):
     def _rehearse(self, study: Study) -> None:
         found = dry_run(study_id=study.pk)
         self.stdout.write(f"Dry run in {found.workspace}.")
+        for one in found.requests:
+            self.stdout.write(f"{one.method} {one.path}")
         for draft in found.drafts:
             name = f"{draft.label}: " if draft.label else ""
             self.stdout.write(f"{name}{len(draft.same)} fields match.")
-            for one in draft.differences:
-                self.stdout.write(f"{name}{one.name} differs: sent {one.sent}; stored {one.read}")
+            for field in draft.differences:
+                words = f"{field.name} differs: sent {field.sent}; stored {field.read}"
+                self.stdout.write(f"{name}{words}")
             if draft.unseen:
                 self.stdout.write(f"{name}not returned by Prolific: {', '.join(draft.unseen)}.")
             if draft.is_ready is False:
@@ -248,12 +326,16 @@ class Command(BaseCommand):
                 "Prolific stored some fields differently. See the differences above."
             )
 
-    def _show(self, preview: LaunchPreview) -> None:
+    def _show(self, preview: LaunchPreview, sentence: str) -> None:
+        self.stdout.write(sentence)
         for check in preview.checks:
             mark = "ok     " if not check.is_open else "BLOCKS " if check.blocks else "warning"
             self.stdout.write(f"{mark} {check.text}")
         reward = format_money(preview.reward, preview.currency)
         cost = format_money(preview.cost, preview.currency)
+        for cell in (cell for draft in preview.drafts for cell in draft.cells):
+            people = {None: "–", 0: "fewer than 25"}.get(cell.eligible, f"{cell.eligible:,}")
+            self.stdout.write(f"{cell.label}: {cell.places:g} places, {people} people match.")
         self.stdout.write(
             f"{preview.places:,} participants × {reward}. Total with fees and tax: {cost}."
         )
@@ -268,9 +350,21 @@ class Command(BaseCommand):
         typed = total.plain
         if not options["yes"]:
             typed = input(f"Publishing spends {total}. Type {total.plain} to confirm: ")
-        rows = publication.publish(study_id=study.pk, confirmed=typed)
+        at = _moment(options["at"]) if options["at"] else None
+        rows = publication.publish(study_id=study.pk, confirmed=typed, at=at)
+        if at is not None:
+            self.stdout.write(f"Scheduled for {at:%Y-%m-%d %H:%M %Z}.")
+            return
         states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
         self.stdout.write(f"Published for {total}: {states}.")
+
+    def _unschedule(self, study: Study, options: dict[str, Any]) -> None:
+        publication.change(study_id=study.pk, action="CANCEL_PUBLISH")
+        self.stdout.write("Publication cancelled. The study is a draft again.")
+
+    def _walk(self, study: Study, options: dict[str, Any]) -> None:
+        address = start_walk(study_id=study.pk, email=options["email"])
+        self.stdout.write(f"Open it on Prolific as the test participant: {address}")
 
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
         if action == "stop" and not self._confirmed(

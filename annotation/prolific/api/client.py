@@ -22,6 +22,7 @@ from annotation.prolific.api.types import (
     BonusSetup,
     Costs,
     Filter,
+    FilterSet,
     RemoteStudy,
     RemoteSubmission,
     StudyCost,
@@ -76,7 +77,8 @@ class ProlificClient(Transport):
         )
 
     def filters(self, *, workspace: str = "") -> list[Filter]:
-        params = {"workspace_id": workspace} if workspace else {}
+        """The live list; in a workspace also with its studies and participant groups."""
+        params = {"detailed": "true", **({"workspace_id": workspace} if workspace else {})}
         rows = list(self._pages("filters/", params))
         return shaped(lambda: [Filter.of(row) for row in rows])
 
@@ -87,6 +89,33 @@ class ProlificClient(Transport):
             body["workspace_id"] = workspace
         answer = self._dict("POST", "eligibility-count/", json=body, again=True)
         return shaped(lambda: int(answer["count"]))
+
+    def distribution(
+        self, group: str, filters: Sequence[str], *, workspace: str
+    ) -> dict[str, dict[str, int]]:
+        """How the people of a custom group are distributed: by filter, the number of each choice.
+
+        Only for filters of the live list that have the right tags.
+        """
+        params = {"workspace_id": workspace, "distribution_filters": ",".join(filters)}
+        body = self._dict("GET", f"filters/{group}/distribution/", params=params)
+        return shaped(
+            lambda: {
+                str(name): {str(choice): int(people) for choice, people in counts.items()}
+                for name, counts in body["distribution"].items()
+            }
+        )
+
+    def filter_sets(self, *, workspace: str) -> list[FilterSet]:
+        """The workspace's filter sets in their newest version, without deleted ones."""
+        body = self._dict("GET", "filter-sets/", params={"workspace_id": workspace})
+        return shaped(
+            lambda: [FilterSet.of(row) for row in body["results"] if not row.get("is_deleted")]
+        )
+
+    def filter_set(self, set_id: str) -> FilterSet:
+        body = self._dict("GET", f"filter-sets/{set_id}/")
+        return shaped(lambda: FilterSet.of(body))
 
     def calculate_cost(self, *, reward: int, places: int) -> int:
         """The total cost of a study, with fees and tax; minor units."""
@@ -130,10 +159,23 @@ class ProlificClient(Transport):
         body = {"total_available_places": places}
         return _study(self._dict("PATCH", f"studies/{study_id}/", json=body, again=True))
 
-    def transition_study(self, study_id: str, action: str) -> RemoteStudy:
-        """PUBLISH, PAUSE, START or STOP. Sent once: if in doubt, the caller reads the status."""
-        path = f"studies/{study_id}/transition/"
-        return _study(self._dict("POST", path, json={"action": action}))
+    def transition_study(self, study_id: str, action: str, *, at: str = "") -> RemoteStudy:
+        """PUBLISH, PAUSE, START, STOP and others. Sent once: if in doubt, read the status.
+
+        `at` is the time of SCHEDULE_PUBLISH.
+        """
+        body = {"action": action} | ({"publish_at": at} if at else {})
+        return _study(self._dict("POST", f"studies/{study_id}/transition/", json=body))
+
+    def add_test_participant(self, email: str) -> str:
+        """Create a test participant of the account and return their id; sent once."""
+        body = self._dict("POST", "researchers/participants/", json={"email": email})
+        return shaped(lambda: str(body["participant_id"]))
+
+    def create_test_study(self, study_id: str) -> tuple[str, str]:
+        """Publish a copy of a draft to the test participants only; its id and its address."""
+        body = self._dict("POST", f"studies/{study_id}/test-study")
+        return shaped(lambda: (str(body["study_id"]), str(body["study_url"])))
 
     def cost(self, study_id: str) -> StudyCost:
         """The total cost of the study once every place is filled, without bonuses."""

@@ -194,6 +194,8 @@ class Transport:
         self._sleep = sleep
         # Called before each request, which it can stop.
         self.before_request: Callable[[], None] | None = None
+        # Called with the method, path and options of each request, to show them.
+        self.on_request: Callable[[str, str, Mapping[str, Any]], None] | None = None
         self._session = requests.Session()
         self._session.auth = _Token(token)
         self._session.headers["Accept"] = "application/json"
@@ -296,6 +298,8 @@ class Transport:
 
         if self.before_request is not None:
             self.before_request()
+        if self.on_request is not None:
+            self.on_request(method, path, options)
         url = f"{self._base}{path}"
         try:
             # A redirect would turn a POST into a GET, and means that the base URL is wrong.

@@ -4,6 +4,9 @@ If a filter or a choice is not found, the launch is refused; nothing is ever dro
 """
 
 import datetime as dt
+import itertools
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
@@ -17,6 +20,7 @@ PARTIALLY_APPROVED = "PARTIALLY APPROVED"
 REJECTED = "REJECTED"
 RESERVED = "RESERVED"
 RETURNED = "RETURNED"
+SCHEDULED = "SCHEDULED"
 SCREENED_OUT = "SCREENED OUT"
 TIMED_OUT = "TIMED-OUT"
 UNPUBLISHED = "UNPUBLISHED"
@@ -117,10 +121,11 @@ class Filter:
     title: str
     kind: str
     choices: dict[str, str]
-    low: float | None
-    high: float | None
+    low: float | str | None
+    high: float | str | None
     question: str = ""
     data_type: str = "ChoiceID"
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, body: dict[str, Any]) -> "Filter":
@@ -133,6 +138,7 @@ class Filter:
             high=body.get("max"),
             question=str(body.get("question") or ""),
             data_type=str(body.get("data_type") or ""),
+            tags=tuple(map(str, body.get("tags") or ())),
         )
 
     @property
@@ -140,11 +146,40 @@ class Filter:
         """Whether it has labels to choose from; other filters list studies, groups or ids."""
         return self.kind == "select" and self.data_type == "ChoiceID" and bool(self.choices)
 
+    @property
+    def is_range(self) -> bool:
+        return self.kind == "range"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it lists studies, participant groups or participants of the account by id."""
+        return self.data_type in _LISTS
+
     def everybody(self) -> dict[str, Any]:
         """The filter in a form that excludes nobody."""
-        if self.kind == "range":
+        if self.is_range:
             return {"filter_id": self.id, "selected_range": {"lower": self.low, "upper": self.high}}
         return {"filter_id": self.id, "selected_values": list(self.choices)}
+
+
+@dataclass(frozen=True)
+class FilterSet:
+    """A set of filters that a workspace keeps; a study uses one version of it."""
+
+    id: str
+    name: str
+    version: int | None
+    filters: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, body: dict[str, Any]) -> "FilterSet":
+        version = body.get("version")
+        return cls(
+            id=str(body["id"]),
+            name=str(body.get("name") or body["id"]),
+            version=None if version is None else int(version),
+            filters=list(body.get("filters") or []),
+        )
 
 
 @dataclass(frozen=True)
@@ -209,6 +244,10 @@ POLITICS = "us-political-affiliation"
 STUDY_BLOCKLIST = "previous_studies_blocklist"
 GROUP_BLOCKLIST = "participant_group_blocklist"
 
+# What the values of a filter are, other than choices with a label.
+_LISTS = ("StudyID", "ParticipantGroupID", "ParticipantID")
+_ID = re.compile(r"[0-9a-f]{24}")
+
 # The title to look for if the list no longer has the filter's id.
 _TITLES = {
     COUNTRY: "Current country of residence",
@@ -221,51 +260,90 @@ _TITLES = {
 }
 
 
+Bound = int | float | str
+
+
 @dataclass(frozen=True)
 class WantedFilter:
-    """A filter in the researcher's terms: labels, or a range; `weights` balance the labels."""
+    """A filter in the researcher's terms: labels, or a range; `weights` balance the labels.
+
+    The labels of a list are titles or ids, those of a range are parts of it, such as 18-39 or 75+.
+    `any_of` are filters of which one must apply, `all_of` those that must apply together; such a
+    filter has no `filter_id`. The bounds of a range of dates are ISO dates.
+    """
 
     filter_id: str
     labels: Sequence[str] = ()
-    low: int | None = None
-    high: int | None = None
+    low: Bound | None = None
+    high: Bound | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
+    any_of: "Sequence[WantedFilter]" = ()
+    all_of: "Sequence[WantedFilter]" = ()
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "WantedFilter":
+        """A filter as a launch plan stores it."""
+        return cls(
+            filter_id=stored.get("filter", ""),
+            labels=stored.get("labels", ()),
+            low=stored.get("low"),
+            high=stored.get("high"),
+            any_of=[cls.of(one) for one in stored.get("any", ())],
+            all_of=[cls.of(one) for one in stored.get("all", ())],
+        )
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The filters to send, and sentences about those that could not be found."""
+    """The filters to send, and sentences about those that could not be found.
+
+    With a `filter_set`, these are its filters, and only the set is sent.
+    """
 
     filters: list[dict[str, Any]]
     problems: list[str]
+    filter_set: "FilterSet | None" = None
 
 
 def resolve(wanted: Sequence[WantedFilter], live: Sequence[Filter]) -> Resolved:
     filters, problems = [], []
     for one in wanted:
-        found = find_filter(one.filter_id, live)
-        if found is None:
-            problems.append(
-                f"Prolific has no filter “{_TITLES.get(one.filter_id, one.filter_id)}” any more. "
-                "Remove it from the plan, or create the study on Prolific itself."
-            )
-        elif one.labels:
-            ids, missing = _choices(one.labels, found)
-            if missing:
-                offered = ", ".join(sorted(found.choices.values())[:12])
-                problems.append(
-                    f"Prolific's filter “{found.title}” has no choice “{'”, “'.join(missing)}”. "
-                    f"It offers: {offered}."
-                )
-            else:
-                filters.append(_select(one, found, ids))
+        if one.any_of or one.all_of:
+            inner = resolve([*one.any_of, *one.all_of], live)
+            problems += inner.problems
+            if not inner.problems:
+                group = "or" if one.any_of else "and"
+                filters.append({"filter_id": group, "selected_filters": inner.filters})
+            continue
+        problem, selected = _leaf(one, live)
+        if problem:
+            problems.append(problem)
         else:
-            problem, selected = _range(one, found)
-            if problem:
-                problems.append(problem)
-            else:
-                filters.append({"filter_id": found.id, "selected_range": selected})
+            filters.append(selected)
     return Resolved(filters, problems)
+
+
+def _leaf(one: WantedFilter, live: Sequence[Filter]) -> tuple[str, dict[str, Any]]:
+    """A filter to send, or the sentence why it cannot be."""
+    found = find_filter(one.filter_id, live)
+    if found is None:
+        return (
+            f"Prolific has no filter “{_TITLES.get(one.filter_id, one.filter_id)}” any more. "
+            "Remove it from the plan, or create the study on Prolific itself."
+        ), {}
+    if not one.labels:
+        problem, selected = _range(one, found)
+        return problem, {"filter_id": found.id, "selected_range": selected}
+    if found.is_range:
+        return _bands(one, found)
+    ids, missing = _choices(one.labels, found)
+    if not missing:
+        return "", _select(one, found, ids)
+    named = f"Prolific's filter “{found.title}” has no choice “{'”, “'.join(missing)}”."
+    if found.data_type == "ParticipantID":
+        named = f"“{found.title}” takes participants' ids of 24 characters, not all that it has."
+    offered = ", ".join(sorted(found.choices.values())[:12])
+    return f"{named} It offers: {offered}." if offered else named, {}
 
 
 def find_filter(filter_id: str, live: Sequence[Filter]) -> Filter | None:
@@ -283,6 +361,8 @@ def _choices(labels: Sequence[str], found: Filter) -> tuple[dict[str, str], list
     ids, missing = {}, []
     for label in labels:
         matching = [key for key, text in found.choices.items() if _fold(text) == _fold(label)]
+        if found.is_list and (label in found.choices or _ID.fullmatch(label)):
+            matching = [label]
         if len(matching) == 1:
             ids[label] = matching[0]
         else:
@@ -297,18 +377,61 @@ def _select(one: WantedFilter, found: Filter, ids: Mapping[str, str]) -> dict[st
     return selected
 
 
-def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, int]]:
+# A part of a range: two numbers, or the lowest one.
+BAND = re.compile(r"(\d+)\s*(?:[-–]\s*(\d+)|\+)")
+
+
+def _bands(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Any]]:
+    """A range that is divided into its parts, which must not overlap."""
+    bands = {}
+    for label in one.labels:
+        parts = BAND.fullmatch(label.strip())
+        if parts is None:
+            return f"“{found.title}” takes parts such as 18-39 or 75+, not “{label}”.", {}
+        problem, bands[label] = _range(WantedFilter(found.id, low=parts[1], high=parts[2]), found)
+        if problem:
+            return problem, {}
+    ordered = sorted(bands.values(), key=lambda band: float(band["lower"]))
+    if any(a["upper"] >= b["lower"] for a, b in itertools.pairwise(ordered)):  # type: ignore[operator]
+        return f"The parts of “{found.title}” overlap: {', '.join(one.labels)}.", {}
+    whole = {"lower": ordered[0]["lower"], "upper": ordered[-1]["upper"]}
+    selected: dict[str, Any] = {"filter_id": found.id, "selected_range": whole}
+    if one.weights:
+        selected["weightings"] = {
+            str(number): {"selected_range": bands[label], "weighting": one.weights[label]}
+            for number, label in enumerate(one.labels)
+        }
+    return "", selected
+
+
+def _range(one: WantedFilter, found: Filter) -> tuple[str, dict[str, Bound]]:
     """The bounds to send; an open end uses the filter's own bound."""
     low = one.low if one.low is not None else found.low
     high = one.high if one.high is not None else found.high
-    if found.kind != "range" or low is None or high is None:
+    if not found.is_range or low is None or high is None:
         return f"Prolific's filter “{found.title}” no longer takes a range.", {}
-    too_low = found.low is not None and low < found.low
-    too_high = found.high is not None and high > found.high
-    if too_low or too_high or low > high:
+    try:
+        bounds = [_bound(value, found) for value in (low, high)]
+        limits = [None if v is None else _bound(v, found) for v in (found.low, found.high)]
+    except ValueError:
+        units = {"date": "dates such as 2026-03-31", "float": "numbers"}
+        unit = units.get(found.data_type, "whole numbers")
+        return f"“{found.title}” takes {unit}, not {low} to {high}.", {}
+    ordered = [bound for bound in (limits[0], *bounds, limits[1]) if bound is not None]
+    if ordered != sorted(ordered):
         allowed = f"from {found.low} to {found.high}"
         return f"“{found.title}” allows {allowed}, not {low} to {high}.", {}
-    return "", {"lower": int(low), "upper": int(high)}
+    return "", {"lower": bounds[0], "upper": bounds[1]}
+
+
+def _bound(value: Bound, found: Filter) -> Bound:
+    """A bound in the filter's type. Raises `ValueError`."""
+    if found.data_type == "date":
+        return dt.date.fromisoformat(str(value)[:10]).isoformat()
+    number = float(value)
+    if not math.isfinite(number) or (found.data_type != "float" and not number.is_integer()):
+        raise ValueError(value)
+    return number if found.data_type == "float" else int(number)
 
 
 def _fold(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.utils.crypto import salted_hmac
@@ -20,7 +21,6 @@ from annotation.prolific.api.client import ProlificClient, claimed, connect
 from annotation.prolific.api.transport import LaunchRefused, NotFound, OutcomeUnknown, ProlificError
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name
-from annotation.prolific.launch.launch_checks import resolve_drafts
 from annotation.prolific.launch.launch_plan import (
     LaunchPlan,
     Workspace,
@@ -28,7 +28,7 @@ from annotation.prolific.launch.launch_plan import (
     with_project,
     workspace_of,
 )
-from annotation.prolific.launch.publication import essence
+from annotation.prolific.launch.targeting import essence, resolve_drafts
 from studies.models import Study
 from studies.services.studies import record
 
@@ -120,6 +120,22 @@ _SALT = "annotation.prolific.dry-run"
 
 
 @dataclass(frozen=True)
+class ApiRequest:
+    """A request as it was sent; `body` is JSON text, empty if there is none."""
+
+    method: str
+    path: str
+    body: str
+
+    @classmethod
+    def of(cls, method: str, path: str, options: Mapping[str, Any]) -> "ApiRequest":
+        """From the options of the request: `params` and `json`."""
+        query, body = urlencode(options.get("params") or {}), options.get("json")
+        shown = "" if body is None else json.dumps(body, ensure_ascii=False, indent=1)
+        return cls(method, f"{path}?{query}" if query else path, shown)
+
+
+@dataclass(frozen=True)
 class Tried:
     """A draft as returned: the fields that are as sent, and those that are not."""
 
@@ -133,11 +149,15 @@ class Tried:
 
 @dataclass
 class DryRun:
-    """The result of a dry run. `left_behind` names drafts that could not be deleted."""
+    """The result of a dry run: everything that was sent, and what came back.
+
+    `left_behind` names drafts that could not be deleted.
+    """
 
     workspace: Workspace
     currency: str
     drafts: list[Tried] = field(default_factory=list)
+    requests: list[ApiRequest] = field(default_factory=list)
     left_behind: list[str] = field(default_factory=list)
 
     @property
@@ -153,9 +173,11 @@ def dry_run(*, study_id: int, user: User | None = None) -> DryRun:
     """
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
+    sent: list[ApiRequest] = []
+    client.on_request = lambda *request: sent.append(ApiRequest.of(*request))
     with claimed(study_id, client) as recruitment:
         workspace = with_project(client, workspace_of(recruitment, client))
-        found = DryRun(workspace, study.currency)
+        found = DryRun(workspace, study.currency, requests=sent)
         with _cleaned_up(client, study, recruitment, found) as group_id:
             for label, body in _bodies(client, study, recruitment, workspace, group_id):
                 found.drafts.append(_try(client, label, body))
@@ -178,8 +200,7 @@ def _bodies(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The requests of a launch, under dry-run names."""
     plan = LaunchPlan.of(recruitment.plan)
-    live = client.filters(workspace=workspace.id)
-    drafts = resolve_drafts(study, plan, live, group_id=group_id)
+    drafts = resolve_drafts(study, plan, client, workspace.id, group_id=group_id)
     if problems := list(dict.fromkeys(p for _, _, found in drafts for p in found.problems)):
         raise LaunchRefused(problems)
     for number, (label, places, found) in enumerate(drafts, start=1):
@@ -189,6 +210,7 @@ def _bodies(
             name=f"{_name(study.pk)}-{number}",
             places=places,
             filters=found.filters,
+            filter_set=found.filter_set,
             group_id=group_id,
             project=workspace.project,
         )

@@ -17,8 +17,8 @@ from annotation.prolific.api.transport import (
     OutcomeUnknown,
     ProlificRejected,
 )
-from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
-from annotation.prolific.launch.launch_checks import LaunchPreview, preview, resolve_drafts
+from annotation.prolific.api.types import SCHEDULED, UNPUBLISHED, RemoteStudy, minor
+from annotation.prolific.launch.launch_checks import LaunchPreview, preview
 from annotation.prolific.launch.launch_plan import (
     PAPER,
     PAPER_CURRENCY,
@@ -29,6 +29,8 @@ from annotation.prolific.launch.launch_plan import (
     with_project,
     workspace_of,
 )
+from annotation.prolific.launch.targeting import resolve_drafts
+from annotation.prolific.money import note_reservation
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.statements import clock
@@ -107,13 +109,14 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
         if made and all(row.prolific_id for row in made):
             return made
         workspace = workspace_of(recruitment, client)
-        looked = preview(study, plan, client, workspace)
+        looked = preview(study, plan, client, workspace, counts_cells=False)
         if looked.blocking:
             raise LaunchRefused(looked.blocking)
         workspace = _settle_on(recruitment, with_project(client, workspace))
         group_id = _group(client, recruitment) if plan.apart else ""
-        live = client.filters(workspace=workspace.id)
-        for label, places, resolved in resolve_drafts(study, plan, live, group_id=group_id):
+        for label, places, resolved in resolve_drafts(
+            study, plan, client, workspace.id, group_id=group_id
+        ):
             row, is_new = ProlificStudy.objects.get_or_create(
                 study=study, label=label, defaults={"places": places, "reward": study.reward}
             )
@@ -125,6 +128,7 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
                 name=row.internal_name,
                 places=places,
                 filters=resolved.filters,
+                filter_set=resolved.filter_set,
                 group_id=group_id,
                 project=workspace.project,
             )
@@ -203,10 +207,19 @@ def _adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
 
 
 def mirror(row: ProlificStudy, remote: RemoteStudy) -> None:
-    """Store Prolific's data on a study."""
+    """Store Prolific's data on a study, and the money that a scheduled publication took."""
+    has_begun = row.status == SCHEDULED and remote.status not in (SCHEDULED, UNPUBLISHED)
     row.status, row.places, row.reward = remote.status, remote.places, remote.reward
     row.currency, row.seen_at = remote.currency[:3], clock.now()
     row.save(update_fields=["status", "places", "reward", "currency", "seen_at"])
+    if has_begun:
+        stated = remote.payload.get("total_cost")
+        note_reservation(
+            row,
+            places=row.places,
+            rewards=row.places * row.reward,
+            total=None if stated is None else minor(stated),
+        )
 
 
 def forget_drafts(*, study_id: int, user: User | None = None) -> int:
@@ -240,7 +253,10 @@ def _find_id(client: ProlificClient, row: ProlificStudy, project: str) -> str:
 
 def _refuse_if_published(client: ProlificClient, remote_id: str) -> None:
     with contextlib.suppress(NotFound):
-        if client.study(remote_id).status != UNPUBLISHED:
+        status = client.study(remote_id).status
+        if status == SCHEDULED:
+            raise NotAllowed("The study is scheduled. Cancel its publication first.")
+        if status != UNPUBLISHED:
             raise NotAllowed("The study is published. Stop it instead.")
 
 

@@ -1,7 +1,7 @@
 """The checks before a launch: blocking ones, advice, places, pay and cost."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -9,22 +9,19 @@ from django.urls import reverse
 
 from annotation.models import ProlificStudy, QuotaGroup
 from annotation.prolific.api.client import Account, ProlificClient, is_local, read_account
-from annotation.prolific.api.types import (
-    GROUP_BLOCKLIST,
-    STUDY_BLOCKLIST,
-    Filter,
-    Resolved,
-    find_filter,
-    resolve,
-)
-from annotation.prolific.launch.launch_plan import (
-    LaunchPlan,
-    Workspace,
-    group_filters,
+from annotation.prolific.api.types import Filter, Resolved
+from annotation.prolific.launch.launch_plan import LaunchPlan, Workspace
+from annotation.prolific.launch.shares import (
     needed_places,
-    places_of,
     seats,
     shares_of,
+)
+from annotation.prolific.launch.targeting import (
+    PlannedCell,
+    count_cells,
+    count_eligible,
+    distributions,
+    resolve_drafts,
 )
 from studies.models import Study
 from studies.money import format_money
@@ -220,6 +217,26 @@ def screen_out_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
     return [LaunchCheck(f"{words}, but Prolific allows {limits}.", True, True)]
 
 
+def pace_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
+    fix = reverse("people:prolific-plan", args=[study.slug])
+    problems = []
+    if plan.at_once is not None and plan.at_once < 1:
+        problems.append("Participants at the same time: enter 1 or more in the launch plan.")
+    if plan.naivety is not None and not 0 <= plan.naivety <= 1:
+        problems.append("Preference for few studies: enter 0 to 1 in the launch plan.")
+    return [LaunchCheck(problem, True, True, fix) for problem in problems]
+
+
+def approval_checks(plan: LaunchPlan) -> list[LaunchCheck]:
+    if not plan.approve_at_once:
+        return []
+    words = (
+        "Prolific approves and pays everybody who enters the completion code, at once. You cannot "
+        "look at their answers first, and cannot reject anybody who finished."
+    )
+    return [LaunchCheck(words, True)]
+
+
 def time_checks(study: Study, account: Account, expected: ExpectedTime | None) -> list[LaunchCheck]:
     """Compare the pay for the expected time with the minimum, which applies to the actual time."""
     if expected is None:
@@ -276,6 +293,7 @@ class LaunchDraft:
     places: int
     filters: Resolved
     eligible: int | None
+    cells: list[PlannedCell] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -294,6 +312,8 @@ class LaunchPreview:
     expected: ExpectedTime | None
     account: Account
     workspace: Workspace | None
+    live: list[Filter]
+    distributions: Mapping[str, Mapping[str, int]]
 
     @property
     def blocking(self) -> list[str]:
@@ -306,17 +326,26 @@ def preview(
     client: ProlificClient,
     workspace: Workspace | None,
     problem: str = "",
+    *,
+    counts_cells: bool = True,
 ) -> LaunchPreview:
     """Check everything that a launch depends on. Reads from Prolific, changes nothing.
 
-    Without a workspace `problem` gives the reason, and blocks.
+    Without a workspace `problem` gives the reason, and blocks. The people in each cell, which is
+    advice and many requests, are counted only if `counts_cells`.
     """
     where = workspace.id if workspace else ""
     account = read_account(client, study.currency, where) if where else Account()
     live = client.filters(workspace=where)
     drafts = [
-        LaunchDraft(label, places, resolved, _eligible(client, resolved, where))
-        for label, places, resolved in resolve_drafts(study, plan, live)
+        LaunchDraft(
+            label,
+            places,
+            resolved,
+            count_eligible(client, resolved, where),
+            count_cells(client, study, plan, live, places, resolved, where) if counts_cells else [],
+        )
+        for label, places, resolved in resolve_drafts(study, plan, client, where, live=live)
     ]
     places = sum(draft.places for draft in drafts)
     cost = client.calculate_cost(reward=study.reward, places=places) if places else 0
@@ -328,9 +357,12 @@ def preview(
         *place_checks(study, plan, places),
         *pay_checks(study, account, pay),
         *screen_out_checks(study, plan),
+        *pace_checks(study, plan),
+        *approval_checks(plan),
         *time_checks(study, account, expected),
         *balance_checks(account, cost, study.currency),
         *_filter_checks(study, drafts),
+        *_set_checks(study, plan),
         *registered_checks(study),
     ]
     return LaunchPreview(
@@ -346,59 +378,14 @@ def preview(
         expected=expected,
         account=account,
         workspace=workspace,
+        live=live,
+        distributions=distributions(client, plan, live, where) if where and counts_cells else {},
     )
 
 
 def _urgency(check: LaunchCheck) -> int:
     """The sort order: blocking checks first, then advice, then passed checks."""
     return 2 if not check.is_open else 0 if check.blocks else 1
-
-
-def resolve_drafts(
-    study: Study, plan: LaunchPlan, live: list[Filter], *, group_id: str = ""
-) -> list[tuple[str, int, Resolved]]:
-    """Label, places and filters of every study that the plan creates on Prolific."""
-    weights = shares_of(plan, list(study.quota_groups.all())).weights
-    shared = resolve(plan.wanted(weights), live)
-    shared.filters.extend(_without_related(study, live))
-    if not plan.apart:
-        return [("", places_of(plan, study), shared)]
-    drafts = []
-    for group in study.quota_groups.all():
-        wanted, problems = group_filters(group, plan)
-        own = resolve(wanted, live)
-        filters = [*shared.filters, *own.filters]
-        if group_id:
-            # Their completion code adds participants to this group, so that nobody is paid for two
-            # groups.
-            filters.append({"filter_id": GROUP_BLOCKLIST, "selected_values": [group_id]})
-        found = Resolved(filters, [*shared.problems, *problems, *own.problems])
-        drafts.append((str(group), group.target, found))
-    return drafts
-
-
-def _without_related(study: Study, live: list[Filter]) -> list[dict[str, Any]]:
-    """The filter that keeps people of related studies from taking a place."""
-    known = (
-        ProlificStudy.objects.filter(
-            study__in=study.related_studies.values("related"),
-            study__is_simulated=study.is_simulated,
-        )
-        .exclude(status__in=["", "UNPUBLISHED"])
-        .order_by("pk")
-    )
-    ids = [str(row.prolific_id) for row in known if row.prolific_id]
-    if not ids or find_filter(STUDY_BLOCKLIST, live) is None:
-        return []
-    return [{"filter_id": STUDY_BLOCKLIST, "selected_values": ids}]
-
-
-def _eligible(client: ProlificClient, resolved: Resolved, workspace: str) -> int | None:
-    """How many participants match; None if a filter is unknown."""
-    if resolved.problems:
-        return None
-    plain = [{k: v for k, v in f.items() if k != "weightings"} for f in resolved.filters]
-    return client.eligible(plain, workspace=workspace)
 
 
 def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]:
@@ -415,6 +402,27 @@ def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]
                     f"Only {people} people match{group}; recruiting may be slow.", True, False
                 )
             )
+        checks += [
+            LaunchCheck(
+                f"{f'Only {cell.eligible:,}' if cell.eligible else 'Fewer than 25'} people match "
+                f"“{cell.label}”, which has {cell.places:g} places and may never fill. Widen the "
+                "filters, or give the group fewer places.",
+                True,
+            )
+            for cell in draft.cells
+            if cell.eligible is not None and cell.eligible < 5 * max(cell.places, 5)
+        ]
     if ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"]).exists():
         checks.append(LaunchCheck("This study is published on Prolific already.", True, True))
     return checks
+
+
+def _set_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
+    """What a filter set leaves undone, because Prolific accepts no other filter with it."""
+    if not plan.filter_set or not study.related_studies.exists():
+        return []
+    words = (
+        "With a filter set, people of related studies cannot be kept away on Prolific. Those who "
+        "arrive are turned away, and settling proposes a bonus for their time."
+    )
+    return [LaunchCheck(words, True)]

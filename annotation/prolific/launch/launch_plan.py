@@ -5,20 +5,16 @@ workspace. Both are therefore looked up before the first draft, and sent with ev
 accepts them.
 """
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from fractions import Fraction
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Sum
 from django.urls import reverse
 from django.utils.html import escape
 
-from annotation.models import Ending, QuotaGroup, Recruitment
+from annotation.models import Ending, Recruitment
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import ChooseWorkspace, NotAllowed, OutcomeUnknown
 from annotation.prolific.api.types import (
@@ -29,6 +25,7 @@ from annotation.prolific.api.types import (
     LANGUAGE,
     POLITICS,
     SEX,
+    FilterSet,
     WantedFilter,
 )
 from annotation.seats.flow import codes_of, time_limit
@@ -71,6 +68,11 @@ class LaunchPlan:
     for workspaces that have them, and so is `screen_out_pay`, in minor units, for at most
     `screen_out_slots` people who are turned away. `workspace` and `project` are ids; empty means
     the only workspace and its first project.
+
+    `country` and `language` have one label a line. `filters` are all other filters, in the form
+    that `WantedFilter.of` reads. `filter_set` is the id of a set that the workspace keeps, which
+    Prolific accepts only without any other filter. `naivety` None lets Prolific decide, 0 shows the
+    study to everybody at once. At most `at_once` people take part at the same time.
     """
 
     places: int | None = None
@@ -89,39 +91,44 @@ class LaunchPlan:
     screen_out_slots: int | None = None
     workspace: str = ""
     project: str = ""
+    filters: tuple[Mapping[str, Any], ...] = ()
+    filter_set: str = ""
+    naivety: float | None = None
+    at_once: int | None = None
+    approve_at_once: bool = False
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "LaunchPlan":
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in stored.items() if name in known}
-        if "devices" in values:
-            values["devices"] = tuple(values["devices"])
+        for name in {"devices", "filters"} & values.keys():
+            values[name] = tuple(values[name])
         return cls(**values)
 
     def stored(self) -> dict[str, Any]:
-        return {**asdict(self), "devices": list(self.devices)}
+        return {**asdict(self), "devices": list(self.devices), "filters": list(self.filters)}
 
     def wanted(self, weights: Mapping[str, Mapping[str, int]] | None = None) -> list[WantedFilter]:
         """The filters for all participants; separately recruited groups add their own.
 
-        `weights` are the shares of the labels, for example from `shares_of`; by default equal.
+        `weights` are those of `weights_of`; without them, no filter is balanced.
         """
         found = []
         if self.country:
-            found.append(WantedFilter(COUNTRY, [self.country]))
+            found.append(WantedFilter(COUNTRY, self.country.splitlines()))
         if self.language:
-            found.append(WantedFilter(LANGUAGE, [self.language]))
+            found.append(WantedFilter(LANGUAGE, self.language.splitlines()))
         if self.age_low is not None or self.age_high is not None:
             found.append(WantedFilter(AGE, low=self.age_low, high=self.age_high))
         if self.approval_rate is not None:
             found.append(WantedFilter(APPROVAL_RATE, low=self.approval_rate, high=100))
         if self.earlier_submissions is not None:
             found.append(WantedFilter(EARLIER_SUBMISSIONS, low=self.earlier_submissions))
-        if not self.apart:
-            for filter_id, labels in self.balance.items():
-                shares = (weights or {}).get(filter_id) or dict.fromkeys(labels, 1)
-                found.append(WantedFilter(filter_id, labels, weights=dict(shares)))
-        return found
+        found += [WantedFilter.of(one) for one in self.filters]
+        return found + [
+            WantedFilter(filter_id, self.balance[filter_id], weights=of_labels)
+            for filter_id, of_labels in (weights or {}).items()
+        ]
 
     def sorts_by(self, key: str) -> bool:
         """Whether a balanced filter matches our question with this key."""
@@ -152,118 +159,6 @@ _QUESTIONS = {SEX: ("gender", "sex"), POLITICS: ("politics", "political_affiliat
 _SAME = {"male": {"man", "male", "m"}, "female": {"woman", "female", "f"}}
 
 
-def seats(study: Study) -> int:
-    """How many answers the study's items need in total."""
-    found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
-    return int(found or 0)
-
-
-def needed_places(study: Study) -> int:
-    """How many participants fill every seat."""
-    return math.ceil(seats(study) / study.items_per_annotator)
-
-
-def places_of(plan: LaunchPlan, study: Study) -> int:
-    """The places to request: those of the plan, otherwise as many as the items need.
-
-    These are rounded to the balance. If the quota groups have just as many places, only those that
-    Prolific's filters fill count.
-    """
-    if plan.places is not None:
-        return plan.places
-    needed, groups = needed_places(study), list(study.quota_groups.all())
-    total = sum(group.target for group in groups)
-    if groups and (plan.apart or total == needed):
-        return shares_of(plan, groups).places
-    return needed if groups else math.ceil(needed / plan.groups) * plan.groups
-
-
-@dataclass(frozen=True)
-class FilterShares:
-    """How Prolific must divide the places so that participants fit the quota groups.
-
-    `weights` gives the share of each label of a balanced filter, `places` the places that Prolific
-    fills. `kept` are the places of groups that no filter recruits, for participants whose answers
-    here differ from those on Prolific. `problem` says why Prolific cannot divide the places like
-    the groups; empty if it can.
-    """
-
-    weights: Mapping[str, Mapping[str, int]]
-    places: int
-    kept: Mapping[str, int] = field(default_factory=dict)
-    problem: str = ""
-
-
-def shares_of(plan: LaunchPlan, groups: Sequence[QuotaGroup]) -> FilterShares:
-    """The shares of a study's quota groups in the filters that the plan balances.
-
-    Prolific crosses balanced filters: the share of a combination is the product of the shares of
-    its labels, so one study cannot have groups of other sizes.
-    """
-    total = sum(group.target for group in groups)
-    labels = {group.pk: _balanced_labels(group, plan) for group in groups}
-    matched = {tuple(found) for found in labels.values() if found}
-    if plan.apart or not matched:
-        return FilterShares({}, total)
-    filters = max(matched, key=len)
-    cells: Counter[tuple[str, ...]] = Counter()
-    kept = {}
-    for group in groups:
-        found = labels[group.pk]
-        if tuple(found) == filters and all(found.values()):
-            cells[tuple(found.values())] += group.target
-        elif group.target:
-            kept[str(group)] = group.target
-    sums = {name: Counter[str]() for name in filters}
-    for cell, places in cells.items():
-        for name, label in zip(filters, cell, strict=True):
-            sums[name][label] += places
-    places = cells.total()
-    weights = {
-        name: {label: sums[name][label] // math.gcd(*sums[name].values()) for label in balanced}
-        for name, balanced in plan.balance.items()
-        if name in filters and all(sums[name][label] for label in balanced)
-    }
-    return FilterShares(weights, places, kept, _undivided(plan, filters, cells, sums))
-
-
-def _balanced_labels(group: QuotaGroup, plan: LaunchPlan) -> dict[str, str]:
-    """Prolific's label of a group in each balanced filter; empty if the filter has none."""
-    found = {}
-    for key, value in group.criteria.items():
-        filter_id, label = _filter_of(key, value, plan)
-        if filter_id and filter_id in plan.balance:
-            found[filter_id] = label if label and label in plan.balance[filter_id] else ""
-    return {name: found[name] for name in plan.balance if name in found}
-
-
-def _undivided(
-    plan: LaunchPlan,
-    filters: Sequence[str],
-    cells: Counter[tuple[str, ...]],
-    sums: Mapping[str, Counter[str]],
-) -> str:
-    """Why Prolific cannot divide its places like the groups; empty if it can."""
-    for name in filters:
-        if empty := [label for label in plan.balance[name] if not sums[name][label]]:
-            return (
-                f"The launch plan recruits “{'”, “'.join(empty)}”, but no quota group has places "
-                "for them. Remove them from the launch plan, or give their group places."
-            )
-    total = cells.total()
-    for cell in itertools.product(*(plan.balance[name] for name in filters)):
-        shares = [Fraction(sums[n][label], total) for n, label in zip(filters, cell, strict=True)]
-        sent = total * math.prod(shares)
-        if sent != cells[cell]:
-            return (
-                "Prolific cannot divide one study like the quota groups, because it balances each "
-                f"filter separately: of “{', '.join(cell)}” it would send {float(sent):.3g} "
-                f"participants, and the group has {cells[cell]} places. Choose “One study for each "
-                "group” in the launch plan, or change the quota groups."
-            )
-    return ""
-
-
 def label_for(value: str, labels: list[str]) -> str | None:
     """The label of a filter that means our `value`."""
     for label in labels:
@@ -281,34 +176,6 @@ def question_of(filter_id: str, keys: set[str]) -> str | None:
 def is_known(key: str) -> bool:
     """Whether our question is known to match the filter for sex or political affiliation."""
     return any(key in keys for keys in _QUESTIONS.values())
-
-
-def _filter_of(key: str, value: str, plan: LaunchPlan) -> tuple[str | None, str | None]:
-    """The filter that matches our question, and its label for a value."""
-    if match := plan.matches.get(key):
-        return match["filter"], match["labels"].get(value)
-    filter_id = next((f for f in plan.balance if question_of(f, {key}) == key), None)
-    return filter_id, filter_id and label_for(value, plan.balance[filter_id])
-
-
-def group_filters(group: QuotaGroup, plan: LaunchPlan) -> tuple[list[WantedFilter], list[str]]:
-    """The filters that admit only this group, and the problems found."""
-    if group.is_everyone_else:
-        return [], [
-            "The group “everyone else” cannot be recruited by a filter. "
-            "Recruit all groups in one study, or remove it."
-        ]
-    found, problems = [], []
-    for key, value in group.criteria.items():
-        filter_id, label = _filter_of(key, value, plan)
-        if filter_id and label:
-            found.append(WantedFilter(filter_id, [label]))
-        else:
-            problems.append(
-                f"No filter of the plan has the group “{key}: {value}”. Balance a filter that has "
-                "it, with Prolific's label."
-            )
-    return found, problems
 
 
 # Prolific's action for each code. No ending is rejected automatically. Only those who do not agree
@@ -346,6 +213,8 @@ def completion_codes(
     def actions(ending: Ending, reason: str) -> list[dict[str, Any]]:
         if ending == Ending.INELIGIBLE and paid:
             return [screen_out]
+        if ending == Ending.COMPLETED and plan.approve_at_once:
+            return [{"action": "AUTOMATICALLY_APPROVE"}]
         return [{"action": "REQUEST_RETURN", "return_reason": reason}] if reason else _REVIEW
 
     group = [{"action": "ADD_TO_PARTICIPANT_GROUP", "participant_group": group_id}]
@@ -381,10 +250,12 @@ def payload(
     filters: list[dict[str, Any]],
     project: str,
     group_id: str = "",
+    filter_set: FilterSet | None = None,
 ) -> dict[str, Any]:
     """The body of a draft; `name` is the internal name by which it is found.
 
-    `project` decides which workspace's wallet pays.
+    `project` decides which workspace's wallet pays. With a `filter_set`, `filters` are not sent,
+    because they are those of the set.
     """
     body: dict[str, Any] = {
         "name": study.title,
@@ -404,10 +275,15 @@ def payload(
         "study_labels": ["annotation"],
         "submissions_config": {
             "max_submissions_per_participant": 1,
-            "max_concurrent_submissions": -1,
+            "max_concurrent_submissions": plan.at_once or -1,
         },
         **content_warnings(study),
     }
+    if plan.naivety is not None:
+        body["naivety_distribution_rate"] = plan.naivety
+    if filter_set:
+        del body["filters"]
+        body |= {"filter_set_id": filter_set.id, "filter_set_version": filter_set.version}
     if any("weightings" in chosen for chosen in filters):
         body["study_type"] = "QUOTA"
     if plan.signed_links:

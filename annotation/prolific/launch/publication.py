@@ -4,9 +4,9 @@ Repeating a request for places after a crash adds these places only once.
 """
 
 import dataclasses
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,17 +18,22 @@ from annotation.prolific.api.transport import LaunchRefused, NotAllowed, Prolifi
 from annotation.prolific.api.types import (
     AWAITING_REVIEW,
     COMPLETED,
+    SCHEDULED,
     UNPUBLISHED,
     RemoteStudy,
     StudyCost,
 )
 from annotation.prolific.launch.launch import mirror
-from annotation.prolific.launch.launch_checks import resolve_drafts
 from annotation.prolific.launch.launch_plan import (
     LaunchPlan,
     Workspace,
     content_warnings,
     workspace_of,
+)
+from annotation.prolific.launch.targeting import (
+    planned_targeting,
+    resolve_drafts,
+    targeting_of,
 )
 from annotation.prolific.money import note_reservation
 from annotation.seats.capacity import SeatForecast, forecast_of
@@ -36,6 +41,7 @@ from studies.models import Study
 from studies.money import format_money, major_units
 from studies.selectors import SeatGroup
 from studies.services.studies import StateNote, record
+from studies.statements import clock
 
 
 @dataclass(frozen=True)
@@ -68,13 +74,26 @@ def store_request(row: ProlificStudy, request: PlacesRequest | None) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Sum:
-    """The amount to pay."""
+    """The amount to pay, and its parts where Prolific states them."""
 
     amount: int
     currency: str
+    cost: StudyCost = dataclasses.field(default_factory=StudyCost)
 
     def __str__(self) -> str:
         return format_money(self.amount, self.currency)
+
+    @property
+    def rewards(self) -> str:
+        return format_money(self.cost.rewards, self.currency)
+
+    @property
+    def fees(self) -> str:
+        return format_money(self.cost.fees, self.currency)
+
+    @property
+    def tax(self) -> str:
+        return format_money(self.cost.tax, self.currency)
 
     @property
     def plain(self) -> str:
@@ -108,11 +127,29 @@ def _costs(
 def _sum(study: Study, costs: Mapping[ProlificStudy, StudyCost]) -> Sum:
     """The sum of the amounts that Prolific states."""
     named = next((cost.currency for cost in costs.values() if cost.currency), "")
-    return Sum(sum(cost.total for cost in costs.values()), named or study.currency)
+    found = costs.values()
+    parts = StudyCost(
+        rewards=sum(cost.rewards for cost in found),
+        fees=sum(cost.fees for cost in found),
+        tax=sum(cost.tax for cost in found),
+    )
+    return Sum(parts.total, named or study.currency, parts)
 
 
-def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[ProlificStudy]:
+# The log event; its detail `at` is the time. Logs of existing studies contain this text.
+SCHEDULED_EVENT = "scheduled on Prolific"
+
+
+def publish(
+    *,
+    study_id: int,
+    confirmed: str,
+    at: dt.datetime | None = None,
+    user: User | None = None,
+) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
+
+    With `at`, Prolific publishes them at that time and takes the money then.
 
     The sum counts the unpublished drafts; without any, nothing is done. Raises `NotAllowed` if the
     sum differs, if the study takes no answers, or if a draft differs from the plan, for example
@@ -121,6 +158,8 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
     study = Study.objects.get(pk=study_id)
     if study.state != Study.State.OPEN:
         raise NotAllowed("The study is not open. Open it, then publish.")
+    if at is not None and at <= clock.now():
+        raise NotAllowed(f"{at:%Y-%m-%d %H:%M %Z} is over. Enter a time in the future.")
     client = connect(study_id)
     with claimed(study_id, client) as recruitment:
         drafts = _drafts(client, study)
@@ -138,6 +177,11 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
             raise NotAllowed(
                 f"Publishing costs {total}, but the balance is {held}. Add money on Prolific."
             )
+        if at is not None:
+            for row in costs:
+                _transition(client, row, "SCHEDULE_PUBLISH", unless=UNPUBLISHED, at=at)
+            record(study, SCHEDULED_EVENT, user=user, cost=total.amount, at=at.isoformat())
+            return _bound(study)
         for row, cost in costs.items():
             _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
             note_reservation(
@@ -145,6 +189,12 @@ def publish(*, study_id: int, confirmed: str, user: User | None = None) -> list[
             )
         record(study, "published on Prolific", user=user, cost=total.amount)
     return _bound(study)
+
+
+def scheduled_at(study: Study) -> dt.datetime | None:
+    """When the study is published, by its last schedule."""
+    last = study.log.filter(event=SCHEDULED_EVENT).order_by("-pk").first()
+    return dt.datetime.fromisoformat(last.detail["at"]) if last else None
 
 
 def _is_sum(typed: str, total: Sum) -> bool:
@@ -161,11 +211,10 @@ def _compare(
 ) -> None:
     """Compare each draft with the plan and the live filters. Raises `LaunchRefused`."""
     plan = LaunchPlan.of(recruitment.plan)
-    live = client.filters(workspace=workspace.id)
     planned = {
         label: (places, resolved)
         for label, places, resolved in resolve_drafts(
-            study, plan, live, group_id=recruitment.group_id
+            study, plan, client, workspace.id, group_id=recruitment.group_id
         )
     }
     problems = []
@@ -180,7 +229,7 @@ def _compare(
                 "The draft is not in the project of the launch plan, "
                 f"{workspace.project_title}. Another workspace may pay for it."
             )
-        if essence(remote.payload.get("filters")) != essence(resolved.filters):
+        if targeting_of(remote.payload) != planned_targeting(resolved):
             problems.append("The draft's filters on Prolific differ from the launch plan.")
         warned = remote.payload.get("content_warnings") or []
         if warned != content_warnings(study).get("content_warnings", []):
@@ -192,21 +241,11 @@ def _compare(
         raise LaunchRefused([*dict.fromkeys(problems), again])
 
 
-def essence(filters: Any) -> list[Any]:
-    """The meaning of a list of filters, ignoring order and added defaults."""
-    return sorted(
-        (
-            str(one.get("filter_id")),
-            sorted(map(str, one.get("selected_values") or [])),
-            sorted((k, float(v)) for k, v in (one.get("selected_range") or {}).items()),
-            sorted((k, float(v)) for k, v in (one.get("weightings") or {}).items()),
-        )
-        for one in filters or []
-    )
-
-
 def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
-    """PAUSE, START or STOP the study on Prolific, where that is currently possible."""
+    """PAUSE, START or STOP the study on Prolific, where that is currently possible.
+
+    CANCEL_PUBLISH, and the two that stop recruiting, make a scheduled study a draft again.
+    """
     study = Study.objects.get(pk=study_id)
     if changed := _change(study, action, user):
         return changed
@@ -214,7 +253,12 @@ def change(*, study_id: int, action: str, user: User | None = None) -> list[Prol
     raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
 
 
-_WAYS = {"PAUSE": {"ACTIVE"}, "START": {"PAUSED"}, "STOP": {"ACTIVE", "PAUSED"}}
+_WAYS = {
+    "PAUSE": {"ACTIVE"},
+    "START": {"PAUSED"},
+    "STOP": {"ACTIVE", "PAUSED"},
+    "CANCEL_PUBLISH": {SCHEDULED},
+}
 
 
 def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
@@ -224,8 +268,10 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
     with claimed(study.pk, client):
         for row in _bound(study):
             mirror(row, client.study(str(row.prolific_id)))
-            if row.status in _WAYS[action]:
-                _transition(client, row, action, unless=row.status)
+            cancels = row.status == SCHEDULED and action != "START"
+            sent = "CANCEL_PUBLISH" if cancels else action
+            if row.status in _WAYS[sent]:
+                _transition(client, row, sent, unless=row.status)
                 changed.append(row)
         if changed:
             record(study, f"{action.lower()} on Prolific", user=user)
@@ -253,7 +299,9 @@ def follow_state(study: Study, user: User | None) -> StateNote | None:
     action, done = _FOLLOWING[Study.State(study.state)]
     problem = ""
     try:
-        if _change(study, action, user):
+        if changed := _change(study, action, user):
+            if any(row.status == UNPUBLISHED for row in changed):
+                return StateNote("The scheduled publication on Prolific was cancelled.")
             return StateNote(f"Recruiting on Prolific was {done} too.")
         running = published.exclude(status__in=_AT_REST).values_list("status", flat=True)
         if action != "START" and (status := running.first()):
@@ -386,13 +434,22 @@ def _bound(study: Study) -> list[ProlificStudy]:
     return rows
 
 
-def _transition(client: ProlificClient, row: ProlificStudy, action: str, *, unless: str) -> None:
+def _transition(
+    client: ProlificClient,
+    row: ProlificStudy,
+    action: str,
+    *,
+    unless: str,
+    at: dt.datetime | None = None,
+) -> None:
     """Send a transition once; after a lost answer, the status says whether it was done.
 
-    It was not done if the status is still `unless`.
+    It was not done if the status is still `unless`. `at` is when it takes effect.
     """
     try:
-        remote = client.transition_study(str(row.prolific_id), action)
+        remote = client.transition_study(
+            str(row.prolific_id), action, at=at.isoformat() if at else ""
+        )
     except ProlificError as error:
         if not error.outcome_unknown:
             raise

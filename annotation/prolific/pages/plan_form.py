@@ -8,9 +8,18 @@ from django import forms
 from django.core.cache import cache
 
 from annotation.models import DemographicQuestion
-from annotation.prolific.api.client import connect
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import ProlificError
-from annotation.prolific.api.types import COUNTRY, LANGUAGE, POLITICS, SEX, Filter, find_filter
+from annotation.prolific.api.types import (
+    BAND,
+    COUNTRY,
+    LANGUAGE,
+    POLITICS,
+    SEX,
+    Filter,
+    FilterSet,
+    find_filter,
+)
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
 
 # A page waits this long for the list; without it, users type names.
@@ -21,10 +30,16 @@ _MOST_FOUND = 20
 
 @dataclass(frozen=True)
 class FilterList:
-    """The filters, or the reason why they could not be read."""
+    """The filters and filter sets, or the reason why they could not be read."""
 
     filters: Sequence[Filter] = ()
     problem: str = ""
+    sets: Sequence[FilterSet] = ()
+
+    @property
+    def lists(self) -> list[Filter]:
+        """The lists of studies, participant groups and participants."""
+        return [one for one in self.filters if one.is_list]
 
     def search(self, words: str) -> list[Filter]:
         """Filters with all of the words in title, question or choices, sorted by title."""
@@ -33,7 +48,7 @@ class FilterList:
             one
             for one in self.filters
             if wanted
-            and one.is_choice
+            and (one.is_choice or one.is_range)
             and all(
                 word in " ".join([one.title, one.question, *one.choices.values()]).casefold()
                 for word in wanted
@@ -43,31 +58,45 @@ class FilterList:
 
 
 def read_filters(study_id: int, workspace: str) -> FilterList:
-    """The filters of a study's workspace, cached for ten minutes."""
+    """The filters and filter sets of a workspace, cached for ten minutes.
+
+    Without a named workspace, those of the only one, because studies and groups belong to it.
+    """
     try:
         client = connect(study_id, patience=_PATIENCE)
-        key = f"prolific-filters {client.origin} {client.token_fragment} {workspace}"
-        found: Sequence[Filter] | None = cache.get(key.replace(" ", "-"))
+        key = f"prolific-filter-list {client.origin} {client.token_fragment} {workspace}"
+        found: FilterList | None = cache.get(key.replace(" ", "-"))
         if found is None:
-            found = client.filters(workspace=workspace)
+            known = [workspace] if workspace else list(client.workspaces())
+            only = known[0] if len(known) == 1 else ""
+            found = FilterList(client.filters(workspace=only), sets=_sets(client, only))
             cache.set(key.replace(" ", "-"), found, _SECONDS)
     except ProlificError as error:
         return FilterList(problem=str(error))
-    return FilterList(found)
+    return found
+
+
+def _sets(client: ProlificClient, workspace: str) -> list[FilterSet]:
+    """The workspace's filter sets; none if they cannot be read, because few plans have one."""
+    try:
+        return client.filter_sets(workspace=workspace) if workspace else []
+    except ProlificError:
+        return []
 
 
 _WIDE = forms.TextInput(attrs={"size": 48})
+_LINES = forms.Textarea(attrs={"rows": 3})
 
 
-def _labels(chosen: str | list[str]) -> list[str]:
-    """The labels of a field, typed with commas or chosen."""
-    labels = chosen.split(",") if isinstance(chosen, str) else chosen
+def _labels(chosen: str | list[str], separator: str = ",") -> list[str]:
+    """The labels of a field, typed with a separator or chosen."""
+    labels = chosen.split(separator) if isinstance(chosen, str) else chosen
     return [label.strip() for label in labels if label.strip()]
 
 
 def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
-    """The labels of a filter as choices, with stored labels that it no longer has."""
-    labels = list(found.choices.values())
+    """The labels of a filter as choices, stored ones first, also those that it no longer has."""
+    labels = sorted(found.choices.values(), key=lambda label: label not in stored)
     gone = [label for label in stored if label and label not in labels]
     return [
         *((label, label) for label in labels),
@@ -77,7 +106,7 @@ def _named(found: Filter, stored: Sequence[str]) -> list[tuple[str, str]]:
 
 def _flat(data: Any) -> dict[str, Any]:
     """The sent values by name, as lists only if a field takes several."""
-    several = ("sexes", "politics", "devices")
+    several = ("sexes", "politics", "devices", "country", "language")
     return {name: data.getlist(name) if name in several else data[name] for name in data}
 
 
@@ -93,15 +122,24 @@ class LaunchPlanForm(forms.Form):
     )
     country = forms.CharField(
         required=False,
-        max_length=80,
-        label="Country of residence",
-        help_text="As Prolific names it, for example United States.",
+        max_length=2000,
+        label="Countries of residence",
+        widget=_LINES,
+        help_text="As Prolific names them, one a line, for example United States. Leave empty for "
+        "any.",
     )
     language = forms.CharField(
         required=False,
-        max_length=80,
-        label="Fluent language",
-        help_text="As Prolific names it, for example English.",
+        max_length=2000,
+        label="Fluent languages",
+        widget=_LINES,
+        help_text="As Prolific names them, one a line, for example English. One of them is enough.",
+    )
+    filter_set = forms.CharField(
+        required=False,
+        max_length=64,
+        label="Filter set",
+        help_text="Id of a filter set of the workspace, instead of every filter on this page.",
     )
     approval_rate = forms.IntegerField(
         required=False,
@@ -150,6 +188,27 @@ class LaunchPlanForm(forms.Form):
         help_text="Devices that participants may use.",
         error_messages={"required": "Choose at least one device."},
     )
+    at_once = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=10_000,
+        label="Participants at the same time",
+        help_text="Prolific gives the next place when somebody has finished. Leave empty for no "
+        "limit.",
+    )
+    naivety = forms.FloatField(
+        required=False,
+        min_value=0,
+        max_value=1,
+        label="Preference for participants with few studies",
+        help_text="From 0 (everybody at once, fastest) to 1. Leave empty to let Prolific decide.",
+    )
+    approve_at_once = forms.BooleanField(
+        required=False,
+        label="Approve automatically",
+        help_text="Prolific pays everybody who finishes, at once. You cannot look at their answers "
+        "first and cannot reject them.",
+    )
     signed_links = forms.BooleanField(
         required=False,
         label="Signed links",
@@ -188,8 +247,9 @@ class LaunchPlanForm(forms.Form):
         stored: LaunchPlan,
         questions: Sequence[DemographicQuestion] = (),
         live: Sequence[Filter] = (),
+        sets: Sequence[FilterSet] = (),
     ) -> None:
-        """Offer the choices of the `live` filters; without them, users type names."""
+        """Offer the choices of the `live` filters and `sets`; without them, users type names."""
         super().__init__(data, initial=self.initial_of(stored))
         self._stored = stored
         self._live = live
@@ -197,28 +257,46 @@ class LaunchPlanForm(forms.Form):
         # Sex and political affiliation have their own fields.
         self._questions = [question for question in questions if not is_known(question.key)]
         if live:
-            self._offer_choices()
+            self._offer_choices(sets)
         for question in self._questions:
             self._add_filter(question)
 
-    def _offer_choices(self) -> None:
-        """Replace text fields by choices of the live filters."""
-        for name, filter_id in {"country": COUNTRY, "language": LANGUAGE}.items():
+    def _offer_choices(self, sets: Sequence[FilterSet]) -> None:
+        """Replace text fields by choices of the live filters and filter sets."""
+        balanced = (
+            "Divides the places among the choices like the quota groups, or equally if there are "
+            "none. Choose none for no balance."
+        )
+        offered = {
+            "country": (COUNTRY, "\n", "Choose none for any country."),
+            "language": (LANGUAGE, "\n", "One of them is enough. Choose none for any language."),
+            "sexes": (SEX, ",", balanced),
+            "politics": (POLITICS, ",", balanced),
+        }
+        for name, (filter_id, separator, help_text) in offered.items():
             if found := find_filter(filter_id, self._live):
-                choices = [("", "Any"), *_named(found, [self.initial[name]])]
-                self._replace(name, forms.ChoiceField(choices=choices, required=False))
-        for name, filter_id in {"sexes": SEX, "politics": POLITICS}.items():
-            if found := find_filter(filter_id, self._live):
-                chosen = _labels(self.initial[name])
+                chosen = _labels(self.initial[name], separator)
                 self.initial[name] = chosen
                 boxes = forms.MultipleChoiceField(
                     choices=_named(found, chosen),
                     required=False,
-                    widget=forms.CheckboxSelectMultiple,
-                    help_text="Divides the places among the choices like the quota groups, or "
-                    "equally if there are none. Choose none for no balance.",
+                    widget=forms.CheckboxSelectMultiple(attrs={"class": "choices"}),
+                    help_text=help_text,
                 )
                 self._replace(name, boxes)
+        kept = {one.id: f"{one.name} (version {one.version})" for one in sets}
+        if chosen_set := self.initial["filter_set"]:
+            kept.setdefault(chosen_set, f"{chosen_set} (not in the workspace)")
+        if kept:
+            choices = [("", "None"), *kept.items()]
+            field = forms.ChoiceField(
+                choices=choices,
+                required=False,
+                help_text="A set that the workspace keeps, instead of every filter of the plan.",
+            )
+            self._replace("filter_set", field)
+        else:
+            del self.fields["filter_set"]
 
     def _replace(self, name: str, field: forms.Field) -> None:
         field.label = self.fields[name].label
@@ -229,7 +307,11 @@ class LaunchPlanForm(forms.Form):
         match = self._stored.matches.get(question.key, {"filter": "", "labels": {}})
         name = f"filter-{question.key}"
         if self._live:
-            options = {one.id: one.title for one in self._live if one.is_choice}
+            options = {
+                one.id: one.title
+                for one in self._live
+                if one.is_choice or one.data_type == "integer"
+            }
             if match["filter"]:
                 options.setdefault(match["filter"], f"{match['filter']} (not in Prolific’s list)")
             by_title = sorted(options.items(), key=lambda option: option[1].casefold())
@@ -269,19 +351,37 @@ class LaunchPlanForm(forms.Form):
         labels = list(found.choices.values())
         # Not asked for this filter yet: the fields were not on the page, or belonged to another
         # filter.
-        is_new = self.is_bound and not all(sent.get(name) in ("", *labels) for name in names)
+        is_new = self.is_bound and not all(
+            (found.is_range and name in sent) or sent.get(name) in ("", *labels) for name in names
+        )
         guesses = {}
         for name, option in zip(names, question.options, strict=True):
-            guess = label_for(option["label"], labels) or label_for(option["value"], labels) or ""
+            if found.is_range:
+                part = BAND.search(option["label"]) or BAND.search(option["value"])
+                guess = part[0] if part else ""
+            else:
+                guess = (
+                    label_for(option["label"], labels) or label_for(option["value"], labels) or ""
+                )
             guesses[name] = guess
             stored = (
                 match["labels"].get(option["value"], "") if chosen == match["filter"] else guess
             )
+            label = f"“{option['label']}” is on Prolific"
+            if found.is_range:
+                self.fields[name] = forms.CharField(
+                    required=False,
+                    max_length=20,
+                    initial=stored,
+                    label=label,
+                    help_text=f"A part of {found.low} to {found.high}, such as 18-39 or 75+.",
+                )
+                continue
             self.fields[name] = forms.ChoiceField(
                 required=False,
                 choices=[("", "No such choice"), *_named(found, [])],
                 initial=stored,
-                label=f"“{option['label']}” is on Prolific",
+                label=label,
             )
         if is_new:
             # A copy with the guesses, because sent `data` cannot be changed.
@@ -324,6 +424,9 @@ class LaunchPlanForm(forms.Form):
 
     def plan(self) -> LaunchPlan:
         values = dict(self.cleaned_data)
+        for name in ("country", "language"):
+            values[name] = "\n".join(_labels(values[name], "\n"))
+        values["filters"] = self._stored.filters
         balance = {SEX: _labels(values.pop("sexes")), POLITICS: _labels(values.pop("politics"))}
         matches = {
             question.key: {"filter": chosen, "labels": self._labels_of(question, values)}

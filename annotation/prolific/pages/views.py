@@ -1,14 +1,17 @@
 """Recruiting on Prolific, for editors: launch, monitor, end; and the webhook address."""
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -18,19 +21,25 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api.client import Account, client_with, connect, is_local, read_account
 from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
-from annotation.prolific.api.transport import LaunchRefused, NotConfigured, ProlificError
+from annotation.prolific.api.transport import (
+    LaunchRefused,
+    NotAllowed,
+    NotConfigured,
+    ProlificError,
+)
+from annotation.prolific.api.types import SCHEDULED, SCREENED_OUT
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
+from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.launch.publication import forecast_on_prolific
+from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import with_fees
-from annotation.prolific.pages.plan_form import LaunchPlanForm, read_filters
 from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
 from annotation.prolific.sync.webhooks import BadWebhook, keep, subscribe
 from annotation.tasks import handle_prolific_event
-from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.responses import whole_number
@@ -119,6 +128,8 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "problem": problem,
         "pay": _pay(study, recruitment),
         "rows": [(row, format_money(row.reward, row.paid_in)) for row in rows],
+        "is_scheduled": SCHEDULED in statuses,
+        "scheduled": publication.scheduled_at(study) if SCHEDULED in statuses else None,
         "unmade": any(row.prolific_id is None for row in rows),
         "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
         "may": {
@@ -129,6 +140,7 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         },
         "counts": sorted(counts.items()),
         **_outlook(study),
+        "used_screen_outs": _used_screen_outs(study, rows),
         "recruitment": recruitment,
         "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
         "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
@@ -147,6 +159,14 @@ def _outlook(study: Study) -> dict[str, Any]:
         "missing_places": ahead.missing_places,
         "missing_cost": "" if cost is None else format_money(cost, study.currency),
     }
+
+
+def _used_screen_outs(study: Study, rows: list[ProlificStudy]) -> int:
+    """The paid screen-outs of a study that Prolific paused because all were used; 0 if none."""
+    slots = launch.plan_of(study).screen_out_slots or 0
+    paused = [row for row in rows if row.status == "PAUSED"] if slots else []
+    is_used = any(row.submissions.filter(status=SCREENED_OUT).count() >= slots for row in paused)
+    return slots if is_used else 0
 
 
 def _is_old(row: ProlificStudy) -> bool:
@@ -174,48 +194,6 @@ def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
 
 @require_http_methods(["GET", "POST"])
 @editor_page
-def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show and store the launch plan."""
-    if request.method == "POST" and "paper" in request.POST:
-        attempt(
-            request,
-            lambda: launch.apply_paper(study_id=study.pk, user=user_of(request)),
-            lambda _: "Launch plan and pay set as in the paper.",
-        )
-        return redirect("people:prolific-plan", study.slug)
-    stored = launch.plan_of(study)
-    known = read_filters(study.pk, stored.workspace)
-    form = LaunchPlanForm(
-        request.POST if request.method == "POST" else None,
-        stored=stored,
-        questions=list(study.demographic_questions.all()),
-        live=known.filters,
-    )
-    seen = request.POST.get("seen")
-
-    def save() -> None:
-        launch.save_plan(study_id=study.pk, plan=form.plan(), seen=seen, user=user_of(request))
-
-    try:
-        if form.is_valid() and attempt(request, save, lambda _: "Launch plan saved."):
-            return redirect("people:prolific-launch", study.slug)
-    except StaleVersion as error:
-        form.add_error(None, str(error))
-        seen = None
-    status = UNPROCESSABLE if form.is_bound else 200
-    search = request.GET.get("search", "")
-    context = {
-        "form": form,
-        "seen": seen or launch.seen_launch(stored),
-        "known": known,
-        "search": search,
-        "found": known.search(search),
-    }
-    return show(request, study, "plan", context, status=status)
-
-
-@require_http_methods(["GET", "POST"])
-@editor_page
 def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
     """The current checks and cost from Prolific; the button creates the draft."""
     if request.method == "POST":
@@ -234,8 +212,11 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
         context["problem"] = str(error)
     else:
         money = found.currency
+        plan = launch.plan_of(study)
         context |= {
             "preview": found,
+            "sentence": plan_sentence(study, plan, found),
+            "distributions": sorted(found.distributions.items()),
             "reward": format_money(found.reward, money),
             "rewards": format_money(found.rewards, money),
             "fees": format_money(found.cost - found.rewards, money),
@@ -269,11 +250,14 @@ def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
 def publish(request: HttpRequest, study: Study) -> HttpResponse:
     """Spend the money after the user has typed the amount."""
     if request.method == "POST":
-        typed = request.POST.get("sum", "")
         done = attempt(
             request,
-            lambda: publication.publish(study_id=study.pk, confirmed=typed, user=user_of(request)),
-            lambda _: "Study published. Participants can take places now.",
+            lambda: _publish(request, study),
+            lambda at: (
+                f"Study scheduled. Prolific publishes it at {at:%-d %b %Y, %H:%M %Z}."
+                if at
+                else "Study published. Participants can take places now."
+            ),
         )
         return to_home(study) if done else redirect("people:prolific-publish", study.slug)
     context: dict[str, Any] = {}
@@ -292,7 +276,20 @@ def publish(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "publish", context)
 
 
+def _publish(request: HttpRequest, study: Study) -> dt.datetime | None:
+    """Publish for the typed sum, now or at the time that is returned."""
+    try:
+        at = forms.DateTimeField(required=False).clean(request.POST.get("at", ""))
+    except ValidationError:
+        raise NotAllowed("Enter date and time as 2026-12-31 09:30, or leave it empty.") from None
+    publication.publish(
+        study_id=study.pk, confirmed=request.POST.get("sum", ""), at=at, user=user_of(request)
+    )
+    return at
+
+
 _CHANGES = {
+    "CANCEL_PUBLISH": "Publication cancelled. The study is a draft again.",
     "PAUSE": "Recruitment paused. Participants who are working now can continue.",
     "START": "Recruitment resumed. Participants can take places again.",
     "STOP": "Recruitment stopped. Participants who are working now can finish.",
@@ -384,6 +381,21 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
     if not done or (known and secrets[0] in ("", settings.PROLIFIC_WEBHOOK_SECRET)):
         return to_home(study)
     return show(request, study, "webhooks", {"secret": secrets[0], "known": known})
+
+
+@require_http_methods(["POST"])
+@editor_page
+def walk(request: HttpRequest, study: Study) -> HttpResponse:
+    """Create a test study, through which a researcher walks as a participant."""
+    email = request.POST.get("email", "").strip()
+    attempt(
+        request,
+        lambda: start_walk(study_id=study.pk, email=email, user=user_of(request)),
+        lambda address: (
+            f"Test study created. Sign in to Prolific as the test participant: {address}"
+        ),
+    )
+    return to_home(study)
 
 
 @require_http_methods(["POST"])

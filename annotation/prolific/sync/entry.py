@@ -26,6 +26,7 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.api.transport import NotFound, ProlificError, api_base
 from annotation.prolific.launch.launch_plan import LaunchPlan
+from annotation.prolific.launch.walkthrough import is_walk
 from annotation.prolific.sync.sync import REFRESHED_EVERY, apply, is_watched, page_client, study_of
 from annotation.seats.assignment import LEFT
 from annotation.seats.flow import ACTIVE
@@ -154,12 +155,13 @@ class EntryVerification(enum.Enum):
     SIGNED = "signed by Prolific"
     UNKNOWN = "of a session that Prolific does not know"
     KNOWN = "of a session that Prolific gave to this participant"
+    TEST = "of a researcher's test study"
     NOTHING = "nothing new"
 
     @property
     def vouches(self) -> bool:
         """Whether Prolific confirms that the link belongs to the participant."""
-        return self in (EntryVerification.SIGNED, EntryVerification.KNOWN)
+        return self not in (EntryVerification.UNKNOWN, EntryVerification.NOTHING)
 
 
 def verify_entry(study: Study, query: Mapping[str, str]) -> EntryVerification:
@@ -230,6 +232,8 @@ def note_entry(annotator: Annotator, verification: EntryVerification) -> None:
         services.note_signed(annotator_id=annotator.pk)
     elif verification == EntryVerification.UNKNOWN:
         services.doubt(annotator_id=annotator.pk)
+    elif verification == EntryVerification.TEST:
+        services.admit_tester(annotator_id=annotator.pk)
 
 
 def _wants_signed(study: Study) -> bool:
@@ -268,6 +272,8 @@ def _ask(study: Study, pid: str, session: str) -> EntryVerification:
         logger.info("study %s: a submission could not be looked up at entry: %s", study.pk, error)
         return EntryVerification.NOTHING
     row = study_of(remote)
+    if row is None and remote.participant == pid and is_walk(study, remote.study_id):
+        return EntryVerification.TEST
     if row is None or row.study_id != study.pk or remote.participant != pid:
         raise EntryRefused("SESSION_ID is somebody else's, or of another study")
     if remote.status in _OVER:

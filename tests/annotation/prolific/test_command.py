@@ -100,11 +100,44 @@ def test_the_papers_preset_is_one_option(prolific):
         ["--balance", "sex"],
         ["--balance", "=a,b"],
         ["--devices", "watch"],
+        ["--filter", "diet"],
+        ["--filter", "age=:"],
+        ["--filter", "diet=Vegan | =3"],
+        ["--filter", "diet=Vegan &&"],
     ],
 )
 def test_incomplete_options_are_refused_with_an_example(args, study, prolific):
     with pytest.raises(CommandError, match="takes"):
         run("launch", study.slug, *args)
+
+
+def test_filters_pace_and_a_later_publication_by_options(study, prolific, capsys):
+    options = ["--country", "United States", "--country", "Canada", "--filter", "age=18:40"]
+    options += ["--filter", "diet=Vegan,Vegetarian && age=60: | sex=Female", "--at-once", "3"]
+    run("launch", study.slug, *options, "--naivety", "0", "--approve-at-once", "--check")
+    run("launch", study.slug, "--dry-run")
+    run("launch", study.slug)
+    run("walk", study.slug, "--email", "me@example.org")
+    with pytest.raises(CommandError, match="takes a time"):
+        run("publish", study.slug, "--yes", "--at", "soon")
+    run("publish", study.slug, "--yes", "--at", "2090-12-31T09:30")
+    run("unschedule", study.slug)
+
+    said = capsys.readouterr().out
+    assert "living in United States or Canada, with Age: 18 to 40" in said
+    assert "POST studies/" in said
+    assert "https://app.prolific.com/studies/" in said
+    assert "Scheduled for 2090-12-31 09:30 UTC." in said
+    sent = next(one for one in prolific.world.studies.values() if one["internal_name"])
+    assert sent["submissions_config"]["max_concurrent_submissions"] == 3
+    assert [one["filter_id"] for one in sent["filters"]][1:] == ["age", "or"]
+    assert sent["status"] == "UNPUBLISHED"
+
+
+@pytest.mark.parametrize("option", [["--naivety", "2"], ["--at-once", "-3"]])
+def test_a_pace_that_prolific_does_not_have_blocks(option, study, prolific):
+    with pytest.raises(CommandError, match="launch plan"):
+        run("launch", study.slug, *option)
 
 
 def test_people_are_asked_to_return_by_reason(study, prolific, capsys):

@@ -46,6 +46,14 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("POST", f"workspaces/{WORKSPACE}/projects/", {"title": "Lab"}, ("title",)),
     ("GET", f"projects/{ID}/studies/", {}, ()),
     ("GET", "filters/", {}, ()),
+    (
+        "GET",
+        f"filters/{ID}/distribution/",
+        {"workspace_id": WORKSPACE, "distribution_filters": "sex"},
+        ("workspace_id", "distribution_filters"),
+    ),
+    ("GET", "filter-sets/", {}, ()),
+    ("GET", f"filter-sets/{ID}/", {}, ()),
     ("POST", "eligibility-count/", {"filters": [COUNTRY]}, ("filters",)),
     (
         "POST",
@@ -60,6 +68,8 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
     ("PATCH", f"studies/{ID}/", {"total_available_places": 8}, ()),
     ("DELETE", f"studies/{ID}/", {}, ()),
     ("POST", f"studies/{ID}/transition/", {"action": "PUBLISH"}, ("action",)),
+    ("POST", f"studies/{ID}/test-study", {}, ()),
+    ("POST", "researchers/participants/", {"email": "test@example.org"}, ("email",)),
     ("GET", f"studies/{ID}/cost/", {"is_projected": "true"}, ()),
     ("POST", f"studies/{ID}/demographic-export/", {"filters": [COUNTRY]}, ()),
     ("GET", f"studies/{ID}/demographic-export-history/", {}, ()),
@@ -185,6 +195,10 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     client.balance(WORKSPACE)
     client.filters(workspace=WORKSPACE)
     client.eligible([COUNTRY], workspace=WORKSPACE)
+    assert client.distribution("custom-group-fact-checkers", ["sex"], workspace=WORKSPACE)
+    prolific.world.add_filter_set("Adults", [COUNTRY], WORKSPACE)
+    (kept,) = client.filter_sets(workspace=WORKSPACE)
+    assert client.filter_set(kept.id) == kept
     client.calculate_cost(reward=450, places=4)
     client.least_pay("USD", workspace=WORKSPACE)
     group = client.create_group("Seen", workspace=WORKSPACE)
@@ -196,6 +210,10 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     study = client.create_study(study_payload(project=project_id, internal_name="mine"))
     assert [s.internal_name for s in client.studies(project_id)] == ["mine"]
     assert [s.internal_name for s in client.studies()] == ["mine"]
+    client.add_test_participant("test@example.org")
+    client.create_test_study(study.id)
+    client.transition_study(study.id, "SCHEDULE_PUBLISH", at="2100-01-01T09:00:00+00:00")
+    client.transition_study(study.id, "CANCEL_PUBLISH")
     client.transition_study(study.id, "PUBLISH")
     client.set_places(study.id, 5)
     client.cost(study.id)

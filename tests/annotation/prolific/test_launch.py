@@ -17,9 +17,8 @@ from annotation.prolific.api.transport import (
 )
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_checks import place_checks
-from annotation.prolific.launch.launch_plan import (
-    PAPER,
-    LaunchPlan,
+from annotation.prolific.launch.launch_plan import PAPER, LaunchPlan
+from annotation.prolific.launch.shares import (
     needed_places,
     places_of,
     shares_of,
@@ -61,8 +60,8 @@ def test_a_draft_holds_what_the_study_and_the_plan_say(prolific):
         "current-country-of-residence": None,
         "age": None,
         "approval_rate": None,
-        "sex": {"0": 1, "1": 1},
-        "us-political-affiliation": {"0": 1, "1": 1, "2": 1},
+        "sex": {"0": 3, "1": 3},
+        "us-political-affiliation": {"0": 2, "1": 2, "2": 2},
     }
 
 
@@ -80,7 +79,7 @@ def test_the_paper_preset_asks_exactly_what_the_paper_asked(prolific):
     assert filters["approval_numbers"]["selected_range"] == {"lower": 50, "upper": 10000}
     assert filters["approval_rate"]["selected_range"] == {"lower": 99, "upper": 100}
     assert filters["age"]["selected_range"] == {"lower": 18, "upper": 75}
-    assert set(filters["sex"]["weightings"].values()) == {1}
+    assert set(filters["sex"]["weightings"].values()) == {15}
     assert len(filters["us-political-affiliation"]["weightings"]) == 3
     assert PAPER.groups == 6
 
@@ -163,7 +162,7 @@ def place_checks_of(study, plan):
     return {(check.text, check.is_open, check.blocks) for check in checks}
 
 
-def test_unequal_groups_are_sent_in_their_true_shares(prolific):
+def test_unequal_groups_are_sent_as_their_numbers_of_places(prolific):
     study = grouped({("woman",): 6, ("man",): 4}, items=10)
     plan = LaunchPlan(balance={"sex": ["Male", "Female"]})
 
@@ -173,7 +172,7 @@ def test_unequal_groups_are_sent_in_their_true_shares(prolific):
     (balance,) = [one for one in sent["filters"] if "weightings" in one]
     live = {one.id: one for one in connect(study.pk).filters(workspace=WORKSPACE)}["sex"]
     named = {live.choices[key]: weight for key, weight in balance["weightings"].items()}
-    assert named == {"Male": 2, "Female": 3}
+    assert named == {"Male": 4, "Female": 6}
     assert sent["total_available_places"] == 10
 
 
@@ -187,8 +186,8 @@ def test_crossed_groups_are_sent_by_their_shares_only_if_those_multiply(prolific
     plan = LaunchPlan(balance=BALANCE)
     fits = grouped(product, **several)
     assert shares_of(plan, list(fits.quota_groups.all())).weights == {
-        "sex": {"Male": 1, "Female": 2},
-        "us-political-affiliation": {"Democrat": 3, "Republican": 2, "Independent": 1},
+        "sex": {"Male": 6, "Female": 12},
+        "us-political-affiliation": {"Democrat": 9, "Republican": 6, "Independent": 3},
     }
     assert not shares_of(plan, list(fits.quota_groups.all())).problem
     skewed = grouped(product | {("woman", "democrat"): 4, ("man", "democrat"): 5}, **several)

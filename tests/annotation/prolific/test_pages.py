@@ -17,7 +17,10 @@ from annotation.prolific import money
 from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.api.types import WantedFilter
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.launch_plan import LaunchPlan, group_filters
+from annotation.prolific.launch.launch_plan import LaunchPlan
+from annotation.prolific.launch.shares import (
+    group_filters,
+)
 from annotation.prolific.settle import decisions
 from annotation.prolific.sync.sync import follow, follow_all
 from demo.prolific.server import TOKEN
@@ -33,7 +36,7 @@ from tests.annotation.prolific.life import (
 
 pytestmark = pytest.mark.django_db
 
-GET_PAGES = ["", "-plan", "-launch", "-publish", "-settle", "-bonuses"]
+GET_PAGES = ["", "-plan", "-filters", "-launch", "-publish", "-settle", "-bonuses"]
 ATTACK = "<script>alert(1)</script>"
 
 
@@ -133,7 +136,10 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
         url(study, "-plan"),
         {
             "places": "12",
-            "country": "United States",
+            "country": ["United States", "Canada"],
+            "at_once": "4",
+            "naivety": "0",
+            "approve_at_once": "on",
             "sexes": ["Male", "Female"],
             "devices": ["desktop", "mobile"],
             "age_low": "18",
@@ -142,7 +148,10 @@ def test_a_plan_is_stored_as_it_was_filled_in(study, signed_in, prolific):
 
     assert launch.plan_of(study) == LaunchPlan(
         places=12,
-        country="United States",
+        country="United States\nCanada",
+        at_once=4,
+        naivety=0,
+        approve_at_once=True,
         balance={"sex": ["Male", "Female"]},
         devices=("desktop", "mobile"),
         age_low=18,
@@ -217,14 +226,15 @@ def test_filters_are_found_by_words_and_a_stored_one_that_is_gone_stays_visible(
     match = {"education": {"filter": "gone", "labels": {"school": "S", "ba": "B"}}}
     launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="Atlantis", matches=match))
 
-    page = signed_in.get(url(study, "-plan"), {"search": "vegan <b>"}).content.decode()
-    found = signed_in.get(url(study, "-plan"), {"search": "VEGAN diet"}).content.decode()
+    page = signed_in.get(url(study, "-filters"), {"search": "vegan <b>"}).content.decode()
+    found = signed_in.get(url(study, "-filters"), {"search": "VEGAN diet"}).content.decode()
+    plan = signed_in.get(url(study, "-plan")).content.decode()
 
     assert "No filter has “vegan &lt;b&gt;”" in page
-    assert "<h3>Diet</h3>" in found
+    assert "Diet</h3>" in found
     assert "Which diet do you follow?" in found
-    assert '<option value="gone" selected>gone (not in Prolific’s list)</option>' in found
-    assert '<option value="Atlantis" selected>Atlantis (not in Prolific’s list)</option>' in found
+    assert '<option value="gone" selected>gone (not in Prolific’s list)</option>' in plan
+    assert "Atlantis (not in Prolific’s list)" in plan
 
 
 def test_without_prolifics_list_names_are_typed(study, education, signed_in):
