@@ -108,7 +108,7 @@ def test_queries_do_not_grow_with_people(study, signed_in, prolific, django_asse
     )
 
     for page in ("", "-settle", "-bonuses"):
-        with django_assert_max_num_queries(22):
+        with django_assert_max_num_queries(24):
             signed_in.get(url(study, page))
 
 
