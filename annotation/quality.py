@@ -5,8 +5,8 @@ misconduct: a researcher decides on each exclusion and gives a reason.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import comb, log, sqrt
 from statistics import NormalDist, median, stdev
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
+from annotation.machine_signs import FLAGGED, MachineSign, SignedAnswer, points_of, signs_of
 from annotation.models import Annotation, Annotator, Assignment
 from studies.models import Choice, Item, Study
 
@@ -143,6 +144,7 @@ RULES = {
     "failed_checks": "Failed attention checks",
     "media_missing": "Answered without pictures or recordings",
     "disagreement": "Disagrees with other annotators",
+    "machine": "Signs of a program or an assistant",
 }
 
 # The reliability of each rule; tests simulate the rates of the last one.
@@ -162,6 +164,8 @@ CAUTIONS = {
     "items: the server may be at fault.",
     "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
     "annotators judge very differently. Disagreeing is not misconduct.",
+    "machine": "Simulated: flags 1 in 100 people, and nearly all who copy every text into a "
+    "translator. Misses programs that imitate hands. It proves nothing: look at the answers, ask.",
 }
 
 
@@ -200,6 +204,7 @@ class Flag:
             f"did not load; flagged from {self.threshold:.0f}.",
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
+            "machine": f"{self.value:.0f} points; flagged from {self.threshold:.0f}.",
         }[self.rule]
 
 
@@ -221,7 +226,12 @@ class Quality:
     media_missing: int = 0
     agreement: float | None = None
     compared: int = 0
+    signs: tuple[MachineSign, ...] | None = None  # None if nothing was measured
     flags: tuple[Flag, ...] = ()
+
+    @property
+    def machine_points(self) -> int | None:
+        return None if self.signs is None else points_of(self.signs)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -244,6 +254,7 @@ class _AnswerRow(NamedTuple):
     standing: str
     media_missing: bool
     initial_media_missing: bool | None
+    signals: dict[str, int] | None
     excluded: object
 
 
@@ -251,23 +262,41 @@ class _AnswerRow(NamedTuple):
 class _Others:
     """What an annotator is compared with: the lengths of the items and everybody's answers.
 
-    `given` counts the answers in the analysis, by item: r1, r2, ties.
+    `given` counts the answers in the analysis, by item: r1, r2, ties. `like_judges` are the
+    annotators who err as a judge does.
     """
 
     words: Mapping[int, int]
     given: Mapping[int, tuple[int, ...]]
+    measures_signs: bool
+    like_judges: frozenset[int]
+
+
+_find_like_judges: list[Callable[[Study], Collection[str]]] = []
+
+
+def register_like_judges(find: Callable[[Study], Collection[str]]) -> None:
+    """Let `find` name the annotators of a study, by pseudonym, who err as a judge does."""
+    _find_like_judges.append(find)
+
+
+def _like_judges(study: Study, shown: QuerySet[Annotator]) -> frozenset[int]:
+    names = {name for find in _find_like_judges for name in find(study)}
+    if not names:
+        return frozenset()
+    return frozenset(shown.filter(pseudonym__in=names).values_list("pk", flat=True))
 
 
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so a
+    Answers of annotators who withdrew are ignored. Four queries; memory grows with `people`, so a
     large study can be processed in parts.
     """
     shown = Annotator.objects.filter(study=study)
     if people is not None:
         shown = shown.filter(pk__in=people)
-    others = _others(study, Assignment.objects.filter(annotator__in=shown))
+    others = _others(study, shown)
     rows = (
         Annotation.objects.filter(assignment__annotator__in=shown)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
@@ -285,6 +314,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "standing",
             "media_missing",
             "assignment__initial_answer__media_missing",
+            "signals",
             "assignment__annotator__excluded_at",
         )
     )
@@ -294,9 +324,9 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
     return {annotator: _quality(list(own), others) for annotator, own in by_person}
 
 
-def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
-    """Everybody's answers to the items of `places`."""
-    items = places.order_by().values("item")
+def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
+    """Everybody's answers to the items of the annotators `shown`."""
+    items = Assignment.objects.filter(annotator__in=shown).order_by().values("item")
     counted = (
         Annotation.objects.filter(
             assignment__annotator__study=study,
@@ -312,7 +342,8 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
-    return _Others(_words(study, items), given)
+    like_judges = _like_judges(study, shown) if study.measures_signs else frozenset()
+    return _Others(_words(study, items), given, study.measures_signs, like_judges)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -379,8 +410,42 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         *_time_flags(figures, len(timed), len(both)),
         *_flags(figures, sides, certainties, compared),
     ]
+    signs = _signs(main, checks, others, flags)
+    if signs and (points := points_of(signs)) >= FLAGGED:
+        flags.append(Flag("machine", points, FLAGGED))
     flags.sort(key=lambda flag: list(RULES).index(flag.rule))
-    return Quality(**{**figures.__dict__, "flags": tuple(flags)})
+    return replace(figures, signs=signs, flags=tuple(flags))
+
+
+def _signs(
+    main: Sequence[_AnswerRow],
+    checks: Sequence[_AnswerRow],
+    others: _Others,
+    flags: Iterable[Flag],
+) -> tuple[MachineSign, ...] | None:
+    """Signs of a program in answers given here; None if nothing was measured."""
+    here = [row for row in main if row.standing in _ANSWERED_HERE]
+    was_measured = any(row.signals for row in (*here, *checks))
+    if not here or not (others.measures_signs or was_measured):
+        return None
+    answers = [
+        SignedAnswer(
+            others.words.get(row.item, 0),
+            _longest(row),
+            row.certainty,
+            row.signals,
+            has_script=row.active_ms is not None,
+        )
+        for row in here
+    ]
+    return tuple(
+        signs_of(
+            answers,
+            rules={flag.rule for flag in flags},
+            checks=[row.signals for row in checks],
+            errs_like_judge=here[0].annotator in others.like_judges,
+        )
+    )
 
 
 def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:

@@ -199,7 +199,7 @@ def _read_parquet(path):
 _OF_THE_RECORD = {
     "inputs.record_hash",
     *(f"human.{key}" for key in ("people", "pay", "not_counted", "raters", "annotators")),
-    *(f"human.{key}" for key in ("before_exclusions", "exclusions")),
+    *(f"human.{key}" for key in ("before_exclusions", "exclusions", "without_flagged")),
     "limitations[excluded]",
     "limitations[opt_in].text",  # where people were found
 }
