@@ -11,7 +11,7 @@ class AnalysisConfig(AppConfig):
         from analysis.lifecycle.storage import content_of, remove_files_and_rows
         from analysis.models import ErrorComparison
         from analysis.pages import workbench
-        from annotation import quality
+        from annotation import machine_signs
         from studies.importers import uploads
         from studies.services import whole_studies
         from studies.services.accounts import team
@@ -22,5 +22,5 @@ class AnalysisConfig(AppConfig):
         team.register(links_of_an_owner)
         whole_studies.register_remover(remove_files_and_rows)
         uploads.register(audit_for)
-        quality.register_like_judges(ErrorComparison.striking_in)
+        machine_signs.register_like_judges(ErrorComparison.striking_in)
         workbench.register()

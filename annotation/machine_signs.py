@@ -7,10 +7,16 @@ often people and programs are flagged.
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import log, sqrt
 from statistics import NormalDist, fmean, stdev
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:  # The simulations use this module without Django.
+    from django.db.models import QuerySet
+
+    from annotation.models import Annotator
+    from studies.models import Study
 
 # What the item page counts. Times are milliseconds, `driven` is 1 if a program controls the
 # browser, and `scripted` counts clicks, keys and entries that no device made.
@@ -123,10 +129,29 @@ def read_signals(text: str) -> dict[str, int] | None:
         return None
     if not isinstance(given, dict):
         return None
-    values = [given.get(name) for name in COUNTED]
-    if not all(type(value) is int and 0 <= value <= _MOST for value in values):
-        return None
-    return dict(zip(COUNTED, values, strict=True))
+    known: dict[str, int] = {}
+    for name in COUNTED:
+        value = given.get(name)
+        if type(value) is not int or not 0 <= value <= _MOST:
+            return None
+        known[name] = value
+    return known
+
+
+_finders: "list[Callable[[Study], Collection[str]]]" = []
+
+
+def register_like_judges(find: "Callable[[Study], Collection[str]]") -> None:
+    """Let `find` name the annotators of a study, by pseudonym, who err as a judge does."""
+    _finders.append(find)
+
+
+def like_judges_of(study: "Study", people: "QuerySet[Annotator]") -> frozenset[int]:
+    """The ids of those of `people` who err as a judge does."""
+    names = {name for find in _finders for name in find(study)}
+    if not names:
+        return frozenset()
+    return frozenset(people.filter(pseudonym__in=names).values_list("pk", flat=True))
 
 
 def signs_of(

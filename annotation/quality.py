@@ -5,102 +5,27 @@ misconduct: a researcher decides on each exclusion and gives a reason.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
-from math import comb, log, sqrt
+from math import log, sqrt
 from statistics import NormalDist, median, stdev
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
-from annotation.machine_signs import FLAGGED, MachineSign, SignedAnswer, points_of, signs_of
+from annotation.agreement import ComparedAnswer, RaterAgreement, agreement, at_most
+from annotation.machine_signs import (
+    FLAGGED,
+    MachineSign,
+    SignedAnswer,
+    like_judges_of,
+    points_of,
+    signs_of,
+)
 from annotation.models import Annotation, Annotator, Assignment
 from studies.models import Choice, Item, Study
-
-
-class ComparedAnswer(NamedTuple):
-    """An answer; other answers are compared with it if it `counts`."""
-
-    annotator: int
-    item: int
-    choice: str
-    counts: bool
-
-
-@dataclass
-class RaterAgreement:
-    """How an annotator's answers compare with the others'.
-
-    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of an
-    item are not independent, so they are not used for tests. `against` counts the items on which
-    the annotator was outvoted, among those with disagreement and a winning answer; for each of
-    these, `chances` has the share of its annotators who were outvoted.
-    """
-
-    same: int = 0
-    compared: int = 0
-    against: int = 0
-    chances: list[float] = field(default_factory=list)
-
-    @property
-    def share(self) -> float | None:
-        return self.same / self.compared if self.compared else None
-
-    @property
-    def share_against(self) -> float | None:
-        return self.against / len(self.chances) if self.chances else None
-
-    @property
-    def expected_against(self) -> float | None:
-        return sum(self.chances) / len(self.chances) if self.chances else None
-
-    @property
-    def probability(self) -> float:
-        """The probability of being outvoted at least this often if answers were assigned at random.
-
-        Given an item's answers, each of its annotators is equally likely to be outvoted; the items
-        are then independent, however difficult.
-        """
-        return at_least(self.against, self.chances)
-
-
-def agreement(
-    own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
-) -> RaterAgreement:
-    """The agreement of an annotator with the counting answers `given` by everybody, by item."""
-    person = RaterAgreement()
-    for row in own:
-        votes = Counter(given.get(row.item, {}))
-        if not row.counts:
-            votes[row.choice] += 1
-        total, alike = votes.total(), votes[row.choice]
-        person.same += alike - 1
-        person.compared += total - 1
-        most = max(votes.values())
-        winners = [choice for choice, count in votes.items() if count == most]
-        if len(winners) == 1 and most < total:
-            person.chances.append((total - most) / total)
-            person.against += row.choice != winners[0]
-    return person
-
-
-def at_least(successes: int, chances: Sequence[float]) -> float:
-    """The probability of at least this many successes in independent trials with these chances.
-
-    >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
-    (0.25, 1.0)
-    """
-    counts = [1.0]
-    for chance in chances:
-        counts = [
-            (counts[n] if n < len(counts) else 0.0) * (1 - chance)
-            + (counts[n - 1] if n else 0.0) * chance
-            for n in range(len(counts) + 1)
-        ]
-    return min(1.0, sum(counts[successes:]))
-
 
 # People who read fast and skip what they have seen before reach 1,000 words a minute. At 1,500,
 # nobody takes in both responses.
@@ -144,7 +69,7 @@ RULES = {
     "failed_checks": "Failed attention checks",
     "media_missing": "Answered without pictures or recordings",
     "disagreement": "Disagrees with other annotators",
-    "machine": "Signs of a program or an assistant",
+    "machine": "Signs of a program",
 }
 
 # The reliability of each rule; tests simulate the rates of the last one.
@@ -164,8 +89,8 @@ CAUTIONS = {
     "items: the server may be at fault.",
     "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
     "annotators judge very differently. Disagreeing is not misconduct.",
-    "machine": "Simulated: flags 1 in 100 people, and nearly all who copy every text into a "
-    "translator. Misses programs that imitate hands. It proves nothing: look at the answers, ask.",
+    "machine": "In simulations it flags 1 in 100 people: those who copy every text into a "
+    "translator, and some who steer by voice or eyes. It misses programs that imitate hands.",
 }
 
 
@@ -272,21 +197,6 @@ class _Others:
     like_judges: frozenset[int]
 
 
-_find_like_judges: list[Callable[[Study], Collection[str]]] = []
-
-
-def register_like_judges(find: Callable[[Study], Collection[str]]) -> None:
-    """Let `find` name the annotators of a study, by pseudonym, who err as a judge does."""
-    _find_like_judges.append(find)
-
-
-def _like_judges(study: Study, shown: QuerySet[Annotator]) -> frozenset[int]:
-    names = {name for find in _find_like_judges for name in find(study)}
-    if not names:
-        return frozenset()
-    return frozenset(shown.filter(pseudonym__in=names).values_list("pk", flat=True))
-
-
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
@@ -342,7 +252,7 @@ def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
-    like_judges = _like_judges(study, shown) if study.measures_signs else frozenset()
+    like_judges = like_judges_of(study, shown) if study.measures_signs else frozenset()
     return _Others(_words(study, items), given, study.measures_signs, like_judges)
 
 
@@ -438,14 +348,13 @@ def _signs(
         )
         for row in here
     ]
-    return tuple(
-        signs_of(
-            answers,
-            rules={flag.rule for flag in flags},
-            checks=[row.signals for row in checks],
-            errs_like_judge=here[0].annotator in others.like_judges,
-        )
+    found = signs_of(
+        answers,
+        rules={flag.rule for flag in flags},
+        checks=[row.signals for row in checks],
+        errs_like_judge=here[0].annotator in others.like_judges,
     )
+    return tuple(found)
 
 
 def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
@@ -496,18 +405,6 @@ def _flags(
     if figures.answers >= FEWEST and against is not None and expected is not None:
         if agreement.probability < IMPROBABLE:
             yield Flag("disagreement", against, expected)
-
-
-def at_most(successes: int, trials: int, probability: float) -> float:
-    """The binomial probability of at most this many successes.
-
-    >>> at_most(0, 10, 0.5)
-    0.0009765625
-    """
-    return sum(
-        comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
-        for k in range(successes + 1)
-    )
 
 
 def _is_side(row: _AnswerRow) -> bool:

@@ -12,9 +12,11 @@ with the statistic that the product uses.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +38,7 @@ class Group:
     """
 
     share: float
-    use: Callable[[np.random.Generator, Mapping[str, float]], Mapping[str, float] | None]
+    use: Callable[[np.random.Generator, Mapping[str, float]], Mapping[str, Any] | None]
     seconds: tuple[float, float] = (14, 40)
     exponent: tuple[float, float] = (0.3, 0.8)
     spread: tuple[float, float] = (0.35, 0.65)
@@ -45,26 +47,26 @@ class Group:
     follows_model: bool = False
 
 
-def _mouse(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _mouse(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     presses = rng.integers(2, 6)
     return {"presses": presses, "moves": rng.lognormal(3.2, 0.7) * presses, "keys": 2}
 
 
-def _touch(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _touch(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     return {"touches": rng.integers(3, 9), "keys": rng.integers(0, 3)}
 
 
-def _keys(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _keys(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     # Some extensions let people click by keys, with clicks made by a script.
     return {"keys": rng.integers(4, 12), "scripted": habit.get("extension", 0) > 0.9}
 
 
-def _reader(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _reader(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     # In browse mode the reader presses for the person; some dictate the number.
     return {"keys": 0 if habit["dictates"] > 0.8 else rng.integers(2, 30)}
 
 
-def _voice(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _voice(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     presses = rng.integers(2, 5)
     return {"presses": presses, "moves": presses * rng.integers(1, 3)}
 
@@ -73,12 +75,12 @@ def _no_script(rng: np.random.Generator, habit: Mapping[str, float]) -> None:
     return None
 
 
-def _jumps(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _jumps(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     presses = rng.integers(3, 5)
     return {"presses": presses, "moves": presses + rng.integers(0, 3), "keys": 2}
 
 
-def _driven(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, float]:
+def _driven(rng: np.random.Generator, habit: Mapping[str, float]) -> dict[str, Any]:
     return _jumps(rng, habit) | {"driven": 1}
 
 
@@ -94,7 +96,8 @@ PEOPLE = {
         0.03, _reader, (30, 90), (0.6, 1.0), (0.3, 0.5), habits={"dictates": _ONE}
     ),
     "no scripts": Group(0.02, _no_script),
-    "voice or eye control": Group(0.02, _voice, (30, 90)),
+    # Steering takes longer than reading.
+    "voice or eye control": Group(0.02, _voice, (30, 90), (0, 0.5)),
     "copies into a translator": Group(
         0.01, _mouse, (30, 70), habits={"away": (0.6, 1), "copies": (0.6, 1)}
     ),
@@ -111,7 +114,7 @@ PASTERS = {
         {"away": (0.6, 1), "copies": (0.5, 1)},
         True,
     ),
-    "copies into a window beside": Group(
+    "copies into a window next to it": Group(
         0.2,
         _mouse,
         (12, 40),
@@ -235,6 +238,7 @@ def _say(line: str) -> None:
 def main() -> None:
     import django
 
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.test")
     django.setup()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--people", type=int, default=2_000)

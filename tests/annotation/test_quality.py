@@ -8,10 +8,10 @@ from django.utils import timezone
 from scipy.stats import binom, chi2
 
 from annotation import services
+from annotation.agreement import at_most
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.quality import (
     LEAST_SPREAD_OF_TIMES,
-    at_most,
     least_spread,
     quality_of,
 )

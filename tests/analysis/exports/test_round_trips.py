@@ -41,7 +41,7 @@ def from_parquet(path):
     def value(name, cell):
         if isinstance(cell, dt.datetime):
             return cell.strftime("%Y-%m-%dT%H:%MZ")
-        is_json = name in {"persona_features_shown", "demographics", "flags"}
+        is_json = name in {"persona_features_shown", "demographics", "flags", "machine_signs"}
         return json.loads(cell) if is_json and cell is not None else cell
 
     table = pyarrow.parquet.read_table(path).to_pylist()
