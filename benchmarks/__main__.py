@@ -59,7 +59,7 @@ SHORT = {
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
     "claims": Short(30, ("--null", "3", "--planted", "1")),
-    "machines": Short(30, ("--people", "100", "--studies", "10")),
+    "machines": Short(9, ("--people", "30", "--studies", "3")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
 # It runs parts of the others, so it is run only by its name, and as long as it needs.

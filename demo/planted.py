@@ -34,7 +34,6 @@ EXPECTED_FLAGS = {
     "attention": [29],
     "returned": [30],
     "assistant": [32, 33],
-    "machine": [32, 33],
 }
 EXCLUDED = (27, 28, 29)
 
