@@ -117,10 +117,12 @@ def _compare(comparison: ErrorComparison, progress: JobProgress) -> Mapping[str,
     if fingerprint == comparison.fingerprint:
         return {}
     progress(10, "The answers and judgments are being compared.")
+    found = likenesses(study.slug)
     return {
         "fingerprint": fingerprint,
         "rule": _rule(),
-        "annotators": [asdict(found) for found in likenesses(study.slug)],
+        "annotators": [asdict(each) for each in found],
+        "striking": [each.rater for each in found if each.stands_out],
     }
 
 

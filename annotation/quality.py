@@ -6,100 +6,26 @@ misconduct: a researcher decides on each exclusion and gives a reason.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import groupby
-from math import comb, log, sqrt
+from math import log, sqrt
 from statistics import NormalDist, median, stdev
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.fields.json import KT
 
+from annotation.agreement import ComparedAnswer, RaterAgreement, agreement, at_most
+from annotation.machine_signs import (
+    FLAGGED,
+    MachineSign,
+    SignedAnswer,
+    like_judges_of,
+    points_of,
+    signs_of,
+)
 from annotation.models import Annotation, Annotator, Assignment
 from studies.models import Choice, Item, Study
-
-
-class ComparedAnswer(NamedTuple):
-    """An answer; other answers are compared with it if it `counts`."""
-
-    annotator: int
-    item: int
-    choice: str
-    counts: bool
-
-
-@dataclass
-class RaterAgreement:
-    """How an annotator's answers compare with the others'.
-
-    Of `compared` pairs with another annotator's answer to the same item, `same` agree. Pairs of an
-    item are not independent, so they are not used for tests. `against` counts the items on which
-    the annotator was outvoted, among those with disagreement and a winning answer; for each of
-    these, `chances` has the share of its annotators who were outvoted.
-    """
-
-    same: int = 0
-    compared: int = 0
-    against: int = 0
-    chances: list[float] = field(default_factory=list)
-
-    @property
-    def share(self) -> float | None:
-        return self.same / self.compared if self.compared else None
-
-    @property
-    def share_against(self) -> float | None:
-        return self.against / len(self.chances) if self.chances else None
-
-    @property
-    def expected_against(self) -> float | None:
-        return sum(self.chances) / len(self.chances) if self.chances else None
-
-    @property
-    def probability(self) -> float:
-        """The probability of being outvoted at least this often if answers were assigned at random.
-
-        Given an item's answers, each of its annotators is equally likely to be outvoted; the items
-        are then independent, however difficult.
-        """
-        return at_least(self.against, self.chances)
-
-
-def agreement(
-    own: Iterable[ComparedAnswer], given: Mapping[int, Mapping[str, int]]
-) -> RaterAgreement:
-    """The agreement of an annotator with the counting answers `given` by everybody, by item."""
-    person = RaterAgreement()
-    for row in own:
-        votes = Counter(given.get(row.item, {}))
-        if not row.counts:
-            votes[row.choice] += 1
-        total, alike = votes.total(), votes[row.choice]
-        person.same += alike - 1
-        person.compared += total - 1
-        most = max(votes.values())
-        winners = [choice for choice, count in votes.items() if count == most]
-        if len(winners) == 1 and most < total:
-            person.chances.append((total - most) / total)
-            person.against += row.choice != winners[0]
-    return person
-
-
-def at_least(successes: int, chances: Sequence[float]) -> float:
-    """The probability of at least this many successes in independent trials with these chances.
-
-    >>> at_least(2, [0.5, 0.5]), at_least(0, [0.5])
-    (0.25, 1.0)
-    """
-    counts = [1.0]
-    for chance in chances:
-        counts = [
-            (counts[n] if n < len(counts) else 0.0) * (1 - chance)
-            + (counts[n - 1] if n else 0.0) * chance
-            for n in range(len(counts) + 1)
-        ]
-    return min(1.0, sum(counts[successes:]))
-
 
 # People who read fast and skip what they have seen before reach 1,000 words a minute. At 1,500,
 # nobody takes in both responses.
@@ -143,6 +69,7 @@ RULES = {
     "failed_checks": "Failed attention checks",
     "media_missing": "Answered without pictures or recordings",
     "disagreement": "Disagrees with other annotators",
+    "machine": "Signs of a program",
 }
 
 # The reliability of each rule; tests simulate the rates of the last one.
@@ -162,6 +89,8 @@ CAUTIONS = {
     "items: the server may be at fault.",
     "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
     "annotators judge very differently. Disagreeing is not misconduct.",
+    "machine": "In simulations it flags 1 in 100 people: those who copy every text into a "
+    "translator, and some who steer by voice or eyes. It misses programs that imitate hands.",
 }
 
 
@@ -200,6 +129,7 @@ class Flag:
             f"did not load; flagged from {self.threshold:.0f}.",
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
+            "machine": f"{self.value:.0f} points; flagged from {self.threshold:.0f}.",
         }[self.rule]
 
 
@@ -221,7 +151,12 @@ class Quality:
     media_missing: int = 0
     agreement: float | None = None
     compared: int = 0
+    signs: tuple[MachineSign, ...] | None = None  # None if nothing was measured
     flags: tuple[Flag, ...] = ()
+
+    @property
+    def machine_points(self) -> int | None:
+        return None if self.signs is None else points_of(self.signs)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -244,6 +179,7 @@ class _AnswerRow(NamedTuple):
     standing: str
     media_missing: bool
     initial_media_missing: bool | None
+    signals: dict[str, int] | None
     excluded: object
 
 
@@ -251,23 +187,26 @@ class _AnswerRow(NamedTuple):
 class _Others:
     """What an annotator is compared with: the lengths of the items and everybody's answers.
 
-    `given` counts the answers in the analysis, by item: r1, r2, ties.
+    `given` counts the answers in the analysis, by item: r1, r2, ties. `like_judges` are the
+    annotators who err as a judge does.
     """
 
     words: Mapping[int, int]
     given: Mapping[int, tuple[int, ...]]
+    measures_signs: bool
+    like_judges: frozenset[int]
 
 
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of annotators who withdrew are ignored. Three queries; memory grows with `people`, so a
+    Answers of annotators who withdrew are ignored. Four queries; memory grows with `people`, so a
     large study can be processed in parts.
     """
     shown = Annotator.objects.filter(study=study)
     if people is not None:
         shown = shown.filter(pk__in=people)
-    others = _others(study, Assignment.objects.filter(annotator__in=shown))
+    others = _others(study, shown)
     rows = (
         Annotation.objects.filter(assignment__annotator__in=shown)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
@@ -285,6 +224,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "standing",
             "media_missing",
             "assignment__initial_answer__media_missing",
+            "signals",
             "assignment__annotator__excluded_at",
         )
     )
@@ -294,9 +234,9 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
     return {annotator: _quality(list(own), others) for annotator, own in by_person}
 
 
-def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
-    """Everybody's answers to the items of `places`."""
-    items = places.order_by().values("item")
+def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
+    """Everybody's answers to the items of the annotators `shown`."""
+    items = Assignment.objects.filter(annotator__in=shown).order_by().values("item")
     counted = (
         Annotation.objects.filter(
             assignment__annotator__study=study,
@@ -312,7 +252,8 @@ def _others(study: Study, places: QuerySet[Assignment]) -> _Others:
     # Not with an iterator: for its cursor, PostgreSQL optimises for the first rows and scans all
     # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
-    return _Others(_words(study, items), given)
+    like_judges = like_judges_of(study, shown) if study.measures_signs else frozenset()
+    return _Others(_words(study, items), given, study.measures_signs, like_judges)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -379,8 +320,41 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         *_time_flags(figures, len(timed), len(both)),
         *_flags(figures, sides, certainties, compared),
     ]
+    signs = _signs(main, checks, others, flags)
+    if signs and (points := points_of(signs)) >= FLAGGED:
+        flags.append(Flag("machine", points, FLAGGED))
     flags.sort(key=lambda flag: list(RULES).index(flag.rule))
-    return Quality(**{**figures.__dict__, "flags": tuple(flags)})
+    return replace(figures, signs=signs, flags=tuple(flags))
+
+
+def _signs(
+    main: Sequence[_AnswerRow],
+    checks: Sequence[_AnswerRow],
+    others: _Others,
+    flags: Iterable[Flag],
+) -> tuple[MachineSign, ...] | None:
+    """Signs of a program in answers given here; None if nothing was measured."""
+    here = [row for row in main if row.standing in _ANSWERED_HERE]
+    was_measured = any(row.signals for row in (*here, *checks))
+    if not here or not (others.measures_signs or was_measured):
+        return None
+    answers = [
+        SignedAnswer(
+            others.words.get(row.item, 0),
+            _longest(row),
+            row.certainty,
+            row.signals,
+            has_script=row.active_ms is not None,
+        )
+        for row in here
+    ]
+    found = signs_of(
+        answers,
+        rules={flag.rule for flag in flags},
+        checks=[row.signals for row in checks],
+        errs_like_judge=here[0].annotator in others.like_judges,
+    )
+    return tuple(found)
 
 
 def _time_flags(figures: Quality, timed: int, both: int) -> Iterable[Flag]:
@@ -431,18 +405,6 @@ def _flags(
     if figures.answers >= FEWEST and against is not None and expected is not None:
         if agreement.probability < IMPROBABLE:
             yield Flag("disagreement", against, expected)
-
-
-def at_most(successes: int, trials: int, probability: float) -> float:
-    """The binomial probability of at most this many successes.
-
-    >>> at_most(0, 10, 0.5)
-    0.0009765625
-    """
-    return sum(
-        comb(trials, k) * probability**k * (1 - probability) ** (trials - k)
-        for k in range(successes + 1)
-    )
 
 
 def _is_side(row: _AnswerRow) -> bool:

@@ -60,6 +60,7 @@ SHORT = {
     "statistics": Short(25),
     "slow_clients": Short(30, ("0", "20")),
     "claims": Short(30, ("--null", "3", "--planted", "1")),
+    "machines": Short(9, ("--people", "30", "--studies", "3")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
 # Run only by their names, and as long as they need: the first runs parts of the others, and the

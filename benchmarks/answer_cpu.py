@@ -12,6 +12,7 @@ be empty); its own CPU time is not counted if it is a server.
 import argparse
 import cProfile
 import io
+import json
 import os
 import pstats
 import random
@@ -26,8 +27,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from annotation.machine_signs import COUNTED
+
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment)" value="([^"]+)"')
 _ITEMS_EACH = 30
+# What somebody enters, and what the page's script counts.
+_ENTERED = {
+    "choice": "a",
+    "certainty": "70",
+    "active_ms": "900",
+    "signals": json.dumps(dict.fromkeys(COUNTED, 2)),
+}
 # What the page's script sends with an answer, to get the next item instead of a redirect.
 NEXT_ITEM = "text/vnd.thirdperson.item+html"
 
@@ -198,7 +208,7 @@ def redirected(browser: Browser, page: Kind, answer: Kind) -> None:
     location = "/s/bench/task/1/"
     while "/task/" in location:
         status, _, html = browser.ask(page, "GET", location)
-        form = dict(_HIDDEN.findall(html)) | {"choice": "a", "certainty": "70", "active_ms": "900"}
+        form = dict(_HIDDEN.findall(html)) | _ENTERED
         status, headers, _ = browser.ask(answer, "POST", location, form)
         if status != 303:
             raise SystemExit(f"POST {location}: {status}")
@@ -210,7 +220,7 @@ def swapped(browser: Browser, answer: Kind) -> None:
     location = "/s/bench/task/1/"
     _, _, html = browser.ask(Kind(), "GET", location)
     while "/task/" in location:
-        form = dict(_HIDDEN.findall(html)) | {"choice": "a", "certainty": "70", "active_ms": "900"}
+        form = dict(_HIDDEN.findall(html)) | _ENTERED
         status, headers, html = browser.ask(answer, "POST", location, form, NEXT_ITEM)
         if status != 200:
             return

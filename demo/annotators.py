@@ -17,7 +17,7 @@ from django.core.signing import BadSignature
 from annotation.models import Assignment
 from annotation.participants.tokens import assignment_token, read_assignment_token
 from demo.browser import Browser, Form, Page
-from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer
+from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer, signals
 from demo.truth import Answer, DemoItem, World, uniform
 
 # The quota grid, gender × politics, with the annotators who fill its thirty places.
@@ -103,8 +103,8 @@ class Annotator:
     acknowledged: list[Acknowledged] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        phone = uniform(self.world.seed, "phone", self.number) < PHONE_SHARE
-        self._browser = Browser(self.base_url, user_agent=PHONE if phone else DESKTOP)
+        self.phone = uniform(self.world.seed, "phone", self.number) < PHONE_SHARE
+        self._browser = Browser(self.base_url, user_agent=PHONE if self.phone else DESKTOP)
 
     @property
     def pid(self) -> str:
@@ -222,15 +222,21 @@ class Annotator:
         and counts real time.
         """
         spent = active_ms(self.world, self.number, name, planted=self.planted)
+        counted = {}
+        if "signals" in form.fields:
+            counted["signals"] = signals(
+                self.world, self.number, name, phone=self.phone, planted=self.planted
+            )
         try:
             token = read_assignment_token(form.fields["assignment"])
         except BadSignature:
-            return {"active_ms": str(spent)}
+            return {"active_ms": str(spent), **counted}
         shown = Assignment(pk=token.assignment_id, annotator_id=token.annotator_id)
         shown_at = token.shown_at - timedelta(milliseconds=spent)
         return {
             "assignment": assignment_token(shown, shown_at=shown_at, earlier_ms=token.earlier_ms),
             "active_ms": str(spent),
+            **counted,
         }
 
     def _answer(self, page: Page) -> str:

@@ -4,9 +4,11 @@ A test fixture: `make demo` has thirty careful annotators. Anyone who arrives af
 filled does surplus work. Everybody except the inattentive one reads attention checks.
 """
 
+import json
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from annotation.machine_signs import COUNTED
 from demo.judges import Judges
 from demo.truth import ANNOTATORS, Answer, World, other, uniform
 
@@ -80,6 +82,16 @@ def planted_answers(world: World) -> list[Answer]:
     return [
         planted_answer(world, seat.annotator, seat.item, seat.shown_first) for seat in seats(world)
     ]
+
+
+def signals(world: World, annotator: int, item: str, *, phone: bool, planted: bool) -> str:
+    """What the page would count: a hand, and for assisted annotators copies and absences."""
+    counts = dict.fromkeys(COUNTED, 0)
+    u = uniform(world.seed, "signals", annotator, item)
+    hand = {"touches": 5} if phone else {"presses": 3, "moves": 30 + round(150 * u), "keys": 2}
+    if planted and BEHAVIOURS[annotator] == "assisted":
+        hand |= {"copies": 1, "left": 1, "away_ms": 4000 + round(4000 * u)}
+    return json.dumps(counts | hand)
 
 
 def active_ms(world: World, annotator: int, item: str, *, planted: bool = True) -> int:

@@ -254,7 +254,7 @@ class Dataset:
     """All data that a report of one study uses.
 
     `attention` has the attention checks that each rater saw and failed, in the order of `raters`;
-    empty if none are known.
+    empty if none are known. `flagged` says which raters have signs of a program; empty if nobody.
     """
 
     study: StudyFacts
@@ -264,6 +264,7 @@ class Dataset:
     rater_groups: tuple[Mapping[str, str], ...]
     answers: Answers
     attention: tuple[tuple[int, int], ...] = ()
+    flagged: tuple[bool, ...] = ()
     people: Mapping[str, int] = field(default_factory=dict)
     # People who finished, by the currency, reward (minor units) and minutes promised to them.
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
@@ -387,6 +388,8 @@ class Dataset:
         digest = hashlib.sha256()
         feed(digest, "people", [dict(self.people), dict(self.not_counted), self.quotas])
         feed(digest, "attention", self.attention)
+        if self.flagged:
+            feed(digest, "flagged", self.flagged)
         excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]
         feed(digest, "exclusions", sorted(excluded))
         digest.update(self.answers.position.astype("<i8").tobytes())

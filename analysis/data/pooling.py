@@ -82,6 +82,7 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
         rater_groups=tuple(people.groups),
         answers=answers,
         attention=_attention(waves, people),
+        flagged=_flagged(waves, people),
         people=_sums(wave.people for wave in waves),
         promised=_sums(wave.promised for wave in waves),
         not_counted=_sums(wave.not_counted for wave in waves),
@@ -298,6 +299,15 @@ def _attention(waves: Sequence[Dataset], people: _People) -> tuple[tuple[int, in
         for place, pair in zip(places, wave.attention, strict=False):
             counts[place] += pair
     return tuple((int(seen), int(failed)) for seen, failed in counts)
+
+
+def _flagged(waves: Sequence[Dataset], people: _People) -> tuple[bool, ...]:
+    """Whether each rater has signs of a program in any wave; empty if nobody has."""
+    found = np.zeros(people.n_raters, dtype=np.bool_)
+    for wave, places in zip(waves, people.places, strict=True):
+        for place, is_flagged in zip(places, wave.flagged, strict=False):
+            found[place] |= is_flagged
+    return tuple(found.tolist()) if found.any() else ()
 
 
 def _sums(counts: Iterable[Mapping[K, int]]) -> dict[K, int]:

@@ -33,7 +33,7 @@ from analysis.data.arrays import (
 from analysis.models import Report
 from annotation.content.consent_versions import promised
 from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
-from annotation.quality import quality_of
+from annotation.quality import NOTHING, quality_of
 from annotation.seats.identity import identity_hash
 from studies.models import Item as ItemRow
 from studies.models import Study
@@ -270,6 +270,21 @@ def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int]
         seen[rater] += 1
         failed[rater] += choice != right
     return tuple((seen[rater], failed[rater]) for rater in raters)
+
+
+def flagged_of(study: Study, raters: tuple[str, ...]) -> tuple[bool, ...]:
+    """Whether each rater has signs of a program; empty if nobody has."""
+    people = Annotator.objects.filter(study=study, excluded_at=None, is_imported=False)
+    if not people.exists():
+        return ()
+    quality = quality_of(study)
+    names = {
+        pseudonym
+        for pk, pseudonym in people.values_list("pk", "pseudonym")
+        if "machine" in quality.get(pk, NOTHING).rules
+    }
+    found = tuple(rater in names for rater in raters)
+    return found if any(found) else ()
 
 
 def people_by_state(study: Study) -> Mapping[str, int]:

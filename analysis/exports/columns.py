@@ -147,6 +147,8 @@ ANNOTATORS = _columns("""
     checks_passed    integer Attention checks that were passed.
     checks_seen      integer Attention checks that were shown.
     flags            json    Rules that were crossed, with value and threshold; advice only.
+    machine_points   integer Points of signs of a program; flagged from 3; empty: not measured.
+    machine_signs    json    Names of the signs that were found; advice only.
     started_at       time    UTC, to the minute.
     ended_at         time    UTC, to the minute.
     excluded         boolean Whether the person is excluded from analysis.

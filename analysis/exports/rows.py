@@ -102,6 +102,8 @@ _TIMES = {
     "elapsed_ms",
     "median_active_ms",
     "flags",
+    "machine_points",
+    "machine_signs",
 }
 
 

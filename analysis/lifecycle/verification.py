@@ -28,7 +28,7 @@ KEPT = 20
 
 # Parts of a report that can change without any answer, in words.
 _NO_ANSWERS = {
-    r"human\.(people|quotas|pay|checks)\b": "participation, such as a time-out",
+    r"human\.(people|quotas|pay|checks|without_flagged)\b": "participation, such as a time-out",
     r"human\.not_counted\b": "which answers do not count",
     r"judges\[[^]]*\]\.(cost|record)\b": "the records of runs, such as their cost",
     r"study\b": "settings of the study",

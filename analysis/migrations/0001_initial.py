@@ -273,6 +273,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "striking",
+                    models.JSONField(
+                        default=list, help_text="The pseudonyms of flagged annotators."
+                    ),
+                ),
+                (
                     "requested_by",
                     models.ForeignKey(
                         blank=True,

@@ -185,6 +185,12 @@ class ErrorComparison(Job):
     fingerprint = models.CharField(max_length=64, blank=True, help_text="Of what was compared.")
     rule = models.JSONField(default=dict, help_text="When an annotator is flagged.")
     annotators = models.JSONField(default=list, help_text="One entry for each, flagged ones first.")
+    striking = models.JSONField(default=list, help_text="The pseudonyms of flagged annotators.")
 
     def __str__(self) -> str:
         return f"{self.study_id}: errors of annotators compared with judges"
+
+    @classmethod
+    def striking_in(cls, study: Study) -> list[str]:
+        """The annotators whose errors resembled a judge's when they were last compared."""
+        return cls.objects.filter(study=study).values_list("striking", flat=True).first() or []

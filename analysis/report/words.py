@@ -182,6 +182,7 @@ REASONS = {
     "several_currencies": "rewards were promised in several currencies",
     "words_gone": "its words are no longer stored",
     "no_exclusions": "nobody was excluded",
+    "nobody_flagged": "nobody has signs of a program",
     "no_payments": "nobody was paid through this study",
     "not_identified": "the data do not identify it",
     "one_judge": "fewer than two runs saw the whole persona",

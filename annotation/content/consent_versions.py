@@ -18,7 +18,7 @@ from studies.money import sums_in_words
 # The text contains these, so an equal text proves them for annotators of earlier versions.
 _SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
 # Terms that pages and services keep for each annotator as they agreed to them.
-_RULES = ("ai_policy", "allow_changes")
+_RULES = ("ai_policy", "allow_changes", "machine_signs")
 
 
 def keep_consent(study: Study, text: ConsentText) -> None:

@@ -109,6 +109,7 @@ TERMS = (
     "entry",
     "ai_policy",
     "allow_changes",
+    "machine_signs",
 )
 
 

@@ -223,6 +223,8 @@ def _person(
         "checks_passed": quality.checks_seen - quality.checks_failed,
         "checks_seen": quality.checks_seen,
         "flags": [asdict(flag) for flag in quality.flags],
+        "machine_points": quality.machine_points,
+        "machine_signs": [sign.name for sign in quality.signs or ()],
         "consent_version": annotator.consent_version or None,
         "arrived_at": annotator.created_at,
         "consented_at": annotator.consented_at,

@@ -387,6 +387,14 @@ class Migration(migrations.Migration):
                         help_text="A picture or recording did not load, and the person chose to answer without it.",
                     ),
                 ),
+                (
+                    "signals",
+                    models.JSONField(
+                        blank=True,
+                        help_text="Counts and durations that tell programs from people; null: not measured.",
+                        null=True,
+                    ),
+                ),
                 ("wording_sha256", models.CharField(blank=True, max_length=64)),
                 (
                     "revision",

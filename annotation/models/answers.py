@@ -117,6 +117,11 @@ class Annotation(models.Model):
         db_default=False,
         help_text="A picture or recording did not load, and the person chose to answer without it.",
     )
+    signals = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Counts and durations that tell programs from people; null: not measured.",
+    )
     wording_sha256 = models.CharField(max_length=64, blank=True)
     revision = models.PositiveIntegerField(default=1, help_text="1 = never changed.")
     created_at = clock.MomentField(auto_now_add=True)

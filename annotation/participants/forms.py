@@ -11,6 +11,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from annotation.machine_signs import read_signals
 from annotation.models import ComprehensionQuestion, DemographicQuestion
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
@@ -167,6 +168,7 @@ class AnswerForm:
             "certainty_control": control,
             "active_ms": self.active_ms,
             "media_missing": self.media_missing,
+            "signals": read_signals(self._text("signals")) if self.study.measures_signs else None,
         }
 
     def _check_places(self) -> None:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.content.texts import PLACES, bands_for, setting_of, wording_for, worked_examples
+from annotation.machine_signs import TRAP_CERTAINTY
 from annotation.models import Assignment, Draft, InitialAnswer
 from annotation.participants.forms import AnswerForm
 from annotation.participants.tokens import assignment_token
@@ -227,6 +228,9 @@ def item_context(
         "profile": None if study.asks_own_answers else profile_for(item),
         "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
         **_reading(item),
+        "trap": TRAP_CERTAINTY
+        if study.sets_trap and item.split == Item.Split.ATTENTION_CHECK
+        else None,
         "short_question": len(item.question) <= _SHORT_QUESTION,
         "question_heading": question_heading(item.task, own_answers=study.asks_own_answers),
         "sides": displayed_sides(item, shown_first, order, form),

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -18,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation import services
 from annotation.content.consent_versions import agreed_by
 from annotation.errors import PlacesError, WrongStep
+from annotation.machine_signs import FLAGGED
 from annotation.models import Annotation, Annotator, Assignment, Ending
 from annotation.quality import NOTHING, RULES, Quality, quality_of
 from annotation.researchers.selectors import (
@@ -39,6 +41,7 @@ from studies.selectors import get_study
 
 _PER_PAGE = 50
 ANY_FLAG = "any"
+BY_POINTS = "machine"
 
 
 @require_GET
@@ -64,10 +67,14 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     state = request.GET.get("state", "")
     chosen = state if state in Annotator.State.values else ""
     found = people_of(study, state=chosen)
-    flag = request.GET.get("flag", "")
-    if flag in RULES or flag == ANY_FLAG:
-        flagged = [pk for pk, figures in quality_of(study).items() if _has(figures, flag)]
+    flag, sort = request.GET.get("flag", ""), request.GET.get("sort", "")
+    by_flag, by_points = flag in RULES or flag == ANY_FLAG, sort == BY_POINTS
+    everybody = quality_of(study) if by_flag or by_points else {}
+    if by_flag:
+        flagged = [pk for pk, figures in everybody.items() if _has(figures, flag)]
         found = found.filter(pk__in=flagged)
+    if by_points:
+        found = _most_points_first(found, everybody)
     if request.GET.get("format") == "csv":
         return _csv(study, describe(study, found), quality_of(study))
     annotators = LongList(found, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
@@ -80,12 +87,27 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         "people": [(person, quality.get(person.pk, NOTHING)) for person in describe(study, shown)],
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
+        "sort": sort,
+        "by_points": BY_POINTS,
         "is_filtered": bool(chosen or flag),
         **_unanswered(request, study),
         "state": chosen,
         "states": [(value, str(label).capitalize()) for value, label in Annotator.State.choices],
     }
     return render(request, "annotation/researcher/people.html", context)
+
+
+def _most_points_first(
+    people: QuerySet[Annotator], quality: Mapping[int, Quality]
+) -> QuerySet[Annotator]:
+    """Those with the most signs of a program first, then the newest."""
+    by_points: defaultdict[int, list[int]] = defaultdict(list)
+    for pk, figures in quality.items():
+        if points := figures.machine_points:
+            by_points[points].append(pk)
+    ranks = [When(pk__in=pks, then=Value(points)) for points, pks in by_points.items()]
+    rank = Case(*ranks, default=Value(0), output_field=IntegerField())
+    return people.annotate(machine_points=rank).order_by("-machine_points", "-pk")
 
 
 def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:
@@ -163,6 +185,7 @@ def _csv(study: Study, people: Iterable[PersonRow], quality: Mapping[int, Qualit
         "sd_certainty",
         "agreement",
         "flags",
+        "machine_points",
     ]
     rows = (_cells(person, quality.get(person.pk, NOTHING)) for person in people)
     return csv_response(f"{study.slug}-people", header, rows)
@@ -184,6 +207,7 @@ def _cells(person: PersonRow, figures: Quality) -> list[Any]:
         person.sd_certainty,
         figures.agreement,
         " ".join(figures.rules),
+        figures.machine_points,
     ]
 
 
@@ -209,6 +233,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "annotator": annotator,
         "summary": summary,
         "quality": quality_of(study, [annotator.pk]).get(annotator.pk, NOTHING),
+        "flagged_from": FLAGGED,
         "rows": rows,
         "events": annotator.events.select_related("user"),
         "fault": fault,

@@ -14,6 +14,7 @@ from django.db.models import Q
 from annotation.content.consent_versions import agreed_terms
 from annotation.content.texts import wording_sha256
 from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer, StudyNotOpen, WrongStep
+from annotation.machine_signs import TOLERANCE_MS, TRAP_CERTAINTY
 from annotation.models import (
     Annotation,
     AnnotationRevision,
@@ -62,7 +63,13 @@ def record_answer(
     `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
     """
     study = Study.objects.only(
-        "state", "frozen_at", "allow_tie", "ask_certainty", "allow_changes", "perspective"
+        "state",
+        "frozen_at",
+        "allow_tie",
+        "ask_certainty",
+        "allow_changes",
+        "perspective",
+        "machine_signs",
     ).get(annotators=annotator_id)
     if ranking is None and choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
@@ -93,6 +100,7 @@ def record_displayed(
     after_advice: bool = False,
     ranking: Sequence[int] | None = None,
     media_missing: bool = False,
+    signals: Mapping[str, int] | None = None,
 ) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed (a, b or tie); otherwise like `record_answer`.
 
@@ -100,11 +108,15 @@ def record_displayed(
 
     An item with advice is answered twice: the first answer is stored as its `InitialAnswer`,
     whatever the browser claims, and the one `after_advice` is the item's answer. `media_missing`:
-    the annotator chose to answer without a picture or recording that did not load. `annotator` must
+    the annotator chose to answer without a picture or recording that did not load. `signals` are
+    those of `annotation.machine_signs`, kept of the first submission. `annotator` must
     be freshly read with the study, because neither is read again. Also raises
     `Assignment.DoesNotExist` if the assignment is not at `position`, if given.
     """
-    active_ms = believable_ms(active_ms, shown_at, earlier_ms)
+    claimed_ms = active_ms
+    active_ms = believable_ms(claimed_ms, shown_at, earlier_ms)
+    if signals and (claimed_ms or 0) > (active_ms or 0) + TOLERANCE_MS:
+        signals = {**signals, "impossible": 1}
     entry = _Entry(
         choice,
         certainty,
@@ -115,6 +127,7 @@ def record_displayed(
         after_advice,
         is_displayed=True,
         media_missing=media_missing,
+        signals=signals,
     )
 
     def content_of(assignment: Assignment) -> _Content:
@@ -138,6 +151,7 @@ class _Entry:
     after_advice: bool = False
     is_displayed: bool = False
     media_missing: bool = False
+    signals: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -212,6 +226,7 @@ def _record(
                     wording_sha256=wording_sha256(
                         assignment.item, study, ranks=content.ranking is not None
                     ),
+                    signals=_signals(study, assignment.item, entry),
                     **submission,
                 )
             )
@@ -224,6 +239,17 @@ def _record(
         flow.lift(annotator)
         insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
     return annotation
+
+
+def _signals(study: Study, item: Item, entry: _Entry) -> Mapping[str, int] | None:
+    """The signals to store, with whether the answer follows the instruction for programs."""
+    if (
+        study.sets_trap
+        and item.split == Item.Split.ATTENTION_CHECK
+        and entry.certainty == TRAP_CERTAINTY
+    ):
+        return {**(entry.signals or {}), "trapped": 1}
+    return entry.signals
 
 
 def _is_repeat(

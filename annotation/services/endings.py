@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.errors import AlreadyEnded, PlacesError, Unfinished, WrongStep
-from annotation.models import Annotator, AnnotatorEvent, Draft
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Draft
 from annotation.seats import flow, quotas
 from annotation.services.identities import forget_person
 from studies.additions import Additions
@@ -75,9 +75,11 @@ def _complete(annotator: Annotator, *, user: User | None = None) -> Annotator:
 def withdraw(*, annotator_id: int) -> Annotator:
     """End at the annotator's request, even after completion: their answers leave the analysis.
 
-    Their identity, their answers about themselves and the texts they wrote are deleted.
+    Their identity, their answers about themselves, the texts they wrote and the signals of their
+    answers are deleted.
     """
     annotator = _end(annotator_id, State.WITHDREW)
+    Annotation.objects.filter(assignment__annotator=annotator).update(signals=None)
     Draft.objects.filter(assignment__annotator=annotator).delete()
     forget_person(annotator)
     for each in MORE:

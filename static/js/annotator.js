@@ -39,6 +39,55 @@ function measureActiveTime({ signal }) {
   };
 }
 
+// What programs do differently from people, if the study measures it: only counts and durations.
+
+function countSigns(form, { signal }) {
+  const field = form.elements.signals;
+  if (!field) return;
+  const counts = { hidden_ms: 0, away_ms: 0, left: 0, copies: 0, pastes: 0, moves: 0, presses: 0 };
+  Object.assign(counts, { touches: 0, keys: 0, scripted: 0, driven: navigator.webdriver ? 1 : 0 });
+  let since = performance.now();
+  let wasHidden = document.hidden;
+  let wasAway = wasHidden || !document.hasFocus();
+
+  function look() {
+    const now = performance.now();
+    if (wasHidden) counts.hidden_ms += now - since;
+    if (wasAway) counts.away_ms += now - since;
+    since = now;
+    const isAway = document.hidden || !document.hasFocus();
+    if (isAway && !wasAway) counts.left += 1;
+    wasHidden = document.hidden;
+    wasAway = isAway;
+  }
+
+  function count(type, nameOf) {
+    const add = (event) => {
+      // This page itself presses the button for some keys.
+      if (!event.isTrusted && event.target !== form.elements.submit) counts.scripted += 1;
+      const name = event.isTrusted && nameOf(event);
+      if (name) counts[name] += 1;
+    };
+    addEventListener(type, add, { capture: true, passive: true, signal });
+  }
+
+  count("copy", () => "copies");
+  count("cut", () => "copies");
+  count("paste", () => "pastes");
+  count("keydown", () => "keys");
+  count("click", () => "");
+  count("input", () => "");
+  count("pointermove", ({ pointerType }) => pointerType === "mouse" && "moves");
+  count("pointerdown", ({ pointerType }) => (pointerType === "mouse" ? "presses" : "touches"));
+  for (const name of ["blur", "focus"]) addEventListener(name, look, { signal });
+  document.addEventListener("visibilitychange", look, { signal });
+  form.addEventListener("submit", () => {
+    look();
+    const whole = Object.entries(counts).map(([name, value]) => [name, Math.round(value)]);
+    field.value = JSON.stringify(Object.fromEntries(whole));
+  });
+}
+
 // A slider next to the number box; both stay in step, and neither has a starting value.
 
 const STEPS = {
@@ -516,6 +565,7 @@ function mount() {
   const left = new AbortController();
   const { signal } = left;
   const activeTime = measureActiveTime({ signal });
+  countSigns(form, { signal });
   const certainty = mountCertainty(form);
   const places = mountPlaces(form);
   const marks = mountMarks(form);

@@ -293,6 +293,20 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "machine_signs",
+                    models.CharField(
+                        choices=[
+                            ("off", "not measured"),
+                            ("measured", "measured"),
+                            ("trap", "measured, with hidden instructions in attention checks"),
+                        ],
+                        db_default="measured",
+                        default="measured",
+                        help_text="Whether signs of programs among the annotators are measured.",
+                        max_length=10,
+                    ),
+                ),
+                (
                     "certainty_threshold",
                     models.PositiveSmallIntegerField(
                         default=80,
@@ -515,6 +529,10 @@ class Migration(migrations.Migration):
                             ("certainty_control__in", ["slider", "number", "levels"])
                         ),
                         name="study_certainty_control",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("machine_signs__in", ["off", "measured", "trap"])),
+                        name="study_machine_signs",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

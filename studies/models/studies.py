@@ -61,6 +61,11 @@ class Study(models.Model):
         PERSONA = "persona", "for the person in a profile"
         OWN = "own", "for themselves"
 
+    class MachineSigns(models.TextChoices):
+        OFF = "off", "not measured"
+        MEASURED = "measured", "measured"
+        TRAP = "trap", "measured, with hidden instructions in attention checks"
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=200)
     task = models.CharField(max_length=40, choices=Task, default=Task.PREFERENCE)
@@ -91,6 +96,13 @@ class Study(models.Model):
     )
     allow_changes = models.BooleanField(
         default=True, help_text="People may go back and change an answer until they finish."
+    )
+    machine_signs = models.CharField(
+        max_length=10,
+        choices=MachineSigns,
+        default=MachineSigns.MEASURED,
+        db_default=MachineSigns.MEASURED,
+        help_text="Whether signs of programs among the annotators are measured.",
     )
     certainty_threshold = models.PositiveSmallIntegerField(
         default=80, validators=[MinValueValidator(1), MaxValueValidator(100)]
@@ -200,6 +212,10 @@ class Study(models.Model):
                 name="study_certainty_control",
             ),
             models.CheckConstraint(
+                condition=Q(machine_signs__in=["off", "measured", "trap"]),
+                name="study_machine_signs",
+            ),
+            models.CheckConstraint(
                 condition=Q(items_per_annotator__gte=1) & Q(annotations_per_item__gte=1),
                 name="study_seats_positive",
             ),
@@ -227,6 +243,16 @@ class Study(models.Model):
     def offers_either(self) -> bool:
         """Whether annotators may answer that either response could be right."""
         return self.allow_tie and self.tie_meaning == self.TieMeaning.EITHER
+
+    @property
+    def measures_signs(self) -> bool:
+        """Whether item pages count what programs do differently from people."""
+        return self.machine_signs != self.MachineSigns.OFF
+
+    @property
+    def sets_trap(self) -> bool:
+        """Whether attention checks have an instruction that people cannot see."""
+        return self.machine_signs == self.MachineSigns.TRAP and self.ask_certainty
 
     @property
     def shown_criteria(self) -> tuple[tuple[str, str], ...]:

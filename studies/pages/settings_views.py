@@ -47,7 +47,7 @@ GROUPS = (
     ("Second visit", ("retest_share", "retest_days")),
     ("Time and pay", ("minutes", "pay", "currency")),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
-    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy")),
+    ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy", "machine_signs")),
     ("Other texts", ("instructions", "debrief")),
 )
 _OWN = ("The study", "Consent")
@@ -80,6 +80,7 @@ _LABELS = {
     "ethics": "Ethics approval",
     "consent": "Consent text",
     "ai_policy": "Policy on AI assistants",
+    "machine_signs": "Signs of programs",
 }
 _HINTS = {
     "title": "Shown to annotators at the top of every page.",
@@ -122,6 +123,9 @@ _HINTS = {
     "debrief": "Markdown. Leave empty to use the standard text.",
     "ai_policy": "Markdown. Shown in the consent text and with every item. Leave empty to show "
     "nothing.",
+    "machine_signs": "For each answer, the page counts how often it was left, and how mouse, touch "
+    "screen and keyboard were used. The consent text says so. Annotators with counts like those of "
+    "a program are flagged, without automatic consequences. Hidden instructions need a certainty.",
 }
 _LATE = " This study has answers: changes are logged, and every report mentions them."
 

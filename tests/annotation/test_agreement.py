@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from annotation.quality import IMPROBABLE, ComparedAnswer, RaterAgreement, agreement, at_least
+from annotation.agreement import ComparedAnswer, RaterAgreement, agreement, at_least
+from annotation.quality import IMPROBABLE
 from tests.sampling import examples
 
 

@@ -88,6 +88,7 @@ def test_planted_annotators_walk_the_real_pages_and_exactly_they_are_flagged(liv
     assert flagged(study, "failed_checks") == EXPECTED_FLAGS["attention"]
     # Who copies a model's answer takes as long for every item.
     assert flagged(study, "even_times") == EXPECTED_FLAGS["assistant"]
+    assert flagged(study, "machine") == EXPECTED_FLAGS["assistant"]
     returned = study.annotators.filter(state="returned")
     assert [number_of(a) for a in returned] == EXPECTED_FLAGS["returned"]
     striking = [one.rater for one in likenesses(study.slug) if one.stands_out]

@@ -74,6 +74,9 @@ class Settings(Schema):
     consent: str = Field(_NOT_GIVEN)
     debrief: str = Field(_NOT_GIVEN)
     ai_policy: str = Field(_NOT_GIVEN)
+    machine_signs: Literal["off", "measured", "trap"] = Field(
+        _NOT_GIVEN, description="Whether signs of programs among annotators are measured."
+    )
 
 
 class NewStudy(Settings):

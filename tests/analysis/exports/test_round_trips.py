@@ -41,7 +41,7 @@ def from_parquet(path):
     def value(name, cell):
         if isinstance(cell, dt.datetime):
             return cell.strftime("%Y-%m-%dT%H:%MZ")
-        is_json = name in {"persona_features_shown", "demographics", "flags"}
+        is_json = name in {"persona_features_shown", "demographics", "flags", "machine_signs"}
         return json.loads(cell) if is_json and cell is not None else cell
 
     table = pyarrow.parquet.read_table(path).to_pylist()
@@ -199,7 +199,7 @@ def _read_parquet(path):
 _OF_THE_RECORD = {
     "inputs.record_hash",
     *(f"human.{key}" for key in ("people", "pay", "not_counted", "raters", "annotators")),
-    *(f"human.{key}" for key in ("before_exclusions", "exclusions")),
+    *(f"human.{key}" for key in ("before_exclusions", "exclusions", "without_flagged")),
     "limitations[excluded]",
     "limitations[opt_in].text",  # where people were found
 }

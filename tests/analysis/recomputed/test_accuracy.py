@@ -1,9 +1,13 @@
 """Accuracy, agreement and their intervals, computed again."""
 
 import pytest
+from django.utils import timezone
 
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
 from analysis.stats import wilson_interval
 from analysis.stats.comparison.paired import PairedCounts, tango_interval
+from annotation.machine_signs import COUNTED
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force
@@ -75,6 +79,24 @@ def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
         else:
             assert before[side] is None
             assert before[f"{side}_reason"] == "no_exclusions"
+
+
+def test_accuracy_without_flagged_people_is_that_of_the_others(study):
+    people = Annotator.objects.filter(study=study, excluded_at=None)
+    before = build_report(load_dataset(study.slug), seed=1, bootstrap=20)["human"]
+    flagged = people.filter(assignments__annotation__standing="counted").first()
+    own = Annotation.objects.filter(assignment__annotator=flagged)
+    own.update(signals=dict.fromkeys(COUNTED, 1))
+
+    human = build_report(load_dataset(study.slug), seed=1, bootstrap=20)["human"]
+    people.filter(pk=flagged.pk).update(excluded_at=timezone.now(), exclusion_reason="-")
+    others = brute_force.report(study)
+
+    assert before["without_flagged"]["majority_reason"] == "nobody_flagged"
+    assert human["majority"] == before["majority"]
+    assert human["without_flagged"]["flagged"] == 1
+    for side in ("majority", "individual"):
+        assert pair(human["without_flagged"][side]) == pair(others[side])
 
 
 def test_what_was_left_out_is_counted(study, report):

@@ -11,7 +11,9 @@ from analysis.models import ErrorComparison
 from analysis.pages.items.disagreement_views import error_comparison_for
 from analysis.shared_errors import compare_queued, likenesses
 from annotation import services
+from annotation.machine_signs import MachineSign
 from annotation.models import Annotation
+from annotation.quality import quality_of
 from studies.models import Membership, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once
@@ -144,6 +146,19 @@ def test_the_list_names_those_who_stand_out_and_states_the_rate_of_false_flags(
     assert page.index("P-copier") < page.index("P-0")
     assert "at most 1 of 1,000 careful annotators" in page
     assert "It has no automatic consequences." in page
+
+
+def test_who_stands_out_has_a_sign_of_a_program_that_flags_nobody_alone(study, compared):
+    found = {
+        annotator.pseudonym: quality_of(study)[annotator.pk] for annotator in study.annotators.all()
+    }
+
+    like_judge = {name for name, one in found.items() if MachineSign("judge") in one.signs}
+    assert like_judge == {"P-copier"} == set(compared.striking)
+    assert "machine" not in found["P-copier"].rules
+    Study.objects.update(machine_signs="off")
+    study.refresh_from_db()
+    assert {one.signs for one in quality_of(study).values()} == {None}
 
 
 def test_the_panel_of_one_annotator_shows_every_judge(client, viewer, study, compared):

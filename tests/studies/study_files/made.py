@@ -34,6 +34,7 @@ SETTINGS: dict[str, Any] = {
     "ask_certainty": False,
     "certainty_control": "levels",
     "allow_changes": False,
+    "machine_signs": "trap",
     "certainty_threshold": 75,
     "equivalence_margin": 0.1,
     "items_per_annotator": 4,

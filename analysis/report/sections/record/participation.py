@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import repeat
 
@@ -19,9 +19,10 @@ from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
 from analysis.stats.core.aggregation import majority_vote
 from analysis.stats.core.results import Estimate
+from analysis.stats.core.votes import Votes
 from studies.money import major_units
 
-# Measured again with the excluded annotators.
+# Measured again with the excluded annotators, and without those who have signs of a program.
 BEFORE = ("majority", "individual")
 
 
@@ -33,15 +34,32 @@ def _coverage(verdicts: Verdicts) -> dict[str, int]:
 
 def _before_exclusions(study: ReportedStudy) -> Json:
     """Accuracy including the annotators whom researchers excluded."""
-    data, truth, threshold = study.data, study.truth, study.threshold
+    data = study.data
     out: Json = {"annotators": len(data.raters) + len(data.set_aside_raters)}
     if data.set_aside is None:
         return out | {"answers": len(data.answers)} | undefined("no_exclusions", *BEFORE)
-    votes = people_votes(data, with_excluded=True)
-    majority = majority_accuracy(majority_vote(votes), truth, threshold=threshold)
-    individual = individual_accuracy(votes, truth, threshold=threshold)
+    return out | _accuracy(study, people_votes(data, with_excluded=True))
+
+
+def _accuracy(study: ReportedStudy, votes: Votes) -> Json:
+    """The number of answers and the accuracy of people with these votes."""
+    majority = majority_accuracy(majority_vote(votes), study.truth, threshold=study.threshold)
+    individual = individual_accuracy(votes, study.truth, threshold=study.threshold)
     found = zip(BEFORE, (majority.overall, individual.overall), strict=True)
-    return out | {"answers": votes.n} | {name: cell(share) for name, share in found}
+    return {"answers": votes.n} | {name: cell(share) for name, share in found}
+
+
+def _without_flagged(study: ReportedStudy) -> Json:
+    """Accuracy without the annotators who have signs of a program."""
+    data = study.data
+    out: Json = {"flagged": sum(data.flagged), "annotators": len(data.raters) - sum(data.flagged)}
+    if not data.flagged:
+        return out | {"answers": len(data.answers)} | undefined("nobody_flagged", *BEFORE)
+    votes = people_votes(data)
+    stays = ~np.array(data.flagged)[votes.annotator]
+    fields = ("item", "annotator", "choice", "certainty")
+    kept = replace(votes, **{name: getattr(votes, name)[stays] for name in fields})
+    return out | _accuracy(study, kept)
 
 
 def _checks(data: Dataset) -> dict[str, int]:
@@ -173,6 +191,28 @@ def exclusions(report: ReportJson) -> Table:
     )
 
 
+def without_flagged(report: ReportJson) -> Table:
+    """Accuracy with and without annotators who have signs of a program; empty without any."""
+    human, without = report["human"], report["human"]["without_flagged"]
+    sides = (("People, majority", "majority"), ("People, single", "individual"))
+    rows = [[who, human[key], without[key]] for who, key in sides if without[key] is not None]
+    columns = (
+        TableColumn("Who"),
+        TableColumn("of everybody", "share", "Accuracy"),
+        TableColumn("without them", "share", "Accuracy"),
+    )
+    return Table(
+        "without_flagged",
+        "Accuracy without annotators who have signs of a program",
+        columns,
+        rows,
+        f"Of everybody: {human['answers']:,} answers of {human['annotators']:,} people. Without "
+        f"the {without['flagged']:,} flagged: {without['answers']:,} answers of "
+        f"{without['annotators']:,} people. A description: flags can be wrong, and nobody is "
+        "excluded because of them.",
+    )
+
+
 class Participation(Section):
     """Annotators and answers by their state."""
 
@@ -199,6 +239,7 @@ class Participation(Section):
                 "not_counted": dict(data.not_counted),
                 "exclusions": [asdict(each) for each in data.exclusions],
                 "before_exclusions": _before_exclusions(study),
+                "without_flagged": _without_flagged(study),
                 "quotas": quotas_,
                 "checks": _checks(data),
                 "pay": _pay(data, earlier["human"]["individual"]["correct"]),
@@ -210,6 +251,7 @@ class Participation(Section):
         yield quotas(report)
         yield excluded_people(report)
         yield exclusions(report)
+        yield without_flagged(report)
 
 
 MIN_EACH = 10  # with fewer right or wrong answers, an area under the curve is mostly chance
