@@ -1,6 +1,7 @@
 """Hot queries use an index, and pages cost the same number of queries in a study of any size."""
 
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -80,14 +81,15 @@ def read_whole(work: Callable[[], object], *, random_page_cost: float = 1.1) -> 
             # A query of an iterator has a cursor, which PostgreSQL plans for its first rows.
             named = getattr(context["cursor"].cursor, "name", None)
             declared = "DECLARE explained CURSOR FOR " if named else ""
-            with connection.cursor() as cursor:
-                cursor.execute(f"EXPLAIN (FORMAT JSON) {declared}{sql}", params)
-                (plan,) = cursor.fetchone()
+            for each in re.split(";(?=EXECUTE )", sql):  # statements that are sent together
+                with connection.cursor() as cursor:
+                    cursor.execute(f"EXPLAIN (FORMAT JSON) {declared}{each}", params)
+                    (plan,) = cursor.fetchone()
+                plan = json.loads(plan) if isinstance(plan, str) else plan
+                for table in scans(plan[0]["Plan"]):
+                    if table in GROWING:
+                        found.add(f"{table}: {each % tuple(params or ())}")
             explains = False
-            plan = json.loads(plan) if isinstance(plan, str) else plan
-            for table in scans(plan[0]["Plan"]):
-                if table in GROWING:
-                    found.add(f"{table}: {sql % tuple(params)}")
         return execute(sql, params, many, context)
 
     with connection.cursor() as cursor:
@@ -150,7 +152,7 @@ PARTS: dict[str, Callable[[GrownStudy], object]] = {
     "the item page": open_items,
     "the sweep of expired seats": lambda grown: services.release_expired(),
     "a worker's claim": claim,
-    "the end of a chunk": lambda grown: chunks.settle(run_id=grown.run.pk),
+    "the end of a chunk": lambda grown: chunks.end_if_done(run_id=grown.run.pk),
     "the recovery of leases": recover,
     "answers to the same prompts": find_answers,
     "the tokens of a run": lambda grown: chunks.call_workers(grown.run, lambda run_id: None),

@@ -530,7 +530,7 @@ def test_alpha_stands_in_for_kappa_in_the_matrix(page):
 
 def test_a_histogram_is_cut_as_in_the_article_and_whole_again(page):
     shown = "document.getElementById('histograms-1').layout.xaxis.range[0]"
-    box = page.locator("#figure-histograms").get_by_label("From 40 on only")
+    box = page.locator("#figure-histograms").get_by_label("Only from 40")
 
     box.check()
     cut = page.evaluate(shown)

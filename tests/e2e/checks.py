@@ -1,12 +1,11 @@
 """A report compared, number by number, with brute force over the raw tables."""
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from demo import reference
-from demo.reference import Verdict
+from demo.reference import ReferenceAnswer, Verdict
 from tests.e2e import raw
 from tests.e2e.stack import Stack
 
@@ -50,11 +49,11 @@ def check_judge(
     majority: dict[str, Verdict],
     truth: dict[str, str],
 ) -> None:
-    verdicts = {
-        item: Verdict(choice, None if certainty is None else Fraction(certainty))
+    verdicts = reference.verdicts(
+        ReferenceAnswer(item, "", choice, certainty)
         for item, state, choice, certainty, _ in judgments
         if state == "done"
-    }
+    )
     assert_cells(judge, reference.score(verdicts.items(), truth))
     for name in ("unparseable", "refused", "skipped", "error"):
         assert judge["excluded"][name] == sum(state == name for _, state, *_ in judgments)

@@ -125,7 +125,7 @@ def test_a_port_that_is_taken_ends_the_demo_with_a_sentence(stack):
         result = stack.run("-m", "demo.run", ok=False)
 
     assert result.returncode == 1
-    assert f"Port {stack.port + 1} is taken" in result.stderr
+    assert f"Port {stack.port + 1} is in use" in result.stderr
     assert f"PORT={stack.port + 10} make demo" in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from analysis.models import Report
 from analysis.tasks import tidy_report_jobs
 from annotation.models import Recruitment
-from annotation.prolific.api.client import alone
+from annotation.prolific.api.client import claimed
 from api.models import Delivery, Webhook
 from api.webhooks import due
 from judging.models import Judgment
@@ -106,7 +106,7 @@ def test_times_stored_by_a_fast_clock_are_due():
     assert report.is_stalled
     assert is_due(report, after=DAYS)
     assert release_expired() == {judgment.run_id: 1}
-    with alone(study.pk) as recruitment:
+    with claimed(study.pk) as recruitment:
         assert recruitment.busy_until < later
     assert due() == [delivery.pk]
 
