@@ -165,7 +165,7 @@ REASONS = {
     "tie": "the maximum is shared",
     "no_variation": "all values are the same",
     "too_few_items": "too few items",
-    "too_few_annotators": "too few people, or too unequal shares of the answers",
+    "too_few_annotators": "people too few, or their shares of the answers too unequal",
     "too_few_clusters": "too few personas or questions",
     "no_pairs": "no item has two answers",
     "empty_group": "nothing to count",
