@@ -10,12 +10,10 @@ from analysis.data.arrays import CHOICES, MISSING, TIE, Codes, Dataset, Floats, 
 from analysis.stats.core.aggregation import MajorityVote, majority_vote
 from analysis.stats.core.results import relabel
 from analysis.stats.core.votes import Votes
+from judging.backends.registry import gives_only_probabilities
 
 # Reasons for an item without a valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
-
-# The backend of endpoints that answer with the probabilities of the options.
-NATIVE = "decisions"
 
 Ints = npt.NDArray[np.int64]
 
@@ -160,7 +158,7 @@ def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Fl
 
 def is_native(run: RunData) -> bool:
     """Whether the judge answers with probabilities instead of text."""
-    return bool(run.parameters.get("backend") == NATIVE)
+    return gives_only_probabilities(str(run.parameters.get("backend", "")))
 
 
 def native_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:

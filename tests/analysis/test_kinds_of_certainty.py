@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.verdicts import NATIVE, run_verdicts, sampled_certainty
+from analysis.data.verdicts import run_verdicts, sampled_certainty
 from analysis.report.build import all_sentences, build_report
 from analysis.report.sections.certainty.kinds import on_same_items
+from judging.backends.decisions import DecisionsKind
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -32,7 +33,7 @@ def five_kinds(n_items=240, *, truth=True, people=True, world="calibrated", seed
     study = make_study()
     personas = [make_persona(study=study) for _ in range(24)]
     raters = [make_rater(study=study) for _ in range(12)]
-    native = make_run(study=study, judge="native", parameters={"backend": NATIVE})
+    native = make_run(study=study, judge="native", parameters={"backend": DecisionsKind.name})
     writes = make_run(study=study, judge="writes", samples=3)
     for number in range(n_items):
         right = ("r1", "r2")[number % 2]

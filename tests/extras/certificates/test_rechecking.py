@@ -6,12 +6,12 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from analysis.data.verdicts import NATIVE
 from extras.certificates.asking import ask_again
 from extras.certificates.certifying import CertificateWish, certify
 from extras.certificates.labelling import label
 from extras.certificates.passports import BadPassport, PassportError
 from extras.certificates.rechecking import recheck
+from judging.backends.decisions import DecisionsKind
 from judging.models import Judge, Judgment
 from judging.selectors import run_progress
 from tests.extras.certificates.builders import judge_it, make_certifiable
@@ -52,7 +52,7 @@ class TestStoredAnswers:
             right, wrong = ("r1", "r2")[:: 1 if number % 2 == 0 else -1]
             return {right: 0.95 if number < 80 else 0.6, wrong: 0.05 if number < 80 else 0.4}
 
-        native = {"parameters": {"backend": NATIVE}, "probabilities": shares}
+        native = {"parameters": {"backend": DecisionsKind.name}, "probabilities": shares}
         judge_it(study, is_right=lambda number: number < 80, **native)
         judge_it(study, judge="later", **native)
         judge_it(study, judge="writes", probabilities=shares)
