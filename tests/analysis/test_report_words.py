@@ -209,7 +209,7 @@ def test_certainties_go_together_only_where_an_interval_says_so(sign, people, be
     first = report_of(study)["certainty_headline"]["sentences"][0]
 
     assert first.startswith(begins)
-    assert ("(95 % CI" if people > 1 else "(no interval: too few people") in first
+    assert ("(95 % CI" if people > 1 else "(no interval: people too few") in first
 
 
 def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
