@@ -6,25 +6,27 @@
     python -m benchmarks.gpu --shape tiny --questions 16 --words 20   # on any machine
 
 Nothing is downloaded: without --model a model with random weights is made here, which is as fast as
-a trained one of its shape, but never ends a reply early. Each item is asked in both orders with two
-samples, like a run. In process: plain `generate` of transformers on left-padded batches in their
-order, the backend of the workers, and its scoring of options. By a server: replies whose form is
-enforced, and decisions (a choice and a level in one request) where it has them. The server is one
-that runs, or `vllm serve`, or llama.cpp with the small model of requirements-tiny.txt, whichever is
-there first. `vllm bench throughput` takes made-up prompts of the same number, mean length and
-shared beginnings.
+a trained one of its shape, but hardly ever ends a reply early. Each item is asked in both orders
+with two samples, like a run. In process: plain `generate` of transformers on left-padded batches in
+their order, the backend of the workers, and its scoring of options. By a server: free replies,
+replies whose form is enforced, and decisions (a choice and a level in one request), as far as it
+has them. The server is one that runs, or `vllm serve`, or llama.cpp with the small model of
+requirements-tiny.txt, whichever is there first. `vllm bench throughput` takes made-up prompts of
+the same number, mean length and shared beginnings.
 
-Each way has the device to itself and is warmed up with one batch. Memory is the most, and power the
-mean, of what the driver says while it is measured; without a driver, memory is that of the
-processes. The first line names the machine.
+Each way has the device to itself and is warmed up with one batch. Rates are those of the median
+round. Memory is the most, and power the mean, of what the driver says while it is measured; without
+a driver, memory is that of the processes. The first line names the machine.
 """
 
 import argparse
 import asyncio
+import gc
 import importlib.util
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -45,13 +47,34 @@ from judging.engine.messages import from_user
 from judging.protocols.registry import Certainty, Standard
 
 # Of Qwen2, with a tokenizer of single bytes: a token is a character.
-SHAPES = {
-    "tiny": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2},
-    "0.5b": {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24},
-    "1.5b": {"hidden_size": 1536, "intermediate_size": 8960, "num_hidden_layers": 28},
-    "7b": {"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28},
+_VOCABULARY = 151_936
+SHAPES: dict[str, dict[str, Any]] = {
+    "tiny": {"hidden_size": 64, "num_hidden_layers": 2},
+    "0.5b": {
+        "hidden_size": 896,
+        "intermediate_size": 4864,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 14,
+        "vocab_size": _VOCABULARY,
+        "tie_word_embeddings": True,
+    },
+    "1.5b": {
+        "hidden_size": 1536,
+        "intermediate_size": 8960,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 12,
+        "vocab_size": _VOCABULARY,
+        "tie_word_embeddings": True,
+    },
+    "7b": {
+        "hidden_size": 3584,
+        "intermediate_size": 18944,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 28,
+        "num_key_value_heads": 4,
+        "vocab_size": _VOCABULARY,
+    },
 }
-_HEADS = {"tiny": (4, 2), "0.5b": (14, 2), "1.5b": (12, 2), "7b": (28, 4)}
 _START_SECONDS = 900
 # Answers questions and returns the number of tokens read and written.
 BenchmarkWork = Callable[[list[JudgeQuestion]], int]
@@ -135,7 +158,7 @@ def through_generate(model: str, options: argparse.Namespace) -> Iterator[Benchm
     )
     tokenizer = AutoTokenizer.from_pretrained(model, padding_side="left")
     tokenizer.pad_token = tokenizer.eos_token
-    loaded = AutoModelForCausalLM.from_pretrained(model, dtype=dtype).to(device).eval()
+    loaded: Any = AutoModelForCausalLM.from_pretrained(model, dtype=dtype).to(device).eval()
 
     def work(questions: list[JudgeQuestion]) -> int:
         tokens = 0
@@ -155,6 +178,7 @@ def through_generate(model: str, options: argparse.Namespace) -> Iterator[Benchm
                 do_sample=True,
                 temperature=0.7,
                 top_p=0.95,
+                top_k=0,
                 max_new_tokens=options.max_tokens,
                 pad_token_id=tokenizer.pad_token_id,
             )
@@ -162,7 +186,20 @@ def through_generate(model: str, options: argparse.Namespace) -> Iterator[Benchm
             tokens += int(batch["attention_mask"].sum()) + int(written.sum())
         return tokens
 
-    yield work
+    try:
+        yield work
+    finally:
+        loaded = None
+        free_memory()
+
+
+def free_memory() -> None:
+    """Give the device back what models that are not used any more had of it."""
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 class Watch:
@@ -209,13 +246,19 @@ class Watch:
                 continue
 
 
-def measure(name: str, work: BenchmarkWork, asked: list[JudgeQuestion], warm_up: int) -> None:
-    work(asked[:warm_up])
+def measure(
+    name: str, work: BenchmarkWork, asked: list[JudgeQuestion], options: argparse.Namespace
+) -> None:
+    work(asked[: options.batch])
+    took, tokens = [], 0
     with Watch() as watch:
-        before = time.perf_counter()
-        tokens = work(asked)
-        seconds = time.perf_counter() - before
-    report(name, len(asked) / seconds, tokens / seconds, watch.words)
+        for _ in range(options.rounds):
+            before = time.perf_counter()
+            tokens = work(asked)
+            took.append(time.perf_counter() - before)
+    seconds = statistics.median(took)
+    spread = f", {min(took):.1f} to {max(took):.1f} s" if options.rounds > 1 else ""
+    report(name, len(asked) / seconds, tokens / seconds, watch.words + spread)
 
 
 def measure_in_process(model: str, asked: list[JudgeQuestion], options: argparse.Namespace) -> None:
@@ -229,19 +272,19 @@ def measure_in_process(model: str, asked: list[JudgeQuestion], options: argparse
         batch_size=options.batch,
     )
     with through_generate(model, options) as work:
-        measure("generate of transformers", work, asked, options.batch)
+        measure("generate of transformers", work, asked, options)
     for name, how in (
         ("in process", settings),
         ("in process, options scored", replace(settings, only_scores=True)),
     ):
         with through(TransformersBackend(how), at_once=len(asked)) as work:
-            measure(name, work, asked, options.batch)
+            measure(name, work, asked, options)
 
 
 def measure_server(
     base_url: str, model: str, asked: list[JudgeQuestion], options: argparse.Namespace
 ) -> None:
-    """Replies whose form is enforced, and decisions."""
+    """Free replies, replies whose form is enforced, and decisions."""
     from openai import OpenAIError
 
     judge = JudgeSettings(
@@ -250,16 +293,17 @@ def measure_server(
         base_url=base_url,
         max_tokens=options.max_tokens,
         timeout_seconds=600,
-        structured=True,
     )
     questions = [replace(each, protocol=Certainty()) for each in asked]
+    formed = replace(judge, structured=True)
     for name, way in (
-        ("chat with a form", through(OpenAIKind().connect(judge)(), at_once=options.at_once)),
+        ("chat", through(OpenAIKind().connect(judge)(), at_once=options.at_once)),
+        ("chat with a form", through(OpenAIKind().connect(formed)(), at_once=options.at_once)),
         ("decisions", through_decisions(base_url, model, at_once=options.at_once)),
     ):
         try:
             with way as work:
-                measure(name, work, questions, options.batch)
+                measure(name, work, questions, options)
         except (BackendFault, OpenAIError) as error:
             sys.stdout.write(f"{name}: failed, {' '.join(str(error).split())[:200]}\n")
 
@@ -370,6 +414,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=32, help="of the ways in process")
     parser.add_argument("--at-once", type=int, default=64, help="requests to a server")
     parser.add_argument("--max-tokens", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args(arguments)
     asked = make_questions(options.questions, options.words)
     model, has_torch = options.model or "", importlib.util.find_spec("transformers") is not None
@@ -378,15 +423,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not model:
                 from tests.extras.local_models.tiny_model import build_tiny_model
 
-                heads, shared = _HEADS[options.shape]
-                model = str(
-                    build_tiny_model(
-                        Path(folder),
-                        **SHAPES[options.shape],
-                        num_attention_heads=heads,
-                        num_key_value_heads=shared,
-                    )
-                )
+                model = str(build_tiny_model(Path(folder), **SHAPES[options.shape]))
+                free_memory()
             what = options.model or f"of random weights, shape {options.shape}"
             sys.stdout.write(f"{machine()}\n{options.questions} questions, model {what}\n")
             measure_in_process(model, asked, options)
