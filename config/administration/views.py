@@ -1,7 +1,10 @@
 """The administrators' pages: only superusers see them, others get a 404."""
 
-from collections.abc import Callable
+import io
+import tempfile
+from collections.abc import Callable, Iterable
 from functools import wraps
+from pathlib import Path
 from typing import Any, cast
 
 from django.contrib import messages
@@ -9,23 +12,36 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from config.administration import selectors, server
+from config.administration.archive import zipped
 from config.health import free_bytes
-from studies.models import Backup, Retention
+from studies.exporters.tables import workbook
+from studies.models import Backup, Retention, Study
+from studies.pages.listing import ARCHIVED
+from studies.pages.responses import csv_response
 from studies.services.accounts.credentials import end_all
 from studies.version import version
 
 _PER_PAGE = 50
 
 
-def for_superusers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def for_superusers(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_superuser:
             raise Http404
         return view(request, *args, **kwargs)
@@ -35,13 +51,40 @@ def for_superusers(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 
 @require_GET
 @for_superusers
-def studies(request: HttpRequest) -> HttpResponse:
-    """Every study, with the agreement in its latest report."""
-    page = _page(request, selectors.all_studies())
+def studies(request: HttpRequest) -> HttpResponse | FileResponse:
+    """Every study, with the agreement in its latest report; also as a file."""
+    chosen = {name: request.GET.get(name, "") for name in ("search", "state", "people")}
+    found = selectors.all_studies(**chosen)
+    if request.GET.get("format") == "csv":
+        rows = selectors.agreement_rows(found)
+        return csv_response("agreement", selectors.FILE_COLUMNS, map(dict.values, rows))
+    if request.GET.get("format") == "xlsx":
+        return _workbook(selectors.agreement_rows(found))
+    page = _page(request, found)
     shown = list(page)
     agreement, owners = selectors.agreement_of(shown), selectors.owners_of(shown)
-    rows = [(study, owners.get(study.pk, ""), agreement.get(study.pk)) for study in shown]
-    return render(request, "administration/studies.html", {"page": page, "rows": rows})
+    context = {
+        "page": page,
+        "rows": [(s, owners.get(s.pk, ""), agreement.get(s.pk)) for s in shown],
+        "chosen": chosen,
+        "states": [*Study.State.choices, (ARCHIVED, "archived")],
+        "people": selectors.PEOPLE.items(),
+        "nothing": [selectors.ReportedShare()] * 3,
+        "is_filtered": any(chosen.values()),
+    }
+    return render(request, "administration/studies.html", context)
+
+
+def _workbook(rows: Iterable[dict[str, Any]]) -> FileResponse:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "agreement.xlsx"
+        with workbook(path) as book:
+            sheet = book.sheet("agreement", list(selectors.FILE_COLUMNS))
+            sheet.rows(tuple(row.values()) for row in rows)
+            about = book.sheet("columns", ["column", "meaning"])
+            about.rows(selectors.FILE_COLUMNS.items())
+        content = io.BytesIO(path.read_bytes())
+    return FileResponse(content, as_attachment=True, filename=path.name)
 
 
 @require_GET
@@ -50,6 +93,15 @@ def reports(request: HttpRequest) -> HttpResponse:
     """List all reports of all studies, to open and to download."""
     page = _page(request, selectors.all_reports())
     return render(request, "administration/reports.html", {"page": page})
+
+
+@require_GET
+@for_superusers
+def reports_file(request: HttpRequest) -> StreamingHttpResponse:
+    """The latest report of every study with its numbers and tables, in one zip file."""
+    response = StreamingHttpResponse(zipped(selectors.files_of_reports()), "application/zip")
+    response["Content-Disposition"] = 'attachment; filename="reports.zip"'
+    return response
 
 
 @require_GET
