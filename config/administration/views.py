@@ -5,11 +5,9 @@ import tempfile
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import (
@@ -20,8 +18,8 @@ from django.http import (
     HttpResponseBase,
     StreamingHttpResponse,
 )
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
 from config.administration import selectors, server
 from config.administration.archive import zipped
@@ -30,7 +28,6 @@ from studies.exporters.tables import workbook
 from studies.models import Backup, Retention, Study
 from studies.pages.listing import ARCHIVED
 from studies.pages.responses import csv_response
-from studies.services.accounts.credentials import end_all
 from studies.version import version
 
 _PER_PAGE = 50
@@ -60,7 +57,7 @@ def studies(request: HttpRequest) -> HttpResponse | FileResponse:
         return csv_response("agreement", selectors.FILE_COLUMNS, map(dict.values, rows))
     if request.GET.get("format") == "xlsx":
         return _workbook(selectors.agreement_rows(found))
-    page = _page(request, found)
+    page = page_of(request, found)
     shown = list(page)
     agreement, owners = selectors.agreement_of(shown), selectors.owners_of(shown)
     context = {
@@ -91,7 +88,7 @@ def _workbook(rows: Iterable[dict[str, Any]]) -> FileResponse:
 @for_superusers
 def reports(request: HttpRequest) -> HttpResponse:
     """List all reports of all studies, to open and to download."""
-    page = _page(request, selectors.all_reports())
+    page = page_of(request, selectors.all_reports())
     return render(request, "administration/reports.html", {"page": page})
 
 
@@ -102,46 +99,6 @@ def reports_file(request: HttpRequest) -> StreamingHttpResponse:
     response = StreamingHttpResponse(zipped(selectors.files_of_reports()), "application/zip")
     response["Content-Disposition"] = 'attachment; filename="reports.zip"'
     return response
-
-
-@require_GET
-@for_superusers
-def users(request: HttpRequest) -> HttpResponse:
-    """List all users with their studies and last sign-in."""
-    page = _page(request, selectors.all_users())
-    return render(request, "administration/users.html", {"page": page})
-
-
-@require_POST
-@for_superusers
-def set_active(request: HttpRequest) -> HttpResponse:
-    """Close an account or reopen it. Nobody can close their own."""
-    number = request.POST.get("user", "")
-    user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
-    if user == cast(User, request.user):
-        messages.error(request, "You cannot close your own account.")
-    else:
-        user.is_active = request.POST.get("active") == "1"
-        user.save(update_fields=["is_active"])
-        if not user.is_active:
-            end_all(user=user)
-        done = "can sign in again" if user.is_active else "can no longer sign in"
-        messages.success(request, f"{user.get_username()} {done}.")
-    return redirect("administration:users")
-
-
-@require_POST
-@for_superusers
-def end_everything(request: HttpRequest) -> HttpResponse:
-    """Sign a user out of every browser and delete the access tokens."""
-    number = request.POST.get("user", "")
-    user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
-    keep = (request.session.session_key or "") if user == request.user else ""
-    end_all(user=user, keep_session=keep)
-    messages.success(
-        request, f"{user.get_username()} was signed out everywhere, and access tokens were deleted."
-    )
-    return redirect("administration:users")
 
 
 @require_GET
@@ -160,5 +117,5 @@ def installation(request: HttpRequest) -> HttpResponse:
     return render(request, "administration/server.html", context)
 
 
-def _page(request: HttpRequest, rows: QuerySet[Any]) -> Page:
+def page_of(request: HttpRequest, rows: QuerySet[Any]) -> Page:
     return Paginator(rows, _PER_PAGE).get_page(request.GET.get("page"))

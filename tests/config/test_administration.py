@@ -2,16 +2,19 @@
 
 import csv
 import io
+import time
 import zipfile
 
 import openpyxl
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from studies.models import Membership
+from studies.services.accounts.credentials import BEGUN
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -175,3 +178,62 @@ def test_the_server_page_shows_health_and_storage(client, administrator, setting
     assert "Database works" in page
     assert "2.0\xa0KB" in page
     assert f"Generated files are kept in {tmp_path} on " in page
+
+
+def test_an_account_is_created_and_gets_other_rights(client, administrator):
+    sent = {
+        "username": "ada",
+        "email": "ada@lab.example",
+        "password1": "seven quiet herons",
+        "password2": "seven quiet herons",
+        "may_create": "on",
+    }
+    assert client.post("/administration/users/new/", {**sent, "email": ""}).status_code == 422
+    client.post("/administration/users/new/", {**sent, "is_superuser": "on"})
+    ada = User.objects.get(username="ada")
+    assert ada.has_perm("studies.add_study")
+    assert not ada.is_superuser
+
+    rights = {"change": "rights", "email": "a@lab.example", "is_administrator": "on"}
+    client.post(f"/administration/users/{ada.pk}/", rights)
+
+    ada = User.objects.get(username="ada")
+    assert (ada.email, ada.is_superuser, ada.user_permissions.count()) == ("a@lab.example", True, 0)
+
+
+def test_rights_need_the_password_some_time_after_signing_in(client, administrator):
+    ada = User.objects.create_user("ada")
+    session = client.session
+    session[BEGUN] = int(time.time()) - 3600
+    session.save()
+
+    sent = client.post(
+        f"/administration/users/{ada.pk}/", {"change": "rights", "is_administrator": "on"}
+    )
+
+    assert sent.status_code == 422
+    ada.refresh_from_db()
+    assert not ada.is_superuser
+
+
+def test_the_last_administrator_stays_one(client, administrator):
+    sent = client.post(f"/administration/users/{administrator.pk}/", {"change": "rights"})
+
+    assert sent.status_code == 422
+    administrator.refresh_from_db()
+    assert administrator.is_superuser
+
+
+def test_a_new_password_ends_the_sessions_of_who_lost_the_old_one(client, administrator):
+    ada = User.objects.create_user("ada", password="old")
+    other = Client()
+    other.force_login(ada)
+
+    client.post(
+        f"/administration/users/{ada.pk}/",
+        {"change": "password", **dict.fromkeys(("new_password1", "new_password2"), "new herons 7")},
+    )
+
+    ada.refresh_from_db()
+    assert ada.check_password("new herons 7")
+    assert other.get("/studies/").status_code == 302
