@@ -1,6 +1,6 @@
 from django.urls import path
 
-from config.administration import account_views, views
+from config.administration import account_views, backup_views, views
 
 app_name = "administration"
 urlpatterns = [
@@ -14,4 +14,9 @@ urlpatterns = [
     path("users/second-step/", account_views.remove_second_step, name="remove-second-step"),
     path("users/<int:user_id>/", account_views.change_user, name="user"),
     path("server/", views.installation, name="server"),
+    path("server/backups/", backup_views.make, name="make-backup"),
+    path("server/backups/status/", backup_views.status, name="backup-status"),
+    path("server/backups/<int:backup_id>/", backup_views.download, name="backup"),
+    path("server/backups/<int:backup_id>/delete/", backup_views.delete, name="delete-backup"),
+    path("server/backups/<int:backup_id>/restore/", backup_views.restore, name="restore"),
 ]

@@ -25,7 +25,7 @@ from config.administration import selectors, server
 from config.administration.archive import zipped
 from config.health import free_bytes
 from studies.exporters.tables import workbook
-from studies.models import Backup, Retention, Study
+from studies.models import BackupJob, Heartbeat, Retention, Study
 from studies.pages.listing import ARCHIVED
 from studies.pages.responses import csv_response
 from studies.version import version
@@ -111,7 +111,10 @@ def installation(request: HttpRequest) -> HttpResponse:
         "storage": server.storage(),
         "files": server.files_location(),
         "free": free_bytes(),
-        "backup": Backup.objects.order_by("-taken_at").first(),
+        "processes": Heartbeat.objects.order_by("role"),
+        "work": server.work(),
+        "job": BackupJob.objects.first(),
+        "backups": server.backups(),
         "due": Retention.objects.exclude(obstacle="").select_related("study"),
     }
     return render(request, "administration/server.html", context)

@@ -97,7 +97,7 @@ def test_agreement_across_studies_comes_from_the_latest_reports(client, administ
         ("search=min", True),
         ("search=AD", True),
         ("search=nobody", False),
-        ("state=running", True),
+        ("state=open", True),
         ("state=draft", False),
         ("state=archived", False),
         ("people=simulated", False),
