@@ -56,7 +56,7 @@ class OpenWork:
 
 
 def work() -> list[OpenWork]:
-    """What workers have to do, by kind."""
+    """What workers have to do, by kind; kinds without work are left out."""
     jobs = [model for model in apps.get_models() if issubclass(model, Job)]
     runs = OpenWork(
         "Judge runs",
@@ -66,7 +66,8 @@ def work() -> list[OpenWork]:
             "created_at__min"
         ],
     )
-    return [runs, *(_open_jobs(model) for model in jobs)]
+    found = [runs, *(_open_jobs(model) for model in jobs)]
+    return [kind for kind in found if kind.waiting or kind.running]
 
 
 def _open_jobs(model: type[Job]) -> OpenWork:
