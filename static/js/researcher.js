@@ -191,4 +191,11 @@ for (const total of document.querySelectorAll("[data-total]")) {
   add();
 }
 
+// On phones the lists of places scroll sideways: the current one is in view.
+for (const place of document.querySelectorAll(".sections, .section-pages")) {
+  const list = place.querySelector("ul");
+  const current = list?.querySelector("[aria-current]");
+  if (current) list.scrollLeft = current.offsetLeft - list.offsetLeft - 16;
+}
+
 document.querySelector("[data-focus]")?.focus();
