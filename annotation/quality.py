@@ -55,6 +55,9 @@ OF_CONDUCT = frozenset(
     {"speed", "even_times", "page_hidden", "no_active_time", "one_sided", "failed_checks"}
 )
 
+# Shown beside the person there, without a change of what is proposed.
+TO_KNOW = frozenset({"media_missing", "machine"})
+
 _STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 _ANSWERED_HERE = frozenset(Annotation.Standing.values) - {Annotation.Standing.IMPORTED}
 _CHOICES = tuple(Choice.values)

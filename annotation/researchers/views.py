@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.db.models import Case, IntegerField, QuerySet, Value, When
+from django.db.models import Case, FloatField, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -40,8 +40,32 @@ from studies.pages.responses import REFUSED, LongList, csv_response
 from studies.selectors import get_study
 
 _PER_PAGE = 50
+_LAST = -1e12  # below every figure; databases differ about infinity
 ANY_FLAG = "any"
-BY_POINTS = "machine"
+# The orders of the list besides the newest first; the largest comes first.
+SORTS: dict[str, Callable[[Quality], float | None]] = {
+    "machine": lambda figures: figures.machine_points,
+    "flags": lambda figures: len(figures.flags),
+    "answers": lambda figures: figures.answers,
+    "fewest": lambda figures: -figures.answers,
+    "fastest": lambda figures: _negative(figures.median_elapsed_seconds),
+    "disagreement": lambda figures: _negative(figures.agreement),
+    "even": lambda figures: _negative(figures.sd_certainty),
+}
+SORT_LABELS = {
+    "": "newest",
+    "machine": "most signs of programs",
+    "flags": "most flags",
+    "answers": "most answers",
+    "fewest": "fewest answers",
+    "fastest": "fastest",
+    "disagreement": "least agreement with others",
+    "even": "most even certainty",
+}
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 @require_GET
@@ -68,13 +92,13 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     chosen = state if state in Annotator.State.values else ""
     found = people_of(study, state=chosen)
     flag, sort = request.GET.get("flag", ""), request.GET.get("sort", "")
-    by_flag, by_points = flag in RULES or flag == ANY_FLAG, sort == BY_POINTS
-    everybody = quality_of(study) if by_flag or by_points else {}
+    by_flag = flag in RULES or flag == ANY_FLAG
+    everybody = quality_of(study) if by_flag or sort in SORTS else {}
     if by_flag:
         flagged = [pk for pk, figures in everybody.items() if _has(figures, flag)]
         found = found.filter(pk__in=flagged)
-    if by_points:
-        found = _most_points_first(found, everybody)
+    if sort in SORTS:
+        found = _in_order(found, everybody, SORTS[sort])
     if request.GET.get("format") == "csv":
         return _csv(study, describe(study, found), quality_of(study))
     annotators = LongList(found, _PER_PAGE, name="annotators", key=(study.pk, chosen, flag))
@@ -88,7 +112,8 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
         "flag": flag,
         "flags": [(ANY_FLAG, "Any"), *RULES.items()],
         "sort": sort,
-        "by_points": BY_POINTS,
+        "sorts": SORT_LABELS.items(),
+        "sorted_by": SORT_LABELS.get(sort, SORT_LABELS[""]),
         "is_filtered": bool(chosen or flag),
         **_unanswered(request, study),
         "state": chosen,
@@ -97,17 +122,19 @@ def people(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/people.html", context)
 
 
-def _most_points_first(
-    people: QuerySet[Annotator], quality: Mapping[int, Quality]
+def _in_order(
+    people: QuerySet[Annotator],
+    quality: Mapping[int, Quality],
+    figure: Callable[[Quality], float | None],
 ) -> QuerySet[Annotator]:
-    """Those with the most signs of a program first, then the newest."""
-    by_points: defaultdict[int, list[int]] = defaultdict(list)
+    """The largest figure first, those without one last, and the newest of equals first."""
+    by_figure: defaultdict[float, list[int]] = defaultdict(list)
     for pk, figures in quality.items():
-        if points := figures.machine_points:
-            by_points[points].append(pk)
-    ranks = [When(pk__in=pks, then=Value(points)) for points, pks in by_points.items()]
-    rank = Case(*ranks, default=Value(0), output_field=IntegerField())
-    return people.annotate(machine_points=rank).order_by("-machine_points", "-pk")
+        if (value := figure(figures)) is not None:
+            by_figure[value].append(pk)
+    ranks = [When(pk__in=pks, then=Value(value)) for value, pks in by_figure.items()]
+    rank = Case(*ranks, default=Value(_LAST), output_field=FloatField())
+    return people.annotate(rank=rank).order_by("-rank", "-pk") if ranks else people
 
 
 def _unanswered(request: HttpRequest, study: Study) -> dict[str, object]:

@@ -1,31 +1,69 @@
 """Rows of the administrators' pages, across all studies."""
 
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.db.models.fields.json import KT
 
+from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
+from analysis.report import words
+from studies.file_storage.storage import Stored
 from studies.models import Membership, Study
+from studies.pages.listing import ARCHIVED
 
-_ALPHA = "result__human__agreement__krippendorff_alpha__value"
-_MAJORITY = "result__human__majority__accuracy"
+# What the page needs of a report; a whole result has megabytes.
+_PARTS = {
+    "headline": "result__headline",
+    "alpha": "result__human__agreement__krippendorff_alpha",
+    "majority": "result__human__majority",
+    "comparison": "result__comparison",
+}
+
+
+@dataclass(frozen=True)
+class ReportedShare:
+    """An estimate of a report with its interval and the items behind it; None where undefined."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    items: int | None = None
+    estimate: str = ""
+    interval: str = ""
+
+
+def _share(
+    value: float | None,
+    interval: list[float] | None,
+    items: int | None,
+    estimate_words: Callable[[float | None], str],
+    interval_words: Callable[[list[float] | None], str],
+) -> ReportedShare:
+    low, high = interval or (None, None)
+    return ReportedShare(
+        value, low, high, items, estimate_words(value), interval_words(interval) if interval else ""
+    )
 
 
 @dataclass(frozen=True)
 class StudyAgreement:
-    """A study's latest finished report in four figures; None if it lacks a figure."""
+    """A study's latest finished report: people among themselves, against truth, and the judge."""
 
     report: Report
-    alpha: float | None
-    majority: float | None
+    alpha: ReportedShare
+    majority: ReportedShare
+    difference: ReportedShare  # the judge's accuracy minus the majority's
     verdict: str
     judge: str
 
     @property
-    def majority_percent(self) -> str:
-        return "" if self.majority is None else f"{100 * self.majority:.1f} %"
+    def shares(self) -> list[ReportedShare]:
+        return [self.alpha, self.majority, self.difference]
 
 
 # The conclusion of the report's headline, in a word or two.
@@ -37,45 +75,129 @@ _VERDICTS = {
 }
 
 
-def agreement_of(studies: list[Study]) -> dict[int, StudyAgreement]:
-    """The agreement by study. The database extracts the figures, because results are large."""
+def agreement_of(studies: Sequence[Study]) -> dict[int, StudyAgreement]:
+    """The agreement by study. The database extracts the parts, because results are large."""
+    parts = {f"part_{name}": KT(path) for name, path in _PARTS.items()}
+    return {found.study_id: _agreement(found) for found in _latest(studies).annotate(**parts)}
+
+
+def _latest(studies: Sequence[Study] | QuerySet[Study]) -> QuerySet[Report]:
+    """The latest finished report of each study, without its result."""
     latest = (
         Report.objects.filter(study=OuterRef("study"), state=Report.State.DONE)
         .order_by("-number")
         .values("pk")[:1]
     )
-    reports = (
-        Report.objects.filter(study__in=studies, pk=Subquery(latest))
-        .annotate(
-            alpha=KT(_ALPHA),
-            majority=KT(_MAJORITY),
-            verdict=KT("result__headline__state"),
-            judge=KT("result__headline__judge"),
-        )
-        .defer("result")
+    return Report.objects.filter(study__in=studies, pk=Subquery(latest)).defer("result")
+
+
+def _agreement(report: Report) -> StudyAgreement:
+    texts = {name: getattr(report, f"part_{name}") for name in _PARTS}
+    parts = {name: json.loads(text) if text else {} for name, text in texts.items()}
+    headline, alpha, majority = parts["headline"], parts["alpha"], parts["majority"]
+    run = headline.get("run")
+    compared: dict[str, Any] = (
+        next((c for c in parts["comparison"] or () if c["run"] == run), {}) if run else {}
     )
-    return {
-        report.study_id: StudyAgreement(
-            report,
-            _number(report.alpha),
-            _number(report.majority),
-            _VERDICTS.get(report.verdict or "", "no comparison"),
-            report.judge or "",
-        )
-        for report in reports
+    difference = compared.get("difference_general") or {}
+    return StudyAgreement(
+        report,
+        alpha=_share(
+            alpha.get("value"),
+            alpha.get("ci"),
+            (alpha.get("ci_made") or {}).get("n_items"),
+            words.decimal,
+            words.decimal_range,
+        ),
+        majority=_share(
+            majority.get("accuracy"),
+            (majority.get("clusters") or majority).get("ci"),
+            majority.get("n"),
+            words.percent,
+            words.percent_range,
+        ),
+        difference=_share(
+            difference.get("value"),
+            difference.get("ci_as_best") or difference.get("ci"),
+            difference.get("n"),
+            words.points,
+            words.points_range,
+        ),
+        verdict=_VERDICTS.get(headline.get("state", ""), "no comparison"),
+        judge=headline.get("judge") or "",
+    )
+
+
+def agreement_rows(studies: QuerySet[Study]) -> Iterator[dict[str, Any]]:
+    """The table of agreement as rows of a file: shares from 0 to 1, empty where undefined."""
+    found = list(studies)
+    owners = owners_of(found)
+    for start in range(0, len(found), _STUDIES_AT_ONCE):
+        some = found[start : start + _STUDIES_AT_ONCE]
+        agreement = agreement_of(some)
+        for study in some:
+            yield _file_row(study, owners.get(study.pk, ""), agreement.get(study.pk))
+
+
+_STUDIES_AT_ONCE = 20
+_SHARES = {
+    "alpha": "Krippendorff’s alpha of the annotators’ choices",
+    "majority": "share of items on which the annotators’ majority is correct",
+    "difference": "the judge’s share of correct items minus the majority’s",
+}
+# The columns of the file with their meanings.
+FILE_COLUMNS = (
+    {
+        "study": "short name",
+        "title": "title",
+        "state": "state of the study",
+        "simulated": "whether its people are simulated",
+        "owner": "user names of its owners",
+        "created_at": "when it was created",
+        "report": "number of its latest finished report, from which all that follows is taken",
+    }
+    | {
+        f"{name}{ending}": f"{what}{of}"
+        for name, what in _SHARES.items()
+        for ending, of in {
+            "": "",
+            "_low": ": lower end of the 95 % interval",
+            "_high": ": upper end of the 95 % interval",
+            "_items": ": number of items",
+        }.items()
+    }
+    | {
+        "judge": "the best of the judges that compete, which the report compares with the majority",
+        "verdict": "the conclusion of the report’s headline",
+    }
+)
+
+
+def _file_row(study: Study, owner: str, found: StudyAgreement | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "study": study.slug,
+        "title": study.title,
+        "state": study.state,
+        "simulated": study.is_simulated,
+        "owner": owner,
+        "created_at": study.created_at.isoformat(timespec="minutes"),
+        "report": found.report.number if found else None,
+    }
+    for name in _SHARES:
+        share: ReportedShare = getattr(found, name) if found else ReportedShare()
+        row |= {
+            name: share.value,
+            f"{name}_low": share.low,
+            f"{name}_high": share.high,
+            f"{name}_items": share.items,
+        }
+    return row | {
+        "judge": found.judge if found else "",
+        "verdict": found.verdict if found else "no report",
     }
 
 
-def _number(text: str | float | None) -> float | None:
-    """A number that PostgreSQL returns from JSON as text."""
-    return None if text is None else float(text)
-
-
-def all_studies() -> QuerySet[Study]:
-    return Study.objects.order_by("-created_at", "-pk")
-
-
-def owners_of(studies: list[Study]) -> dict[int, str]:
+def owners_of(studies: Sequence[Study]) -> dict[int, str]:
     found: dict[int, list[str]] = {}
     owners = Membership.objects.filter(study__in=studies, role=Membership.Role.OWNER)
     for study, name in owners.order_by("pk").values_list("study", "user__username"):
@@ -83,8 +205,39 @@ def owners_of(studies: list[Study]) -> dict[int, str]:
     return {study: ", ".join(names) for study, names in found.items()}
 
 
+def all_studies(*, search: str = "", state: str = "", people: str = "") -> QuerySet[Study]:
+    """Studies by title, short name or owner, by state, and by whether people are simulated."""
+    found = Study.objects.order_by("-created_at", "-pk")
+    if typed := search.strip():
+        owned = Membership.objects.filter(
+            role=Membership.Role.OWNER, user__username__icontains=typed
+        )
+        named = Q(title__icontains=typed) | Q(slug__icontains=typed)
+        found = found.filter(named | Q(pk__in=owned.values("study")))
+    if state == ARCHIVED:
+        found = found.filter(archived_at__isnull=False)
+    elif state in Study.State.values:
+        found = found.filter(archived_at__isnull=True, state=state)
+    if people in PEOPLE:
+        found = found.filter(is_simulated=people == "simulated")
+    return found
+
+
+PEOPLE = {"real": "real people", "simulated": "simulated people"}
+
+
 def all_reports() -> QuerySet[Report]:
     return Report.objects.select_related("study", "requested_by").defer("result").order_by("-pk")
+
+
+def files_of_reports() -> Iterator[tuple[str, Stored]]:
+    """The files of the latest finished report of every study, each with its name in an archive."""
+    for report in _latest(Study.objects.order_by("slug")).select_related("study"):
+        folder = report_dir(report.public_id)
+        within = f"{report.study.slug}/report-{report.number}"
+        for file in (folder / "report.html", folder / "report.json", *(folder / "tables").files()):
+            if file.is_file():
+                yield f"{within}/{str(file).removeprefix(f'{folder}/')}", file
 
 
 def all_users() -> QuerySet[User]:

@@ -1,31 +1,44 @@
 """The administrators' pages: only superusers see them, others get a 404."""
 
-from collections.abc import Callable
+import io
+import tempfile
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
 from config.administration import selectors, server
+from config.administration.archive import zipped
 from config.health import free_bytes
-from studies.models import Backup, Retention
-from studies.services.accounts.credentials import end_all
+from studies.exporters.tables import workbook
+from studies.models import BackupJob, Heartbeat, Retention, Study
+from studies.pages.listing import ARCHIVED
+from studies.pages.responses import csv_response
 from studies.version import version
 
 _PER_PAGE = 50
 
 
-def for_superusers(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def for_superusers(
+    view: Callable[..., HttpResponseBase],
+) -> Callable[..., HttpResponseBase]:
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_superuser:
             raise Http404
         return view(request, *args, **kwargs)
@@ -35,61 +48,57 @@ def for_superusers(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 
 @require_GET
 @for_superusers
-def studies(request: HttpRequest) -> HttpResponse:
-    """Every study, with the agreement in its latest report."""
-    page = _page(request, selectors.all_studies())
+def studies(request: HttpRequest) -> HttpResponse | FileResponse:
+    """Every study, with the agreement in its latest report; also as a file."""
+    chosen = {name: request.GET.get(name, "") for name in ("search", "state", "people")}
+    found = selectors.all_studies(**chosen)
+    if request.GET.get("format") == "csv":
+        rows = selectors.agreement_rows(found)
+        return csv_response("agreement", selectors.FILE_COLUMNS, map(dict.values, rows))
+    if request.GET.get("format") == "xlsx":
+        return _workbook(selectors.agreement_rows(found))
+    page = page_of(request, found)
     shown = list(page)
     agreement, owners = selectors.agreement_of(shown), selectors.owners_of(shown)
-    rows = [(study, owners.get(study.pk, ""), agreement.get(study.pk)) for study in shown]
-    return render(request, "administration/studies.html", {"page": page, "rows": rows})
+    context = {
+        "page": page,
+        "rows": [(s, owners.get(s.pk, ""), agreement.get(s.pk)) for s in shown],
+        "chosen": chosen,
+        "states": [*Study.State.choices, (ARCHIVED, "archived")],
+        "people": selectors.PEOPLE.items(),
+        "nothing": [selectors.ReportedShare()] * 3,
+        "is_filtered": any(chosen.values()),
+    }
+    return render(request, "administration/studies.html", context)
+
+
+def _workbook(rows: Iterable[dict[str, Any]]) -> FileResponse:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "agreement.xlsx"
+        with workbook(path) as book:
+            sheet = book.sheet("agreement", list(selectors.FILE_COLUMNS))
+            sheet.rows(tuple(row.values()) for row in rows)
+            about = book.sheet("columns", ["column", "meaning"])
+            about.rows(selectors.FILE_COLUMNS.items())
+        content = io.BytesIO(path.read_bytes())
+    return FileResponse(content, as_attachment=True, filename=path.name)
 
 
 @require_GET
 @for_superusers
 def reports(request: HttpRequest) -> HttpResponse:
     """List all reports of all studies, to open and to download."""
-    page = _page(request, selectors.all_reports())
+    page = page_of(request, selectors.all_reports())
     return render(request, "administration/reports.html", {"page": page})
 
 
 @require_GET
 @for_superusers
-def users(request: HttpRequest) -> HttpResponse:
-    """List all users with their studies and last sign-in."""
-    page = _page(request, selectors.all_users())
-    return render(request, "administration/users.html", {"page": page})
-
-
-@require_POST
-@for_superusers
-def set_active(request: HttpRequest) -> HttpResponse:
-    """Close an account or reopen it. Nobody can close their own."""
-    number = request.POST.get("user", "")
-    user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
-    if user == cast(User, request.user):
-        messages.error(request, "You cannot close your own account.")
-    else:
-        user.is_active = request.POST.get("active") == "1"
-        user.save(update_fields=["is_active"])
-        if not user.is_active:
-            end_all(user=user)
-        done = "can sign in again" if user.is_active else "can no longer sign in"
-        messages.success(request, f"{user.get_username()} {done}.")
-    return redirect("administration:users")
-
-
-@require_POST
-@for_superusers
-def end_everything(request: HttpRequest) -> HttpResponse:
-    """Sign a user out of every browser and delete the access tokens."""
-    number = request.POST.get("user", "")
-    user = get_object_or_404(User, pk=int(number) if number.isdecimal() else 0)
-    keep = (request.session.session_key or "") if user == request.user else ""
-    end_all(user=user, keep_session=keep)
-    messages.success(
-        request, f"{user.get_username()} was signed out everywhere, and access tokens were deleted."
-    )
-    return redirect("administration:users")
+def reports_file(request: HttpRequest) -> StreamingHttpResponse:
+    """The latest report of every study with its numbers and tables, in one zip file."""
+    response = StreamingHttpResponse(zipped(selectors.files_of_reports()), "application/zip")
+    response["Content-Disposition"] = 'attachment; filename="reports.zip"'
+    return response
 
 
 @require_GET
@@ -102,11 +111,14 @@ def installation(request: HttpRequest) -> HttpResponse:
         "storage": server.storage(),
         "files": server.files_location(),
         "free": free_bytes(),
-        "backup": Backup.objects.order_by("-taken_at").first(),
+        "processes": Heartbeat.objects.order_by("role"),
+        "work": server.work(),
+        "job": BackupJob.objects.first(),
+        "backups": server.backups(),
         "due": Retention.objects.exclude(obstacle="").select_related("study"),
     }
     return render(request, "administration/server.html", context)
 
 
-def _page(request: HttpRequest, rows: QuerySet[Any]) -> Page:
+def page_of(request: HttpRequest, rows: QuerySet[Any]) -> Page:
     return Paginator(rows, _PER_PAGE).get_page(request.GET.get("page"))

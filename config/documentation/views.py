@@ -194,8 +194,14 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Show the index of this documentation."""
-    return page(request, INDEX)
+    """Show the index of this documentation, or what a search finds in it."""
+    from config.documentation.search import search
+
+    query = " ".join(request.GET.get("search", "").split())
+    if not query:
+        return page(request, INDEX)
+    context = {"query": query, "results": search(query)}
+    return render(request, "documentation/search.html", context)
 
 
 @require_GET

@@ -236,6 +236,8 @@ API_REQUESTS_PER_MINUTE = env(
 )
 # Whether webhooks may go to this machine and private networks.
 WEBHOOK_PRIVATE_ADDRESSES = env("WEBHOOK_PRIVATE_ADDRESSES", cast=flag, default=False)
+# Where backups go that administrators make on the Server page.
+BACKUP_DIR = env("BACKUP_DIR", cast=folder, default=VAR_DIR / "backups", parse_default=True)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
 # Judges on pages: variables that may hold a key besides JUDGE_KEY_…; whether a key can be entered;

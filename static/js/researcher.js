@@ -178,4 +178,24 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// The number and the money of the people who are ticked in a form.
+for (const total of document.querySelectorAll("[data-total]")) {
+  const money = new Intl.NumberFormat("en", { style: "currency", currency: total.dataset.total });
+  const boxes = [...total.form.querySelectorAll("[data-amount]")];
+  const add = () => {
+    const ticked = boxes.filter((box) => box.checked);
+    const sum = ticked.reduce((before, box) => before + Number(box.dataset.amount), 0);
+    total.value = `${ticked.length} selected, ${money.format(sum)}`;
+  };
+  total.form.addEventListener("change", add);
+  add();
+}
+
+// On phones the lists of places scroll sideways: the current one is in view.
+for (const place of document.querySelectorAll(".sections, .section-pages")) {
+  const list = place.querySelector("ul");
+  const current = list?.querySelector("[aria-current]");
+  if (current) list.scrollLeft = current.offsetLeft - list.offsetLeft - 16;
+}
+
 document.querySelector("[data-focus]")?.focus();

@@ -2,6 +2,7 @@
 
 from studies.models.installation import (
     Backup,
+    BackupJob,
     FilesLocation,
     Heartbeat,
     SecondStep,
@@ -32,6 +33,7 @@ from studies.models.studies import (
 __all__ = [
     "AccessToken",
     "Backup",
+    "BackupJob",
     "Choice",
     "FeatureSet",
     "FilesLocation",

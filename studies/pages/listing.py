@@ -46,9 +46,14 @@ def list_studies(
     return found.order_by(f"-{column}" if sort.startswith("-") else column, "pk")
 
 
-def find_items(study: Study, *, search: str = "", split: str = "") -> QuerySet[Item]:
-    """The items of a study by key, of every split or one, with `search` in question or key."""
-    found = Item.everything.filter(study=study).order_by("key")
+ITEM_SORTS = {"": "id", "answered": "fewest answers", "-answered": "most answers"}
+
+
+def find_items(
+    study: Study, *, search: str = "", split: str = "", sort: str = ""
+) -> QuerySet[Item]:
+    """The items of a study, of every split or one, with `search` in question or key."""
+    found = Item.everything.filter(study=study).order_by(*filter(None, [sort]), "key")
     if search:
         found = found.filter(Q(question__icontains=search) | Q(key__icontains=search))
     if split in Item.Split.values:

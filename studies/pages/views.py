@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_safe
 from studies.media.content import ENDINGS
 from studies.media.storage import open_file
 from studies.models import Item, MediaFile, Membership, Study, StudyLog
-from studies.pages.listing import ARCHIVED, SORTS, find_items, list_studies
+from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies
 from studies.pages.responses import LongList, csv_response
 from studies.pages.workbench import ListCell, column_cells, register_column
 from studies.selectors import get_study
@@ -109,7 +109,9 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
     search = request.GET.get("search", "").strip()
     split = request.GET.get("split", "")
-    found = find_items(study, search=search, split=split)
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in ITEM_SORTS else ""
+    found = find_items(study, search=search, split=split, sort=sort)
     found = found.defer("r1", "r2", "metadata")
     items = LongList(found, _PER_PAGE, name="items", key=(study.pk, study.version, split, search))
     page = items.get_page(request.GET.get("page"))
@@ -119,6 +121,8 @@ def items(request: HttpRequest, slug: str) -> HttpResponse:
         "search": search,
         "split": split,
         "splits": Item.Split.choices,
+        "sort": sort,
+        "sorts": ITEM_SORTS.items(),
         "place": urlencode({"list": "items", "search": search, "split": split}),
     }
     return render(request, "studies/items.html", context)

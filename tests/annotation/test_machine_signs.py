@@ -178,6 +178,10 @@ def test_pages_list_the_signs_and_sort_by_them_and_settling_ignores_them():
 
     assert newest.index(last) < newest.index(first)
     assert most.index(first) < most.index(last)
+    for sort in ("flags", "answers", "fewest", "fastest", "disagreement", "even", "'--"):
+        page_of_all = client.get(people, {"sort": sort}).content.decode()
+        assert first in page_of_all
+        assert last in page_of_all
     assert first in flagged
     assert last not in flagged
     assert "A program controlled the browser in 100% of the answers." in page

@@ -1,11 +1,20 @@
 """The administrators' pages: only superusers see them, and they show every study."""
 
+import csv
+import io
+import time
+import zipfile
+
+import openpyxl
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
+from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from studies.models import Membership
+from studies.services.accounts.credentials import BEGUN
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -25,11 +34,29 @@ def report():
     Membership.objects.create(study=study, user=User.objects.create_user("ada"), role="owner")
     report = Report.objects.create(study=study, number=1, threshold=80, bootstrap=100, seed=1)
     result = {
-        "headline": {"state": "cannot_tell", "judge": "steady"},
+        "headline": {"state": "cannot_tell", "judge": "steady", "run": "r"},
         "human": {
-            "majority": {"accuracy": 0.65},
-            "agreement": {"krippendorff_alpha": {"value": 0.2451}},
+            "majority": {"accuracy": 0.65, "n": 20, "clusters": {"ci": [0.41, 0.83]}},
+            "agreement": {
+                "krippendorff_alpha": {
+                    "value": 0.2451,
+                    "ci": [0.1, 0.4],
+                    "ci_made": {"n_items": 20},
+                }
+            },
         },
+        "comparison": [
+            {"run": "other"},
+            {
+                "run": "r",
+                "difference_general": {
+                    "value": 0.05,
+                    "ci": [-0.1, 0.2],
+                    "ci_as_best": [-0.15, 0.2],
+                    "n": 19,
+                },
+            },
+        ],
     }
     Report.objects.filter(pk=report.pk).update(
         state="done", result=result, finished_at=timezone.now()
@@ -57,9 +84,56 @@ def test_agreement_across_studies_comes_from_the_latest_reports(client, administ
 
     assert "&lt;b&gt;Mine" in page
     assert "<b>Mine" not in page
-    for text in ("0.25", "65.0 %", "not yet known", "steady", "ada"):
+    for text in ("0.245", "0.100 to 0.400", "65.0 %", "41.0–83.0", "20 items", "+5.0", "−15.0 to"):
+        assert text in page
+    for text in ("19 items", "not yet known", "steady", "ada"):
         assert text in page
     assert f"/studies/s/reports/{report.public_id}/report.html" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "is_found"),
+    [
+        ("search=min", True),
+        ("search=AD", True),
+        ("search=nobody", False),
+        ("state=open", True),
+        ("state=draft", False),
+        ("state=archived", False),
+        ("people=simulated", False),
+        ("people=real&state=unknown", True),
+    ],
+)
+def test_agreement_is_filtered_on_the_page_and_in_its_files(
+    client, administrator, report, query, is_found
+):
+    address = f"/administration/?{query}"
+
+    assert ("&lt;b&gt;Mine" in client.get(address).content.decode()) == is_found
+    table = list(csv.DictReader(client.get(f"{address}&format=csv").content.decode().splitlines()))
+    book = io.BytesIO(client.get(f"{address}&format=xlsx").getvalue())
+    sheet = list(openpyxl.load_workbook(book)["agreement"].values)
+    assert len(table) == len(sheet) - 1 == is_found
+    for row in table:
+        assert (row["owner"], row["alpha_low"], row["difference_high"]) == ("ada", "0.1", "0.2")
+        assert list(row) == list(sheet[0])
+
+
+def test_one_file_has_the_latest_report_of_every_study(client, administrator, report):
+    folder = report_dir(report.public_id)
+    for name in ("report.html", "report.json", "tables/table_a.csv"):
+        (folder / name).save(name.encode())
+
+    sent = client.get("/administration/reports/reports.zip").getvalue()
+
+    with zipfile.ZipFile(io.BytesIO(sent)) as bundle:
+        assert bundle.testzip() is None
+        assert bundle.namelist() == [
+            "s/report-1/report.html",
+            "s/report-1/report.json",
+            "s/report-1/tables/table_a.csv",
+        ]
+        assert bundle.read("s/report-1/report.json") == b"report.json"
 
 
 def test_many_studies_cost_no_more_queries(
@@ -104,3 +178,62 @@ def test_the_server_page_shows_health_and_storage(client, administrator, setting
     assert "Database works" in page
     assert "2.0\xa0KB" in page
     assert f"Generated files are kept in {tmp_path} on " in page
+
+
+def test_an_account_is_created_and_gets_other_rights(client, administrator):
+    sent = {
+        "username": "ada",
+        "email": "ada@lab.example",
+        "password1": "seven quiet herons",
+        "password2": "seven quiet herons",
+        "may_create": "on",
+    }
+    assert client.post("/administration/users/new/", {**sent, "email": ""}).status_code == 422
+    client.post("/administration/users/new/", {**sent, "is_superuser": "on"})
+    ada = User.objects.get(username="ada")
+    assert ada.has_perm("studies.add_study")
+    assert not ada.is_superuser
+
+    rights = {"change": "rights", "email": "a@lab.example", "is_administrator": "on"}
+    client.post(f"/administration/users/{ada.pk}/", rights)
+
+    ada = User.objects.get(username="ada")
+    assert (ada.email, ada.is_superuser, ada.user_permissions.count()) == ("a@lab.example", True, 0)
+
+
+def test_rights_need_the_password_some_time_after_signing_in(client, administrator):
+    ada = User.objects.create_user("ada")
+    session = client.session
+    session[BEGUN] = int(time.time()) - 3600
+    session.save()
+
+    sent = client.post(
+        f"/administration/users/{ada.pk}/", {"change": "rights", "is_administrator": "on"}
+    )
+
+    assert sent.status_code == 422
+    ada.refresh_from_db()
+    assert not ada.is_superuser
+
+
+def test_the_last_administrator_stays_one(client, administrator):
+    sent = client.post(f"/administration/users/{administrator.pk}/", {"change": "rights"})
+
+    assert sent.status_code == 422
+    administrator.refresh_from_db()
+    assert administrator.is_superuser
+
+
+def test_a_new_password_ends_the_sessions_of_who_lost_the_old_one(client, administrator):
+    ada = User.objects.create_user("ada", password="old")
+    other = Client()
+    other.force_login(ada)
+
+    client.post(
+        f"/administration/users/{ada.pk}/",
+        {"change": "password", **dict.fromkeys(("new_password1", "new_password2"), "new herons 7")},
+    )
+
+    ada.refresh_from_db()
+    assert ada.check_password("new herons 7")
+    assert other.get("/studies/").status_code == 302

@@ -101,3 +101,17 @@ def test_every_address_has_a_description():
     silent = [address for address, view in reference.views() if not reference.first_sentence(view)]
 
     assert silent == [], "give the view a docstring, then run `make docs`"
+
+
+@pytest.mark.parametrize("query", ["krippendorff alpha", "ALPHA  krippendorff"])
+def test_a_search_leads_to_the_section_with_every_word(client, query):
+    page = client.get("/docs/", {"search": query}).content.decode()
+
+    assert "/docs/methods/agreement/#krippendorffs-alpha" in page
+
+
+def test_a_search_for_nothing_shows_what_was_typed_and_the_index(client):
+    page = client.get("/docs/", {"search": "<script> zzzz"}).content.decode()
+
+    assert "Nothing on “&lt;script&gt; zzzz”" in page
+    assert client.get("/docs/", {"search": "  "}).status_code == 200

@@ -435,3 +435,11 @@ def test_participants_styles_and_scripts_can_be_inlined():
     assert len(files) > 5
     for file in files:
         assert not re.search(refused[file.suffix[1:]], file.read_text(), re.MULTILINE), file
+
+
+@pytest.mark.django_db
+def test_a_missing_page_has_a_way_home_for_who_is_signed_in(client):
+    assert 'href="/studies/"' not in client.get("/nothing/here/").content.decode()
+    client.force_login(User.objects.create_user("ada"))
+
+    assert 'href="/studies/"' in client.get("/nothing/here/").content.decode()

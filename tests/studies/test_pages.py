@@ -317,3 +317,18 @@ def test_a_new_study_asks_what_only_the_researcher_knows_and_folds_the_preset(cl
     opened = re.findall(r"<details[^>]* open>\s*<summary>(.*?)</summary>", wrong)
     assert "Time and pay" in opened
     assert "Other texts" not in opened
+
+
+def test_items_are_sorted_by_their_answers(client):
+    study = make_study(slug="sorted", annotations_per_item=3)
+    few, many = (make_item(study=study) for _ in range(2))
+    Item.objects.filter(pk=many.pk).update(answered=2, seats_taken=2)
+    client.force_login(User.objects.create_superuser("root"))
+
+    def keys(sort: str) -> list[str]:
+        page = client.get(reverse("studies:items", args=["sorted"]), {"sort": sort})
+        return [item.key for item in page.context["page"]]
+
+    assert keys("answered") == [few.key, many.key]
+    assert keys("-answered") == [many.key, few.key]
+    assert keys("study__owner'") == sorted([few.key, many.key])

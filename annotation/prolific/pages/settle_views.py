@@ -1,17 +1,22 @@
 """Settling: approve, request returns, reject one at a time, pay bonuses; and the ledger."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.api.types import APPROVED
 from annotation.prolific.money import BonusLine, is_owner, why_not
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from annotation.prolific.settle.decisions import (
@@ -32,10 +37,15 @@ from annotation.prolific.settle.money_ledger import (
 from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
+    NONE,
     RETURN,
     REVIEW,
+    SORTS,
+    WAIT,
     SettlementRow,
+    filtered_rows,
     settlement,
+    sorted_rows,
 )
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
@@ -64,9 +74,9 @@ class RejectForm(forms.Form):
     )
 
 
-def _ids(request: HttpRequest) -> list[int]:
+def _ids(sent: QueryDict) -> list[int]:
     """The selected submissions."""
-    numbers = {whole_number(text) for text in request.POST.getlist("submission")}
+    numbers = {whole_number(text) for text in sent.getlist("submission")}
     return sorted(number for number in numbers if number is not None)
 
 
@@ -79,7 +89,7 @@ def _back(study: Study) -> HttpResponse:
 
 
 def _chosen(request: HttpRequest, study: Study) -> list[SettlementRow]:
-    ids = set(_ids(request))
+    ids = set(_ids(request.POST))
     return [row for row in settlement(study).rows if row.submission.pk in ids]
 
 
@@ -106,26 +116,97 @@ def _refused(request: HttpRequest, study: Study) -> HttpResponse | None:
     return _back(study)
 
 
+_GROUPS = (
+    ("Ready to approve", APPROVE),
+    ("Needs review", REVIEW),
+    ("Return suggested", RETURN),
+    ("Bonus suggested", BONUS),
+    ("In progress", WAIT),
+    ("Decided", NONE),
+)
+_HEADERS = {
+    "annotator": "Annotator",
+    "": "State on Prolific",
+    "here": "State here",
+    "answers": "Answers",
+    "time": "Active time",
+    "bonus": "Bonus",
+    "flags": "Reason and flags",
+}
+
+
+def _columns(sort: str) -> list[dict[str, str]]:
+    """Headers of the tables; those that sort have the current order and the effect of a click."""
+    columns = []
+    for name, label in _HEADERS.items():
+        if name not in SORTS:
+            columns.append({"label": label})
+            continue
+        now = {name: "ascending", f"-{name}": "descending"}.get(sort, "none")
+        then = name if now == "descending" else f"-{name}" if now == "ascending" else name
+        columns.append({"label": label, "now": now, "then": then})
+    return columns
+
+
+def _rules_of(rows: Iterable[SettlementRow]) -> list[tuple[str, str]]:
+    """The rules that flag somebody here, by name."""
+    found = {flag.rule: flag.label for row in rows for flag in (*row.flags, *row.notes)}
+    return sorted(found.items())
+
+
+def _sums(study: Study, rows: Sequence[SettlementRow]) -> list[tuple[str, int, str]]:
+    """What was approved, what waits and what bonuses are suggested: people and money."""
+    parts = (
+        ("Approved so far", [r for r in rows if r.submission.status == APPROVED], False),
+        ("Ready to approve", [r for r in rows if r.action == APPROVE], False),
+        ("Needs review", [r for r in rows if r.action == REVIEW], False),
+        ("Suggested bonuses", [r for r in rows if r.bonus], True),
+    )
+    return [
+        (
+            title,
+            len(some),
+            sums_in_words(
+                [(row.amount[0], row.bonus) if bonus else row.amount for row in some],
+                study.currency,
+            ),
+        )
+        for title, some, bonus in parts
+    ]
+
+
 @require_http_methods(["GET"])
 @editor_page
 def settle(request: HttpRequest, study: Study) -> HttpResponse:
     """All submissions, our data and Prolific's, with a proposal and its reason."""
     found = settlement(study)
+    chosen = {name: request.GET.get(name, "") for name in ("search", "flag", "sort")}
+    shown = filtered_rows(found.rows, search=chosen["search"].strip(), flag=chosen["flag"])
+    shown = sorted_rows(shown, chosen["sort"])
+    by_action: defaultdict[str, list[SettlementRow]] = defaultdict(list)
+    for row in shown:
+        by_action[row.action].append(row)
     context = {
         "unknown": found.unknown,
         **_owner_context(request, study),
         "demographics": groups_of(study),
         "anybody": bool(found.rows),
+        "chosen": chosen,
+        "is_filtered": bool(chosen["search"] or chosen["flag"]),
+        "rules": [("any", "any"), ("none", "none"), *_rules_of(found.rows)],
+        "columns": _columns(chosen["sort"]),
+        "sums": _sums(study, found.rows),
+        "currency": study.currency,
         "groups": [
-            (title, name, [(row, _bonus_text(study, row)) for row in found.proposing(name)])
-            for title, name in (
-                ("Ready to approve", APPROVE),
-                ("Needs review", REVIEW),
-                ("Return suggested", RETURN),
-                ("Bonus suggested", BONUS),
-                ("In progress", "wait"),
-                ("Decided", ""),
+            (
+                title,
+                name,
+                [(row, _bonus_text(study, row)) for row in by_action[name]],
+                sums_in_words([row.amount for row in by_action[name]], study.currency)
+                if name in (APPROVE, REVIEW)
+                else "",
             )
+            for title, name in _GROUPS
         ],
     }
     return show(request, study, "settle", context)
@@ -137,7 +218,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
     """Approve the selected submissions after showing their number and cost."""
     if refused := _refused(request, study):
         return refused
-    ids = _ids(request)
+    ids = _ids(request.POST)
     confirmed = whole_number(request.POST.get("confirmed", ""))
     if confirmed is not None:
         attempt(
@@ -174,7 +255,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
 @editor_page
 def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask the selected participants to return, with the reason that the user wrote."""
-    ids, reason = _ids(request), request.POST.get("reason")
+    ids, reason = _ids(request.POST), request.POST.get("reason")
     if reason is not None and reason.strip():
         attempt(
             request,
@@ -197,22 +278,29 @@ def ask_to_return(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "returns", context, status=status)
 
 
-@require_http_methods(["POST"])
+@require_http_methods(["GET", "POST"])
 @editor_page
 def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
-    """Reject one submission: the ground, the rule and the message on a separate page."""
+    """Reject the selected submissions one after another: each with its own ground and message.
+
+    A page is about the first of them, and `person` names whom the press rejects.
+    """
     if refused := _refused(request, study):
         return refused
-    ids = _ids(request)
-    if len(ids) != 1:
-        messages.error(request, "Select exactly one submission. You can reject only one at a time.")
+    sent = request.POST if request.method == "POST" else request.GET
+    ids = _ids(sent)
+    if not ids:
+        messages.error(request, "Select the submissions to reject.")
         return _back(study)
     submission = get_object_or_404(
         ProlificSubmission.objects.select_related("annotator"),
         pk=ids[0],
         prolific_study__study=study,
     )
-    form = RejectForm(request.POST if "reject" in request.POST else None)
+    is_meant = whole_number(request.POST.get("person", "")) == submission.pk
+    form = RejectForm(request.POST if is_meant and "reject" in request.POST else None)
+    others = urlencode({"submission": ids[1:]}, doseq=True)
+    next_page = f"{reverse('people:prolific-reject', args=[study.slug])}?{others}" if others else ""
     if form.is_valid():
         done = attempt(
             request,
@@ -225,13 +313,21 @@ def reject_one(request: HttpRequest, study: Study) -> HttpResponse:
             lambda _: "Submission rejected. Its seats are free again.",
         )
         if done:
-            return _back(study)
+            return redirect(next_page) if next_page else _back(study)
     who = (
         submission.annotator.pseudonym
         if submission.annotator
         else "a participant who never arrived"
     )
-    context = {"heading": f"Reject {who}", "submission": submission, "form": form}
+    context = {
+        "heading": f"Reject {who}",
+        "submission": submission,
+        "row": next((r for r in settlement(study).rows if r.submission == submission), None),
+        "form": form,
+        "ids": ids,
+        "next_page": next_page,
+        "others": len(ids) - 1,
+    }
     status = UNPROCESSABLE if form.is_bound else 200
     return show(request, study, "reject", context, status=status)
 

@@ -7,10 +7,11 @@ person must look before approving.
 import datetime as dt
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
+from typing import Any
 
 from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce
@@ -28,10 +29,11 @@ from annotation.prolific.api import types
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
-from annotation.quality import OF_CONDUCT, Flag, quality_of
+from annotation.quality import OF_CONDUCT, TO_KNOW, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
 from studies.models import Study
+from studies.money import major_units
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
 
@@ -64,10 +66,17 @@ class SettlementRow:
     bonus_reason: str
     mismatch: str
     flags: tuple[Flag, ...] = ()
+    notes: tuple[Flag, ...] = ()  # flags to know of, which do not change the proposal
+    amount: tuple[str, int] = ("", 0)  # the reward that was promised
 
     @property
     def pseudonym(self) -> str:
         return self.annotator.pseudonym if self.annotator else "–"
+
+    @property
+    def reward(self) -> Decimal:
+        currency, amount = self.amount
+        return major_units(amount, currency)
 
     @property
     def may_approve(self) -> bool:
@@ -95,7 +104,7 @@ def settlement(study: Study) -> Settlement:
     paid = _with_bonus(submissions)
     best = _best_of_each(submissions)
     questions = list(study.demographic_questions.all())
-    flags = _flags_of(study, submissions)
+    quality = _flags_of(study, submissions)
     rows = []
     for submission in submissions:
         done = work.get(submission.annotator_id or 0, Work())
@@ -109,7 +118,8 @@ def settlement(study: Study) -> Settlement:
             amount, why = 0, ""
         if submission.pk in paid and action == APPROVE:
             action, reason = REVIEW, "Complete now, but already has a bonus for a part."
-        raised = flags.get(submission.annotator_id or 0, ())
+        flags = quality.get(submission.annotator_id or 0, ())
+        raised = tuple(flag for flag in flags if flag.rule in OF_CONDUCT)
         if raised and action == APPROVE:
             labels = ", ".join(flag.label.lower() for flag in raised)
             action, reason = REVIEW, f"Complete, but flagged ({labels}): look at the answers first."
@@ -126,6 +136,8 @@ def settlement(study: Study) -> Settlement:
                 why,
                 mismatch(submission, questions),
                 raised,
+                tuple(flag for flag in flags if flag.rule in TO_KNOW),
+                promised_to(study, submission),
             )
         )
     known = {submission.annotator_id for submission in submissions}
@@ -137,16 +149,39 @@ def settlement(study: Study) -> Settlement:
     return Settlement(rows, unknown)
 
 
+SORTS: dict[str, Callable[[SettlementRow], Any]] = {
+    "annotator": lambda row: row.pseudonym,
+    "answers": lambda row: row.work.answers,
+    "time": lambda row: row.work.minutes,
+    "bonus": lambda row: row.bonus,
+    "flags": lambda row: len(row.flags) + len(row.notes),
+}
+
+
+def sorted_rows(rows: Sequence[SettlementRow], sort: str) -> list[SettlementRow]:
+    """Rows by a key of `SORTS`, downwards after a minus; as they are for any other text."""
+    key = SORTS.get(sort.removeprefix("-"))
+    return sorted(rows, key=key, reverse=sort.startswith("-")) if key else list(rows)
+
+
+def filtered_rows(rows: Iterable[SettlementRow], *, search: str, flag: str) -> list[SettlementRow]:
+    """Rows whose pseudonym contains `search`, with a flag of this rule, “any” or “none”."""
+    found = []
+    for row in rows:
+        rules = {each.rule for each in (*row.flags, *row.notes)}
+        fits = {"": True, "any": bool(rules), "none": not rules}.get(flag, flag in rules)
+        if fits and search.lower() in row.pseudonym.lower():
+            found.append(row)
+    return found
+
+
 def _flags_of(
     study: Study, submissions: Sequence[ProlificSubmission]
 ) -> dict[int, tuple[Flag, ...]]:
-    """The flags of those who await a decision, without those about agreement and certainty."""
+    """The flags of those who await a decision."""
     waiting = {s.annotator_id for s in submissions if s.status == types.AWAITING_REVIEW}
     quality = quality_of(study, [pk for pk in waiting if pk])
-    return {
-        pk: tuple(flag for flag in figures.flags if flag.rule in OF_CONDUCT)
-        for pk, figures in quality.items()
-    }
+    return {pk: figures.flags for pk, figures in quality.items()}
 
 
 def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:

@@ -111,7 +111,7 @@ class Researcher:
         page = self.client.get(reverse("people:prolific-settle", args=[self.study.slug]))
         return [
             row.submission.pk
-            for _, group, rows in page.context["groups"]
+            for _, group, rows, _ in page.context["groups"]
             for row, _ in rows
             if group == name
         ]

@@ -404,21 +404,24 @@ def test_a_payment_of_another_study_is_not_there(study, signed_in, prolific):
     assert response.status_code == 404
 
 
-def test_several_people_cannot_be_rejected_at_once(study, signed_in, prolific):
+def test_several_people_are_rejected_only_one_after_another(study, signed_in, prolific):
     row = published(study)
     for _ in range(2):
         finish(prolific, *arrive(prolific, row))
     follow(study_id=study.pk)
-    pks = list(ProlificSubmission.objects.values_list("pk", flat=True))
+    first, second = ProlificSubmission.objects.order_by("pk").values_list("pk", flat=True)
+    page = url(study, "-reject")
+    sent = {"reject": "yes", "category": "LOW_EFFORT", "message": "Words. " * 20}
 
-    response = signed_in.post(
-        url(study, "-reject"),
-        {"submission": pks, "reject": "yes", "category": "LOW_EFFORT", "message": "x" * 120},
-        follow=True,
-    )
+    signed_in.post(page, {"submission": [first, second], **sent})
+    signed_in.post(page, {"submission": [first, second], "person": second, **sent})
+    assert not Annotator.objects.filter(state=Annotator.State.REJECTED).exists()
+    moved = signed_in.post(page, {"submission": [first, second], "person": first, **sent})
 
-    assert "one at a time" in said(response)
-    assert {s.status for s in prolific.world.submissions.values()} == {"AWAITING REVIEW"}
+    assert Annotator.objects.filter(state=Annotator.State.REJECTED).count() == 1
+    assert moved.url == f"{page}?submission={second}"
+    assert signed_in.get(moved.url).status_code == 200
+    assert Annotator.objects.filter(state=Annotator.State.REJECTED).count() == 1
 
 
 def test_one_person_is_rejected_with_ground_and_message(study, signed_in, prolific):
@@ -426,19 +429,37 @@ def test_one_person_is_rejected_with_ground_and_message(study, signed_in, prolif
     follow(study_id=study.pk)
     pk = ProlificSubmission.objects.get().pk
     page = url(study, "-reject")
+    sent = {"submission": pk, "person": pk, "reject": "yes", "category": "LOW_EFFORT"}
 
     assert signed_in.post(page, {"submission": pk}).status_code == 200
-    short = signed_in.post(
-        page, {"submission": pk, "reject": "yes", "category": "LOW_EFFORT", "message": "Short."}
-    )
+    short = signed_in.post(page, {**sent, "message": "Short."})
     assert short.status_code == 422
     assert "Short." in short.content.decode()
-    signed_in.post(
-        page,
-        {"submission": pk, "reject": "yes", "category": "LOW_EFFORT", "message": "Words. " * 20},
-    )
+    signed_in.post(page, {**sent, "message": "Words. " * 20})
 
     assert Annotator.objects.get().state == Annotator.State.REJECTED
+
+
+def test_submissions_are_filtered_sorted_and_summed(study, signed_in, prolific):
+    row = published(study)
+    slow, fast = (arrive(prolific, row) for _ in range(2))
+    answer_some(slow[1], 1)
+    finish(prolific, *fast)
+    follow(study_id=study.pk)
+    page = url(study, "-settle")
+
+    def names(query: str) -> list[str]:
+        groups = signed_in.get(f"{page}?{query}").context["groups"]
+        return [row.pseudonym for _, _, rows, _ in groups for row, _ in rows]
+
+    pseudonyms = sorted(each[1].pseudonym for each in (slow, fast))
+    assert sorted(names("")) == sorted(names("sort=-time&flag=unknown'")) + pseudonyms
+    assert names(f"search={pseudonyms[0]}") == pseudonyms[:1]
+    assert names("flag=any") == []
+    assert len(names("flag=none&sort=annotator")) == 2
+    sums = {title: (n, sum) for title, n, sum in signed_in.get(page).context["sums"]}
+    assert sums["Ready to approve"] == (1, "$4.50")
+    assert sums["Approved so far"] == (0, "$0.00")
 
 
 def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
@@ -456,7 +477,8 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
 
     settle = signed_in.get(url(study, "-settle"))
     groups = {
-        name: [row.submission.pk for row, _ in rows] for _, name, rows in settle.context["groups"]
+        name: [row.submission.pk for row, _ in rows]
+        for _, name, rows, _ in settle.context["groups"]
     }
     asked = signed_in.post(url(study, "-approve"), {"submission": groups["approve"]})
     assert "Approve 6 and pay $27.00" in asked.content.decode()
