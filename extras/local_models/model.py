@@ -11,7 +11,9 @@ does not depend on the rest of the batch, up to rounding.
 import copy
 import gc
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from extras.local_models.kind import TransformersSettings
@@ -138,8 +140,11 @@ class LocalModel:
     def __init__(self, settings: TransformersSettings) -> None:
         loaded = load(settings)
         import torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
 
         self._torch: Any = torch
+        others = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+        self._without_plans = partial(sdpa_kernel, others)
         self._settings = settings
         self.out_of_memory: tuple[type[Exception], ...] = (torch.OutOfMemoryError,)
         self._model, self._chat, self._device = loaded.model, loaded.chat, loaded.device
@@ -334,14 +339,17 @@ class LocalModel:
         return out.past_key_values, self._last(out), mask
 
     def _forward(self, ids: Any, mask: Any, places: Any, cache: Any = None) -> Any:
-        return self._model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=places,
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
+        # cuDNN, which torch prefers on Hopper cards, plans anew for every length of the cache: that
+        # takes longer than the step itself. For prompts, which are long, its plan is worth it.
+        with self._without_plans() if ids.shape[1] == 1 else nullcontext():
+            return self._model(
+                input_ids=ids,
+                attention_mask=mask,
+                position_ids=places,
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
 
     def _last(self, out: Any) -> Any:
         """The logits after the last token, where prompts are."""

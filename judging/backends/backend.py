@@ -137,8 +137,6 @@ class BackendKind(ABC):
     packages: ClassVar[tuple[str, ...]] = ()
     # Parameters that a judge may be set to leave out, for servers that refuse them.
     may_leave_out: ClassVar[tuple[str, ...]] = ()
-    # Ways in which it can ask for a structured reply, the best first.
-    reply_forms: ClassVar[tuple[str, ...]] = (JSON_SCHEMA,)
     # Whether its requests hold the `ExtraFields` of a judge.
     takes_extra_fields: ClassVar[bool] = False
     own_form: ClassVar[OwnForm | None] = None
@@ -183,6 +181,10 @@ class BackendKind(ABC):
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         """The parameters of requests as long as the server refuses none of them."""
         return Parameters({})
+
+    def reply_forms(self, base_url: str) -> tuple[str, ...]:
+        """Ways in which it can ask a server for a structured reply, the best first."""
+        return (JSON_SCHEMA,)
 
     def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]] | None:
         """Address and headers of the request for the models of a server, if it has a list.

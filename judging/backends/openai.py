@@ -26,6 +26,7 @@ from judging.backends.backend import (
     anthropic_headers,
     api_key,
     is_openai,
+    is_own_network,
     provider_key,
     secret_headers,
 )
@@ -43,6 +44,7 @@ from judging.backends.parameters import (
     JSON_SCHEMA,
     MAY_BE_LEFT_OUT,
     MOST_LOGPROBS,
+    OWN_WAYS,
     SEED,
     Adjustments,
     prepared,
@@ -253,7 +255,7 @@ class OpenAIBackend:
             question,
             status=response.status,
             request_id=headers.get(b"x-request-id", ""),
-            is_structured="response_format" in body,
+            is_structured="response_format" in parameters.values,
             retry_after=retry_after(headers),
         )
         if 200 <= status < 300:
@@ -280,7 +282,6 @@ class OpenAIKind(BackendKind):
     default_base_url = OPENAI_URL
     packages = ("httpcore2",)
     may_leave_out = (*MAY_BE_LEFT_OUT, "max_tokens")
-    reply_forms = (JSON_SCHEMA, JSON_OBJECT)
     takes_extra_fields = True
 
     def connect(self, judge: JudgeSettings) -> Callable[[], Backend]:
@@ -290,6 +291,11 @@ class OpenAIKind(BackendKind):
 
     def intended_parameters(self, judge: JudgeSettings) -> Parameters:
         return intended_parameters(_settings(judge))
+
+    def reply_forms(self, base_url: str) -> tuple[str, ...]:
+        # No provider lets its servers' own ways through.
+        own = OWN_WAYS if is_own_network(base_url) else ()
+        return JSON_SCHEMA, JSON_OBJECT, *own
 
     def list_request(self, judge: JudgeSettings) -> tuple[str, dict[str, str]]:
         key, extra = api_key(judge), judge.extra_fields

@@ -1,9 +1,10 @@
 """The parameters of requests to a server: as wanted, and as the server accepts them."""
 
 import asyncio
+import itertools
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from judging.backends.error_messages import (
@@ -23,7 +24,17 @@ SEED = "one for each question"  # stands for the number in the record
 # Ways to ask for a reply; the last one is to request no form.
 JSON_SCHEMA, JSON_OBJECT, FREE_TEXT = "json_schema", "json_object", "text"
 FORM = "json_schema: answer, and certainty where it is asked for"  # stands for the schema
-FORMS = {JSON_SCHEMA: FORM, JSON_OBJECT: "json_object: the prompt ends with the schema"}
+# What llama.cpp, vLLM, and vLLM before version 0.12 call their own ways to the same JSON text.
+GRAMMAR, CHOICE, GUIDED_CHOICE = OWN_WAYS = "grammar", "structured_outputs", "guided_choice"
+FORMS = {
+    JSON_SCHEMA: FORM,
+    JSON_OBJECT: "json_object: the prompt ends with the schema",
+    GRAMMAR: "grammar: that of the JSON text",
+    CHOICE: "structured_outputs: one of all JSON texts",
+    GUIDED_CHOICE: "guided_choice: one of all JSON texts",
+}
+_MOST_TEXTS = 300  # in a list of replies
+_STRING = r'''string ::= "\"" ([^"\\\x00-\x1F] | "\\" ["\\/bfnrt])* "\""'''
 # Before the schema, for servers that only promise some JSON object; they want this word.
 FORM_WORDS = "Reply with a JSON object that has this schema:"
 MOST_LOGPROBS, FEW_LOGPROBS = 20, 5
@@ -57,6 +68,44 @@ def schema_of(question: JudgeQuestion) -> dict[str, Any]:
     }
 
 
+def own_form(way: str, question: JudgeQuestion) -> dict[str, Any]:
+    """The field of a request that makes a server write the JSON text of the form, in its own way.
+
+    Empty if there is none: a list cannot hold every reason.
+    """
+    properties = question.protocol.form()
+    values = {name: _values(of) for name, of in properties.items()}
+    if way == GRAMMAR:
+        if any(not values[name] and of["type"] != "string" for name, of in properties.items()):
+            return {}
+        fields = [
+            f'{_literal(name)} ": " '
+            + (f"({' | '.join(map(_literal, values[name]))})" if values[name] else "string")
+            for name in properties
+        ]
+        root = ' ", " '.join(fields)
+        return {GRAMMAR: f'root ::= "{{" {root} "}}"\n{_STRING}'}
+    each = [json.dumps(dict(zip(values, of, strict=True))) for of in _combined(values.values())]
+    return {way: {"choice": each} if way == CHOICE else each} if each else {}
+
+
+def _values(of: Mapping[str, Any]) -> Sequence[Any]:
+    """The values that a field of the form can have; empty if they cannot be listed."""
+    if of.get("type") == "integer":
+        return range(of["minimum"], of["maximum"] + 1)
+    return of.get("enum", ())
+
+
+def _combined(values: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    found = list(itertools.islice(itertools.product(*values), _MOST_TEXTS + 1))
+    return found if len(found) <= _MOST_TEXTS else []
+
+
+def _literal(value: Any) -> str:
+    """The JSON text of a value, as a grammar writes it."""
+    return json.dumps(json.dumps(value))
+
+
 def without(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """The parameters without those that a judge leaves out; a limit of tokens has two names."""
     return {
@@ -74,7 +123,10 @@ def request_body(
     body["messages"] = chat(question.asking)
     if "seed" in body:
         body["seed"] = seed
-    if "response_format" in body:
+    if body.get("response_format") in map(FORMS.get, OWN_WAYS):
+        way = body.pop("response_format").partition(":")[0]
+        body |= own_form(way, question)
+    elif "response_format" in body:
         form = schema_of(question)
         if body["response_format"] == FORMS[JSON_OBJECT]:
             words = f"\n\n{FORM_WORDS} {json.dumps(form['json_schema']['schema'])}"

@@ -13,7 +13,15 @@ from typing import Any
 
 from judging.backends.backend import BackendKind, JudgeSettings, key_variable
 from judging.backends.model_lists import list_models
-from judging.backends.parameters import FREE_TEXT, JSON_OBJECT, JSON_SCHEMA, differences
+from judging.backends.parameters import (
+    CHOICE,
+    FREE_TEXT,
+    GRAMMAR,
+    GUIDED_CHOICE,
+    JSON_OBJECT,
+    JSON_SCHEMA,
+    differences,
+)
 from judging.engine.asking import ran_out_of_room
 from judging.engine.interface import (
     AdjustedRequest,
@@ -100,6 +108,11 @@ _FORM_WORDS = {
     JSON_SCHEMA: "The server enforces a JSON schema: replies are requested in it.",
     JSON_OBJECT: "The server takes no JSON schema, but gives JSON objects: the schema is added to "
     "the prompt.",
+    GRAMMAR: "The server takes no JSON schema, but keeps to a grammar, which is sent instead.",
+    **dict.fromkeys(
+        (CHOICE, GUIDED_CHOICE),
+        "The server takes no JSON schema, but picks a reply from a list, which is sent instead.",
+    ),
     FREE_TEXT: "The server enforces no form of the reply: it is asked for text.",
 }
 
@@ -217,7 +230,7 @@ def _try(
         return _asked(kind, settings, question)
     end = time.monotonic() + settings.timeout_seconds
     tried: _Tried | None = None
-    for form in (*kind.reply_forms, FREE_TEXT):
+    for form in (*kind.reply_forms(settings.base_url), FREE_TEXT):
         if form == FREE_TEXT and tried is not None and not tried.reply.is_structured:
             return replace(tried, form=form)  # the server refused the form, and was asked without
         wanted = replace(

@@ -316,3 +316,13 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"judgment {self.judgment_id}, attempt {self.number}: {self.outcome}"
+
+    @property
+    def thoughts(self) -> str:
+        """What the model thought before its reply, apart from it."""
+        return split_thoughts(self.text)[0]
+
+    @property
+    def reply_text(self) -> str:
+        """The reply without thoughts, which are not read."""
+        return split_thoughts(self.text)[1]

@@ -9,10 +9,14 @@ from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
+from judging.backends.parameters import OWN_WAYS, own_form
 from judging.catalog.connection_test import run_connection_test
+from judging.engine.interface import JudgeQuestion
+from judging.engine.messages import from_user
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.pages.workbench import judge_needs
+from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
 from judging.runs.structured_replies import go_on_structured, offer_of
 from tests.factories import sign_in
@@ -20,7 +24,8 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
 from tests.judging.run_helpers import judge_all, start, states, study_of
 
-FORM = completion('{"answer": "A", "certainty": 70}')
+FORM_TEXT = '{"answer": "A", "certainty": 70}'
+FORM = completion(FORM_TEXT)
 NO_SCHEMA = error(400, "response_format of type json_schema is not supported")
 
 
@@ -49,6 +54,24 @@ def deaf_server(body, n):
     return TEXT
 
 
+def grammar_server(body, n):
+    keeps = '("\\"A\\"" | "\\"B\\"") ", " "\\"certainty\\"" ": " ("1" | "2" | ' in body.get(
+        "grammar", ""
+    )
+    return FORM if keeps else TEXT
+
+
+def choice_server(body, n):
+    return FORM if FORM_TEXT in body.get("structured_outputs", {}).get("choice", ()) else TEXT
+
+
+def old_choice_server(body, n):
+    """It refuses what it does not know."""
+    if body.keys() & {"grammar", "structured_outputs"}:
+        return error(400, "Extra inputs are not permitted")
+    return FORM if FORM_TEXT in body.get("guided_choice", ()) else text_server(body, n)
+
+
 TEXT = completion("[[A]] [[70]]")
 
 
@@ -57,8 +80,11 @@ TEXT = completion("[[A]] [[70]]")
     [
         (schema_server, "json_schema", 1, True),
         (object_server, "json_object", 3, True),
-        (text_server, "text", 4, False),
-        (deaf_server, "text", 3, False),
+        (grammar_server, "grammar", 3, True),
+        (choice_server, "structured_outputs", 4, True),
+        (old_choice_server, "guided_choice", 9, True),
+        (text_server, "text", 8, False),
+        (deaf_server, "text", 6, False),
     ],
 )
 def test_a_test_finds_out_the_form_and_a_run_asks_in_it(
@@ -78,9 +104,11 @@ def test_a_test_finds_out_the_form_and_a_run_asks_in_it(
     run = judge_all(study, judge, setting="certainty")
 
     assert states(run) == {"done": 2}
-    assert {form_of(body) for body in llm.requests} == {way if structured else None}
+    assert {form_of(body) for body in llm.requests} == {way if way.startswith("json") else None}
+    assert all(way in body for body in llm.requests) == (way in OWN_WAYS)
     assert (run.parameters["structured"], run.parameters["form_found"]["way"]) == (structured, way)
-    assert run.parameters.get("reply_form") == ("json_object" if way == "json_object" else None)
+    recorded = way if structured and way != "json_schema" else None
+    assert run.parameters.get("reply_form") == recorded
     assert ("form_words" in run.words) == (way == "json_object")
     # A later test does not change how a judge with runs is asked.
     llm.answer = schema_server
@@ -88,6 +116,12 @@ def test_a_test_finds_out_the_form_and_a_run_asks_in_it(
     judge.refresh_from_db()
     assert judge.reply_form["way"] == way
     assert start(study, judge, setting="certainty") == run
+
+
+def test_a_list_of_replies_has_no_reasons_but_a_grammar_has():
+    reasons = JudgeQuestion(1, from_user("?"), protocol=protocol("reason-before"), seed=1)
+    assert own_form("guided_choice", reasons) == {}
+    assert '": " string' in own_form("grammar", reasons)["grammar"]
 
 
 def test_a_test_that_fails_says_nothing_about_forms(llm, engine):

@@ -7,6 +7,7 @@ import sys
 import pytest
 import requests
 
+from judging.models import Judge
 from judging.protocols.registry import names, protocol
 from studies.models import Item
 from tests.extras.local_models.real.conftest import MODEL, ROOT, check_ledger
@@ -48,9 +49,17 @@ def test_every_setting_ends_and_pays_for_what_was_asked(
     assert [record for record in caplog.records if record.exc_info] == []
 
 
-@pytest.mark.parametrize("setting", [name for name in SETTINGS if protocol(name).has_form])
-def test_a_form_is_always_kept(setting, study, llm, served, engine, caplog):
+@pytest.mark.parametrize(
+    ("setting", "form"),
+    [
+        *((name, {}) for name in SETTINGS if protocol(name).has_form),
+        *((name, {"way": "grammar"}) for name in ("certainty", "reason-before")),
+    ],
+)
+def test_a_form_is_always_kept(setting, form, study, llm, served, engine, caplog):
     judge = make(llm, structured=True, probabilities="beside", temperature=0, max_tokens=150)
+    Judge.objects.update(reply_form=form)
+    judge.refresh_from_db()
 
     run = judge_all(study, judge, setting=setting)
 
