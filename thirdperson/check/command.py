@@ -52,7 +52,11 @@ def parser() -> ArgumentParser:
     found.add_argument(
         "--metric", default="", help="in an export with several labelled things: which one to check"
     )
-    found.add_argument("--json", action="store_true", help="print the result as JSON")
+    printed = found.add_mutually_exclusive_group()
+    printed.add_argument("--json", action="store_true", help="print the result as JSON")
+    printed.add_argument(
+        "--markdown", action="store_true", help="print the result as Markdown, for a comment"
+    )
     columns = found.add_argument_group("columns, if a guess is wrong")
     columns.add_argument("--item", default="", help="column that names the item")
     columns.add_argument(
@@ -170,6 +174,7 @@ def _check(options: Namespace) -> int:
     from analysis.report.render import render_html
     from thirdperson.check.dataset import choices_of, dataset_of
     from thirdperson.check.reading import read_labels
+    from thirdperson.check.terminal import of_output
     from thirdperson.check.verdict import finding_of
 
     labels = read_labels(options.file, options)
@@ -202,8 +207,11 @@ def _check(options: Namespace) -> int:
     if options.json:
         result = finding.as_json() | {"report": str(options.out), "read": reading}
         sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    elif options.markdown:
+        sys.stdout.write(finding.markdown(options.file.name, reading))
     else:
-        sys.stdout.write("\n".join(finding.lines(options.file.name, reading, options.out)) + "\n")
+        lines = finding.lines(options.file.name, reading, options.out, of_output())
+        sys.stdout.write("\n".join(lines) + "\n")
     return finding.exit_code
 
 

@@ -1,16 +1,18 @@
 """The verdict of a report as a word, an exit code and terminal lines."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.report.verdict import verdict_of
+from analysis.report.verdict import VerdictChart, verdict_of
 from analysis.report.verdict.answer import NO, YES, counted_people, headline_run, replacement_of
 from analysis.report.verdict.first_screen import labels_needed, rests_on
 from analysis.report.words import percent
 from analysis.stats.core.results import Trust
+from thirdperson.check.terminal import Terminal
 
 EXIT_CODES = {Trust.TRUSTED: 0, Trust.NOT_TRUSTED: 1, Trust.INCONCLUSIVE: 3}
 _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
@@ -38,6 +40,7 @@ class CheckFinding:
     judges: Sequence[str]
     lacks_people: bool
     references: Sequence[Mapping[str, Any]]
+    chart: VerdictChart | None
 
     @property
     def exit_code(self) -> int:
@@ -60,7 +63,7 @@ class CheckFinding:
             "reference_judges": list(self.references),
         }
 
-    def lines(self, name: str, reading: Sequence[str], out: Path) -> list[str]:
+    def lines(self, name: str, reading: Sequence[str], out: Path, terminal: Terminal) -> list[str]:
         """The text for a terminal: what was read, the verdict and caveats."""
         judges = ", ".join(self.judges)
         people = counted_people(
@@ -69,31 +72,73 @@ class CheckFinding:
         found = [
             f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
         ]
-        found += [f"  {line}" for line in reading]
-        found += ["", *_wrapped(f"{self.trust.value}: {self.sentence}", "")]
+        found += [terminal.quiet(f"  {line}") for line in reading]
+
+        def wrapped(text: str, mark: str = "") -> list[str]:
+            return textwrap.wrap(
+                text, terminal.width, initial_indent=mark, subsequent_indent=" " * len(mark)
+            )
+
+        first, *more = wrapped(f"{self.trust.value}: {self.sentence}")
+        coloured = terminal.trust(self.trust) + first.removeprefix(self.trust.value)
+        found += ["", coloured, *more, *([""] if terminal.is_shown else [])]
+        found += terminal.strip(self.chart)
         if self.sensitivity:
-            found += _wrapped(self.sensitivity, "")
+            found += wrapped(self.sensitivity)
         if self.references:
             each = (
                 f"{one['reference']} {percent(one['raw'])} ({percent(one['balanced'])})"
                 for one in self.references
             )
             words = "Reference judges agree with a person (balanced) on"
-            found += _wrapped(f"{words}: {', '.join(each)}.", "")
+            found += wrapped(f"{words}: {', '.join(each)}.")
         if self.trust is Trust.INCONCLUSIVE:
             found.append(self._needed())
             if self.lacks_people:
                 found.append(
                     "If only these people matter, for example a panel of experts: --these-people"
                 )
-        found += _wrapped(f"What would settle it: {self.settling}", "")
-        found += [line for caveat in self.caveats for line in _wrapped(caveat, "- ")]
+        found += wrapped(f"What would settle it: {self.settling}")
+        found += [line for caveat in self.caveats for line in wrapped(caveat, "- ")]
         return [*found, "", f"Report: {out}"]
+
+    def markdown(self, name: str, reading: Sequence[str]) -> str:
+        """A comment on a pull request: the verdict, its table, and what was read, folded."""
+        mark = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}[self.trust]
+        lines = [f"### {mark} {self.trust.value}: {_escaped(self.sentence)}", ""]
+        size = f"{self.items:,} items, {self.labels:,} labels by {self.annotators:,} people"
+        lines += [f"{_escaped(name)}: {size}, judge {_escaped(', '.join(self.judges))}.", ""]
+        if self.chart:
+            lines += [f"| {self.chart.title} | points (95 % interval) |", "| --- | ---: |"]
+            lines += [f"| {_escaped(one.name)} | {one.words} |" for one in self.chart.lines] + [""]
+        if self.references:
+            lines += [
+                "| Reference judge | agrees with a person | balanced |",
+                "| --- | ---: | ---: |",
+            ]
+            lines += [
+                f"| {one['reference']} | {percent(one['raw'])} | {percent(one['balanced'])} |"
+                for one in self.references
+            ]
+            lines.append("")
+        if self.trust is Trust.INCONCLUSIVE:
+            lines += [self._needed(), ""]
+        lines += [f"What would settle it: {_escaped(self.settling)}", ""]
+        lines += [f"- {_escaped(caveat)}" for caveat in self.caveats]
+        lines += ["", "<details><summary>What was read</summary>", ""]
+        lines += [f"- {_escaped(line.strip())}" for line in reading]
+        return "\n".join([*lines, "", "</details>", ""])
 
     def _needed(self) -> str:
         if self.labels_needed is None:
             return "Labels still needed: more labels alone would not settle it."
         return f"Labels still needed: about {self.labels_needed:,}"
+
+
+def _escaped(text: str) -> str:
+    """Text from the file as plain words in Markdown."""
+    plain = re.sub(r"([\\`*_{}\[\]<>#|~@])", r"\\\1", text)
+    return " ".join(plain.split())
 
 
 def finding_of(report: Mapping[str, Any]) -> CheckFinding:
@@ -112,6 +157,7 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
         judges=[judge["judge"] for judge in report["judges"]],
         lacks_people=_lacks_people(report),
         references=report["human"]["reference_judges"] if replacement_of(report) else (),
+        chart=verdict.chart,
     )
 
 
@@ -123,7 +169,3 @@ def _lacks_people(report: Mapping[str, Any]) -> bool:
         return False
     difference = report["comparison"][headline_run(report)]["difference_general"]
     return "people" in difference["too_few"]
-
-
-def _wrapped(text: str, mark: str) -> list[str]:
-    return textwrap.wrap(text, 88, initial_indent=mark, subsequent_indent=" " * len(mark))

@@ -4,7 +4,7 @@ The chart consists of lines and words in the page, so it needs no script and pri
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -15,6 +15,7 @@ from analysis.report.sentences import uneven
 from analysis.report.study import competitors
 from analysis.report.verdict.answer import (
     POWER,
+    ReplacementVerdict,
     counted_people,
     headline_run,
     judge_name,
@@ -52,6 +53,7 @@ class VerdictChart:
 
     title: str
     caption: str
+    sides: tuple[str, str]  # what left and right of zero mean
     lines: list[ChartLine]
     ticks: list[tuple[float, str]]
     zero: float
@@ -72,25 +74,81 @@ class VerdictChart:
         return round(self.margin[1] - self.margin[0], 1)
 
 
+# A name, a difference, and the ends of its interval, if any.
+NamedDifference = tuple[str, float, tuple[float, ...]]
+
+
 def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
-    """The competing judges, best first; None if there is no difference."""
+    """The competing judges, best first; or, without right answers, the best of them on each scale.
+
+    None if there is no difference.
+    """
+    if replaced := replacement_of(report):
+        return _agreement_chart(replaced)
     judges = report["judges"]
-    found, where = [], "on items that both decided"
+    found: list[NamedDifference] = []
+    where = "on items that both decided"
     for index in competitors(judges):
         difference = report["comparison"][index]["difference_general"]
         ends = difference["ci_as_best"] or difference["ci"]
         if difference["value"] is not None:
             if "asked_of_all" in difference:
                 where = "on items that each of them was asked"
-            found.append((difference["value"], ends or (), judge_name(report, index)))
+            found.append((judge_name(report, index), difference["value"], tuple(ends or ())))
     if not found:
         return None
-    found.sort(key=lambda one: -one[0])
-    drawn = found[:SHOWN_JUDGES]
+    found.sort(key=lambda one: -one[1])
     margin = float(report["parameters"]["margin"])
-    reach = max(margin, *(abs(end) for value, ends, _ in drawn for end in (value, *ends)))
-    step = next(step for step in (0.05, 0.1, 0.2, 0.25, 0.5, 1) if reach <= 4 * step)
-    reach = step * math.ceil(reach / step - 1e-9)
+    return _drawn(
+        found[:SHOWN_JUDGES],
+        margin=(-margin, margin),
+        left_out=len(found[SHOWN_JUDGES:]),
+        title="Right more or less often than people",
+        sides=("less often", "more often"),
+        caption=(
+            f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "
+            f"intervals, {where}. Grey: equal within ±{margin * 100:g}."
+        ),
+    )
+
+
+def _agreement_chart(replaced: ReplacementVerdict) -> VerdictChart | None:
+    """How much more often the judge agrees with a person than another person does."""
+    found: list[NamedDifference] = []
+    for scale, words in (("raw", "agreement"), ("balanced", "balanced agreement")):
+        one = replaced.found.get(scale) or {}
+        if (value := one.get("advantage_of_people")) is not None:
+            low, high = one.get("ci") or (None, None)
+            ends = () if low is None or high is None else (-high, -low)
+            found.append((f"{replaced.name}, {words}", -value, ends))
+    if not found:
+        return None
+    return _drawn(
+        found,
+        margin=(-replaced.epsilon, 0.0),
+        left_out=0,
+        title="Agrees more or less often than another person",
+        sides=("less often", "more often"),
+        caption=(
+            "The judge’s agreement with a person minus that of another person, in percentage "
+            "points with 95 % intervals. Balanced: the labels count equally. Grey: less often by "
+            f"up to {replaced.epsilon * 100:g}, which counts as good enough."
+        ),
+    )
+
+
+def _drawn(
+    found: Sequence[NamedDifference],
+    *,
+    margin: tuple[float, float],
+    left_out: int,
+    title: str,
+    sides: tuple[str, str],
+    caption: str,
+) -> VerdictChart:
+    largest = max(abs(end) for _, value, ends in found for end in (value, *ends, *margin))
+    step = next((step for step in (0.05, 0.1, 0.2, 0.25, 0.5) if largest <= 4 * step), 1)
+    reach = step * math.ceil(largest / step - 1e-9)
 
     def place(value: float) -> float:
         return round(SIDE + (WIDTH - 2 * SIDE) * (value + reach) / (2 * reach), 1)
@@ -103,25 +161,23 @@ def chart_of(report: Mapping[str, Any]) -> VerdictChart | None:
             place(value),
             (place(ends[0]), place(ends[1])) if ends else None,
         )
-        for number, (value, ends, name) in enumerate(drawn)
+        for number, (name, value, ends) in enumerate(found)
     ]
     n = round(2 * reach / step)
     ticks = [-reach + step * number for number in range(n + 1)]
     return VerdictChart(
-        title="Right more or less often than people",
-        caption=(
-            f"Accuracy minus that of {people_words(report)}, in percentage points with 95 % "
-            f"intervals, {where}. Grey: equal within ±{margin * 100:g}."
-        ),
+        title=title,
+        caption=caption,
+        sides=sides,
         lines=lines,
         ticks=[
             (place(tick), f"{tick * 100:+.0f}".replace("-", "−").replace("+0", "0"))
             for tick in ticks
         ],
         zero=place(0.0),
-        margin=(place(-margin), place(margin)),
+        margin=(place(margin[0]), place(margin[1])),
         height=TOP + STEP * len(lines) + 28,
-        left_out=len(found) - len(drawn),
+        left_out=left_out,
     )
 
 

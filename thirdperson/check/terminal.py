@@ -1,0 +1,80 @@
+"""The verdict in a terminal: its colours, its width, and the differences as a strip of characters.
+
+A pipe gets plain lines of a fixed width without a strip, so that scripts read the same everywhere.
+"""
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TextIO
+
+from analysis.report.verdict import VerdictChart
+from analysis.stats.core.results import Trust
+
+PLAIN_WIDTH = 88
+_WIDTHS = (30, 100)  # what reads well
+_FEWEST_COLUMNS = 40  # below this, a strip shows nothing
+_COLOURS = {Trust.TRUSTED: "32", Trust.NOT_TRUSTED: "31", Trust.INCONCLUSIVE: "33"}
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """How to write: `width` in columns; `is_shown` to somebody, and whether in colour."""
+
+    width: int = PLAIN_WIDTH
+    is_shown: bool = False
+    has_colour: bool = False
+
+    @classmethod
+    def of(cls, stream: TextIO) -> "Terminal":
+        """The terminal behind a stream; NO_COLOR and TERM=dumb leave colours out."""
+        if not stream.isatty():
+            return cls()
+        columns = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return cls(min(max(columns - 1, _WIDTHS[0]), _WIDTHS[1]), True, not plain)
+
+    def trust(self, trust: Trust) -> str:
+        return self._styled(trust.value, f"1;{_COLOURS[trust]}")
+
+    def quiet(self, text: str) -> str:
+        return self._styled(text, "2")
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\033[{codes}m{text}\033[0m" if self.has_colour else text
+
+    def strip(self, chart: VerdictChart | None) -> list[str]:
+        """The chart of the report's first screen; empty in a pipe."""
+        if not self.is_shown or chart is None:
+            return []
+        columns = self.width - 4
+        if columns < _FEWEST_COLUMNS:
+            return []
+
+        def column(x: float) -> int:
+            return min(columns - 1, max(0, round(x / chart.width * (columns - 1))))
+
+        lines = [chart.title, ""]
+        for line in chart.lines:
+            cells = [" "] * columns
+            low, high = map(column, chart.margin)
+            cells[low : high + 1] = "░" * (high - low + 1)
+            if line.ends:
+                start, end = map(column, line.ends)
+                cells[start : end + 1] = "─" * (end - start + 1)
+            cells[column(chart.zero)] = "┼" if cells[column(chart.zero)] == "─" else "│"
+            cells[column(line.at)] = "●"
+            lines += [f"  {line.name}: {line.words}", f"  {''.join(cells)}"]
+        axis, words = [" "] * columns, [" "] * (columns + 4)
+        for x, text in chart.ticks:
+            axis[column(x)] = "┴"
+            start = max(0, column(x) - len(text) // 2)
+            words[start : start + len(text)] = text
+        lines += [f"  {''.join(axis)}", f"  {''.join(words).rstrip()}"]
+        left, right = chart.sides
+        return [*lines, self.quiet(f"  ← {left}, {right} →, percentage points"), ""]
+
+
+def of_output() -> Terminal:
+    return Terminal.of(sys.stdout)
