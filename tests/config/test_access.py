@@ -398,7 +398,7 @@ def test_safe_methods_change_nothing(study, known):
     root.get("/studies/")  # the session notes when it is used
     wrote = {}
     for route in PAGES:
-        for method in ("get", "head", "options"):
+        for method in ("get", "head", "options")[: examples(1, every=3)]:
             with transaction.atomic(), CaptureQueriesContext(connection) as queries:
                 response = getattr(root, method)(path(route, known(route)))
                 if response.streaming:
