@@ -73,8 +73,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests wait for databases, for Chromium and for each other."""
-    return min(8, (os.cpu_count() or 1) + 1)
+    """As many as there are cores: two lanes run side by side, and each collects for itself."""
+    return min(8, os.cpu_count() or 1)
 
 
 @pytest.fixture(scope="session")

@@ -123,35 +123,6 @@ def test_one_judge_is_compared_with_no_other():
     assert "Judges compared with one another" not in page_of(report)
 
 
-def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():
-    study = make_study()
-    raters = [make_rater(study=study) for _ in range(3)]
-    run = make_run(study=study)
-    with stored_at_once():
-        for number in range(40):
-            item = make_item(study=study, first_person="r1")
-            for index, rater in enumerate(raters):
-                answer(rater, item, "r2" if (number + index) % 4 < 2 else "r1", 60)
-            judge_item(run, item, "r1", 90)
-
-    report = built(study)
-
-    worth = report["comparison"][0]["worth"]
-    assert (worth["place"], worth["people"], worth["high"]) == ("above any", None, None)
-    assert worth["people_reason"] == "not_identified"
-    assert all_tables(report)["worth"].rows[0][3] == "more than any number"
-    mixes = report["comparison"][0]["mixes"]
-    assert [mix["policy"] for mix in mixes] == ["judge"]
-
-
-def test_worth_is_not_defined_where_a_tie_can_be_said():
-    report = built(random_study(9, allow_tie=True))
-
-    worth = report["comparison"][0]["worth"]
-    assert (worth["people"], worth["people_reason"], worth["n"]) == (None, "not_offered", 0)
-    assert 'id="table-worth"' not in page_of(report)
-
-
 def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
     report = built(random_study(10))
 

@@ -1,15 +1,10 @@
 """Rows for files."""
 
-import csv
-import io
-
 import pytest
 
 from annotation import services
 from annotation.files.answers_out import annotation_rows, annotator_rows
-from annotation.files.imports import import_annotations
-from annotation.models import Annotation, Annotator
-from studies.importers.files.bundle import File
+from annotation.models import Annotation
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -33,23 +28,6 @@ def test_an_answer_is_exported_by_content_and_as_displayed():
     assert "secret-pid" not in str(row)
 
 
-def test_exported_answers_can_be_imported_elsewhere():
-    study, other = make_study(items_per_annotator=2), make_study()
-    for each in (study, other):
-        for key in ("a", "b"):
-            make_item(study=each, key=key)
-    answer_all(walk_in(study))
-    rows = list(annotation_rows(study))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-
-    result = import_annotations(study_id=other.pk, file=File("a.csv", out.getvalue().encode()))
-
-    assert result.added == 2
-
-
 def test_platform_ids_are_exported_only_when_asked_for():
     study = make_study(items_per_annotator=1)
     make_items(study, 1)
@@ -63,18 +41,6 @@ def test_platform_ids_are_exported_only_when_asked_for():
     assert (plain["excluded"], plain["exclude_reason"]) == (True, "too fast")
     assert identified["prolific_pid"] == "secret-pid"
     assert identified["session_ids"] == ["s-secret-pid"]
-
-
-def test_exports_take_the_same_queries_however_many_people(django_assert_num_queries):
-    study = make_study(items_per_annotator=1, annotations_per_item=9)
-    make_items(study, 5)
-    for _ in range(5):
-        answer_all(walk_in(study))
-    assert Annotator.objects.count() == 5
-
-    with django_assert_num_queries(7):
-        assert len(list(annotation_rows(study))) == 5
-        assert len(list(annotator_rows(study, identified=True))) == 5
 
 
 def test_flags_are_exported_with_value_and_threshold_and_checks_are_not_counted():

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from annotation.models import Annotation, InitialAnswer
 from studies.models import Item
 from tests.browser.annotators import enter_items
-from tests.browser.conftest import PHONE, is_well_in_both_themes
+from tests.browser.conftest import PHONE, fits_and_reads_well
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -58,4 +58,4 @@ def test_the_page_with_the_advice_fits_and_passes_axe(open_page, advised):
     answer(page, "a", "60")
     expect(page.locator(".advice")).to_be_visible()
 
-    is_well_in_both_themes(page)
+    fits_and_reads_well(page)

@@ -47,7 +47,7 @@ def test_criteria_are_entered_offered_to_judges_and_shown_to_annotators(
     annotator = open_page(viewport=PHONE)
     enter_items(annotator, study)
     expect(annotator.locator(".criteria li")).to_have_count(2)
-    is_well_in_both_themes(annotator)
+    fits_and_reads_well(annotator)
     for name, size in (("desktop", DESKTOP), ("phone", PHONE)):
         annotator.set_viewport_size(size)
         look(annotator, f"criteria-item-{name}")

@@ -18,6 +18,8 @@ from tests.browser.annotators import enter_items, make_everyday_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 ITEMS = 10
+# Each fills in ten pages. What comes of the figures is tested without a browser.
+SOME = pytest.mark.sampled(keep=1, group="programs at work")
 HIDES = "Object.defineProperty(Navigator.prototype, 'webdriver', {get: () => false})"
 
 
@@ -89,6 +91,7 @@ def test_a_driven_browser_is_flagged(open_page, study):
     assert "machine" in found.rules
 
 
+@SOME
 def test_a_browser_that_hides_it_and_waits_like_a_person_is_flagged(open_page, study):
     page = open_page()
     page.add_init_script(HIDES)
@@ -101,6 +104,7 @@ def test_a_browser_that_hides_it_and_waits_like_a_person_is_flagged(open_page, s
     assert "machine" in found.rules
 
 
+@SOME
 def test_answers_set_by_a_script_are_seen(open_page, study):
     page = open_page()
     page.add_init_script(HIDES)
@@ -119,6 +123,7 @@ def test_answers_set_by_a_script_are_seen(open_page, study):
     assert "machine" in found.rules
 
 
+@SOME
 def test_somebody_who_copies_every_item_is_flagged(open_page, study):
     page = open_page()
     page.add_init_script(HIDES)
@@ -130,6 +135,7 @@ def test_somebody_who_copies_every_item_is_flagged(open_page, study):
     assert "machine" in found.rules
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("hand", ["mouse", "keyboard"])
 def test_a_person_is_not_flagged(open_page, study, hand):
     page = open_page()

@@ -120,6 +120,7 @@ def test_an_older_browser_marks_the_place_of_a_response(open_older, live_server)
     assert _ground(page, ".place >> nth=0") == unmarked
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("opener", "sheet"), [("text=Help", "#help-dialog"), (".chip-person", "#profile-dialog")]
 )
@@ -137,6 +138,7 @@ def test_an_older_browser_opens_and_closes_sheets(open_older, study, opener, she
     page.wait_for_url("**/task/2/")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("problem", CANNOT_SEND)
 def test_the_form_sends_what_the_script_cannot(open_page, study, problem):
     page = open_page()
@@ -183,6 +185,7 @@ def test_an_untouched_slider_is_seen_in_forced_colours(page):
     assert len(picture.convert("RGB").getcolors() or range(1000)) > 1
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("part", ["progress", "[data-shortcuts]", "#choice-a"])
 def test_forced_colours_take_no_state_away(page, part):
     page.emulate_media(forced_colors="active")

@@ -15,6 +15,7 @@ from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_t
 from tests.config.test_access import PAGES
 from tests.config.test_hostile_requests import path
 from tests.factories import make_item, make_study
+from tests.sampling import some
 from tests.studies.files import jsonl, raw_item
 
 pytestmark = [
@@ -63,16 +64,12 @@ def test_no_page_breaks_its_policy_or_throws(signed_in):
     page = signed_in()
     known = {"slug": "one", "key": Item.objects.get().key}
     addresses = {path(route, known) for route in PAGES if parameters(route) <= known.keys()}
-    visited = 0
-
-    for address in sorted(addresses):
-        answer = page.request.get(address)
-        if answer.ok and "<html" in answer.text():
-            page.goto(address)
-            assert page.locator("script:not([type])").count() == 0, address
-            visited += 1
-
-    assert visited > 50
+    answers = {address: page.request.get(address) for address in sorted(addresses)}
+    pages = [at for at, answer in answers.items() if answer.ok and "<html" in answer.text()]
+    assert len(pages) > 50
+    for address in some(pages, keep=20):
+        page.goto(address)
+        assert page.locator("script:not([type])").count() == 0, address
 
 
 def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_in, study):

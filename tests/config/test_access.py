@@ -29,7 +29,7 @@ from tests.api.conftest import program
 from tests.config.test_hostile_requests import LEFT_OUT, ROUTES, path
 from tests.extras import access
 from tests.factories import make_item, make_study
-from tests.sampling import some
+from tests.sampling import examples, some
 
 pytestmark = pytest.mark.django_db
 
@@ -291,7 +291,7 @@ KEPT_WHEN_READ = {
     "analysis_errorcomparison",
     "annotation_completioncode",
 }
-METHODS = ("get", "head", "options", "post", "put", "delete")
+METHODS = ("get", "post", "head", "options", "put", "delete")
 
 
 def shape(response, slug: str) -> tuple[object, ...]:
@@ -317,7 +317,7 @@ def test_a_hidden_study_looks_like_a_missing_one(known, who):
         client = client_of(who, is_staff=who == "staff")
     told = {}
     for route in (STUDY + each for each in OF_STUDIES):
-        for method in METHODS:
+        for method in METHODS[: examples(2, every=len(METHODS))]:
             with transaction.atomic():
                 hidden, none = (
                     shape(getattr(client, method)(path(route, known(route) | {"slug": slug})), slug)
@@ -407,7 +407,7 @@ def test_safe_methods_change_nothing(study, known):
     root.get("/studies/")  # the session notes when it is used
     wrote = {}
     for route in PAGES:
-        for method in ("get", "head", "options"):
+        for method in ("get", "head", "options")[: examples(1, every=3)]:
             with transaction.atomic(), CaptureQueriesContext(connection) as queries:
                 response = getattr(root, method)(path(route, known(route)))
                 if response.streaming:

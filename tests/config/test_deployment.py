@@ -140,6 +140,7 @@ STAND_INS = {
 
 @pytest.mark.e2e
 @pytest.mark.sqlite
+@pytest.mark.sampled(keep=0)  # With --all: a whole installation, of which test_demo starts one.
 def test_a_server_without_containers_is_set_up_word_by_word_and_becomes_healthy(tmp_path):
     """Each line of the page in its order, with folders of this machine and no PostgreSQL."""
     folders = {name: str(tmp_path / name) for name in ("opt", "etc", "data", "bin")}

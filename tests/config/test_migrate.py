@@ -51,6 +51,7 @@ def rows(folder: Path, query: str) -> set[tuple]:
 
 
 @pytest.mark.sqlite
+@pytest.mark.sampled(keep=0)  # With --all: two whole migrations.
 def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(tmp_path):
     whole = tmp_path / "whole"
     whole.mkdir()

@@ -15,7 +15,7 @@ from tests.e2e.checks import check_report
 from tests.e2e.stack import Stack
 
 STUDY = "whole-job"
-PEOPLE, ITEMS, ITEMS_EACH = 30, 100, 10
+PEOPLE, ITEMS, ITEMS_EACH = 15, 50, 10
 
 pytestmark = pytest.mark.e2e
 
@@ -58,7 +58,7 @@ def wait_until(is_so: Callable[[], bool], *, seconds: float = 600) -> None:
         time.sleep(0.02)
 
 
-def test_thirty_people_and_two_judges_and_a_killed_web_server_give_a_true_report(stack):
+def test_fifteen_people_and_two_judges_and_a_killed_web_server_give_a_true_report(stack):
     world = World()
     stack.start()
     make_study(stack, world)

@@ -72,22 +72,3 @@ def test_no_template_compares_the_name_of_a_backend():
 
     assert pages
     assert not [page.name for page in pages if tags.search(page.read_text(encoding="utf-8"))]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        'if judge.backend == "openai": pass',
-        "if kind.backend in (a, b): pass",
-        'ok = name in {"replay", "gemini"}',
-        'match name:\n    case "replay": pass',
-        'queue = {"replay": "gpu"}',
-        'Judge.objects.filter(backend="replay")',
-        'runs.exclude(judge__backend__in=["replay"])',
-        "JudgeRun.objects.filter(Q(judge__backend=ReplayKind.name))",
-        "isinstance(backend, openai.OpenAIBackend)",
-        'if run.backend != "jury": pass',
-    ],
-)
-def test_such_a_comparison_is_found(code):
-    assert [*comparisons(ast.parse(code))]

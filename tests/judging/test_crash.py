@@ -48,7 +48,7 @@ def requests_in(log):
     return len(log.read_text().splitlines())
 
 
-@pytest.mark.sampled(keep=2, group="kills")
+@pytest.mark.sampled(keep=1)
 @pytest.mark.e2e
 @pytest.mark.sqlite  # test_kills is the same on PostgreSQL
 @pytest.mark.parametrize("kind", [(), ("--backend", "decisions", "--wire", "systemone")])

@@ -11,11 +11,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis.data.collection import collection_of
 from analysis.data.dataset import load_dataset
-from analysis.exports.card import _judges
 from analysis.exports.catalogue import Disclosure, make_table
-from analysis.exports.table_files import write_table
 from analysis.report.sections.methods import run_facts
 from analysis.report.sections.record.section import _record
 from judging.drift import VersionWatch
@@ -111,17 +108,6 @@ def test_the_command_warns_while_the_run_goes_on(slow, llm):
     assert "names “m” with the fingerprint “fp_2”" in errors.getvalue()
 
 
-def test_the_command_ends_with_what_the_anchors_show(slow, llm):
-    study = study_of(4)
-    llm.answer = lambda body, n: named("m", "fp", "A" if n <= 6 else "B")
-    out = StringIO()
-
-    call_command("judge", study.slug, "--judge", "slow", "--anchors", "3", "--inline", stdout=out)
-
-    assert "Anchors: 3 of 3 (100.0 %, 95 % interval 29.2 to 100.0 %) changed" in out.getvalue()
-    assert "it is unknown how many changes sampling alone explains" in out.getvalue()
-
-
 def test_versions_have_counts_and_times(db):
     run = start(study_of(5), make_judge(base_url="http://127.0.0.1:9/v1"))
     answer(run, [0, 2], "m", "fp_1", 1)
@@ -182,15 +168,6 @@ def test_a_run_without_anchors_and_with_one_version_is_reported_as_ever(judge, l
     assert run.reported == ({"judgments": 2, "model": "mock-2024-05-13", "fingerprint": "fp_1"},)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "xlsx"])
-@pytest.mark.parametrize("what", ["versions", "anchors"])
-def test_versions_and_anchors_are_files_of_every_format(drifted, what, form, tmp_path):
-    out = tmp_path / f"{what}.{form}"
-
-    assert write_table(make_table(drifted.study, what, Disclosure()), {form: out})
-    assert out.stat().st_size
-
-
 def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
     def rows(what):
         return list(make_table(drifted.study, what, Disclosure()).rows())
@@ -226,14 +203,3 @@ def test_a_campaign_has_anchors(judge):
     assert with_some.is_valid()
     assert without.is_valid()
     assert (with_some.plan().anchors, without.plan().anchors) == (20, 0)
-
-
-def test_the_card_of_an_export_says_whether_models_changed(drifted):
-    facts = collection_of(drifted.study, k=5).runs
-
-    card = " ".join(_judges(facts).split())
-
-    assert (
-        "Whether the models changed: - slow, standard, all: m, fingerprint fp_1: 3 answers," in card
-    )
-    assert "Anchors: 3 of 3 (100.0 %, 95 % interval 29.2 to 100.0 %) changed" in card

@@ -1,6 +1,7 @@
 """What small studies can be, and which combinations of it are tried."""
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -70,6 +71,7 @@ def may(row: Row) -> bool:
     return not (has(run="structured") and row.get("setting") == "levels")
 
 
+@cache
 def rows() -> list[Row]:
     """All rows: every run with every kind of answers and of truth, and every pair of the rest."""
     names = ("run", "answers", "truth")
@@ -88,13 +90,16 @@ def cases(config: pytest.Config, few: int, *, among: Callable[[Row], bool] = boo
 
 
 def _most_pairs(left: list[Row], count: int) -> list[Row]:
-    """Those rows that have most pairs of values between them."""
-    chosen, seen = list[Row](), set[Pair]()
+    """Those rows that have most values, and then most pairs of values, between them."""
+    chosen, values, pairs = list[Row](), set[tuple[str, str]](), set[Pair]()
     while left and len(chosen) < count:
-        best = max(left, key=lambda row: len(set(pairs_of(row)) - seen))
+        best = max(
+            left, key=lambda row: (len(row.items() - values), len(set(pairs_of(row)) - pairs))
+        )
         left.remove(best)
         chosen.append(best)
-        seen |= set(pairs_of(best))
+        values |= set(best.items())
+        pairs |= set(pairs_of(best))
     return chosen
 
 

@@ -16,7 +16,7 @@ PARTS = ("human", "judges", "comparison", "headline")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    metafunc.parametrize("row", cases(metafunc.config, few=4, among=_is_all_files))
+    metafunc.parametrize("row", cases(metafunc.config, few=1, among=_is_all_files))
 
 
 def _is_all_files(row: Row) -> bool:

@@ -20,7 +20,8 @@ from packaging.requirements import Requirement
 
 from tests.migrated import copy_migrated
 
-pytestmark = pytest.mark.slow
+# With --all: it builds and installs the package, which takes half a minute.
+BUILT = pytest.mark.sampled(keep=0)
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 TABLE = "item,human_1,human_2,human_3,judge\n" + "".join(
@@ -69,6 +70,7 @@ def installed(archives, tmp_path_factory) -> Path:
     return folder
 
 
+@BUILT
 def test_the_wheel_adds_one_name_to_an_environment(archives):
     [wheel] = archives.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -79,6 +81,7 @@ def test_the_wheel_adds_one_name_to_an_environment(archives):
     assert not [name for name in names if name.endswith((".pyc", ".sqlite3", ".env", ".log"))]
 
 
+@BUILT
 def test_the_wheel_holds_every_file_of_the_program(archives):
     [wheel] = archives.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -93,6 +96,7 @@ def test_the_wheel_holds_every_file_of_the_program(archives):
     assert [name for name in tracked if f"thirdperson/_apps/{name}" not in names] == []
 
 
+@BUILT
 def test_the_source_archive_holds_the_tests_and_no_private_files(archives):
     [archive] = archives.glob("*.tar.gz")
     with tarfile.open(archive) as found:
@@ -102,6 +106,7 @@ def test_the_source_archive_holds_the_tests_and_no_private_files(archives):
     assert not [name for name in names if re.match(r"(\.venv|var|\.env$|\.git/)", name)]
 
 
+@BUILT
 def test_the_command_of_the_installed_package_checks_a_table(installed, tmp_path):
     (tmp_path / "labels.csv").write_text(TABLE)
     command = installed / "bin" / "thirdperson"
@@ -118,6 +123,7 @@ def test_the_command_of_the_installed_package_checks_a_table(installed, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "report.html"]
 
 
+@BUILT
 def test_the_command_says_its_version_and_what_it_can_do(installed, tmp_path):
     command = installed / "bin" / "thirdperson"
 
@@ -129,6 +135,7 @@ def test_the_command_says_its_version_and_what_it_can_do(installed, tmp_path):
     assert (version.returncode, help_text.returncode, usage.returncode) == (0, 0, 2)
 
 
+@BUILT
 def test_commands_of_the_platform_store_where_they_were_called(installed, tmp_path):
     command, data = installed / "bin" / "thirdperson", tmp_path / "thirdperson-data"
     data.mkdir()
@@ -146,6 +153,7 @@ def test_commands_of_the_platform_store_where_they_were_called(installed, tmp_pa
     assert after == before
 
 
+@BUILT
 def test_the_statistics_of_the_installed_package_bring_no_other_names(installed, tmp_path):
     script = (
         "import sys; from thirdperson import stats;"

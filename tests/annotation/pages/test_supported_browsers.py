@@ -76,13 +76,6 @@ def test_a_dialog_opens_without_browser_support(path):
     assert len(re.findall(r"\.showModal\(\)", text)) == text.count("if (sheet.showModal) sheet.")
 
 
-def test_newer_features_are_found():
-    for line in ("const last = list.at(-1);", "class A { static { go(); } }", "a(/(?<=a)b/, '')"):
-        assert uses(f"// at(1)\n{line}", TOO_NEW_IN_SCRIPTS)[0].startswith("line 2: ")
-    for line in (".card:has(:checked) { color: red; }", "p { & b { color: red; } }"):
-        assert uses(f"/* 1dvh\n */\n{line}", TOO_NEW_IN_STYLES)[0].startswith("line 3: ")
-
-
 def test_only_features_that_older_browsers_support_or_ignore_are_allowed():
     style = ".card:is(.is-chosen, :is(:has(:checked))) { text-wrap: balance; inset: 0; }"
     style += "@supports not selector(:has(*)) { a > b { width: 1px; } }"

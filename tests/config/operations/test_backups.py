@@ -133,6 +133,7 @@ call_command("backup", sys.argv[2])
 """
 
 
+@pytest.mark.sampled(keep=0)  # With --all: the same parts, elsewhere.
 def test_a_backup_goes_to_an_empty_installation_on_sqlite_and_back(
     lived_in, var_dir, backup, tmp_path, settings
 ):
@@ -253,6 +254,7 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
     assert Annotation.objects.count() == answers
 
 
+@pytest.mark.sampled(keep=0)  # With --all: the same parts, elsewhere.
 def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings, monkeypatch):
     server = S3Server()
     for name, value in server.environment.items():

@@ -37,12 +37,13 @@ def passport(study):
     return found
 
 
-def test_answers_above_the_threshold_are_labels_and_the_rest_is_left_with_a_reason(study, passport):
+def test_answers_from_the_threshold_on_are_labels_and_the_rest_is_left_with_a_reason(study, passport):
     run = study.judge_runs.get()
     run.judgments.filter(item__key="i0001").update(state="refused", choice="", certainty=None)
     run.judgments.filter(item__key="i0002").update(certainty=None)
     run.judgments.filter(item__key="i0004").update(state="pending", choice="", certainty=None)
     run.judgments.filter(item__key="i0005").delete()
+    run.judgments.filter(item__key="i0007").update(certainty=61)  # exactly the threshold
 
     labels = label(study, passport)
 

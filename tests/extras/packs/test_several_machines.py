@@ -16,7 +16,8 @@ from tests.e2e.test_several_machines import (  # noqa: F401
     machines,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres]
+# With --all: two servers and two workers of their own.
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.sampled(keep=0)]
 
 
 def replies_to(pack: bytes) -> bytes:
