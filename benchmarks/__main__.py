@@ -2,6 +2,7 @@
 
     python -m benchmarks                    every benchmark, in less than 15 minutes in all
     python -m benchmarks floor              what every version must reach, about 10 minutes
+    python -m benchmarks arrivals           a thousand people at the door, about 8 minutes
     python -m benchmarks NAME …             those named
     python -m benchmarks NAME --OPTION …    one, with options of its own and without a time limit
     python -m benchmarks --long …           with their own defaults and without a time limit
@@ -63,9 +64,9 @@ SHORT = {
     "machines": Short(9, ("--people", "30", "--studies", "3")),
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
-# Run only by their names, and as long as they need: the first runs parts of the others, and the
-# second is about a device that few machines have.
-BY_NAME = ("floor", "gpu")
+# Run only by their names, and as long as they need: the first runs parts of the others, the second
+# takes minutes a round, and the third is about a device that few machines have.
+BY_NAME = ("floor", "arrivals", "gpu")
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60
 

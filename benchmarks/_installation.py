@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -58,10 +59,18 @@ class Installation:
     """An installation with the workload's study.
 
     `server` is the URL of a PostgreSQL that databases can be created in; without it the database
-    is an SQLite file in `folder`.
+    is an SQLite file in `folder`. `environment` has further settings.
     """
 
-    def __init__(self, folder: Path, *, port: int, server: str = "", items: int = 1000) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int,
+        server: str = "",
+        items: int = 1000,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self._port, self._folder, self._server = port, folder, server
         self._environment = {
@@ -71,19 +80,33 @@ class Installation:
             "DJANGO_SETTINGS_MODULE": "config.settings.base",
             "SECRET_KEY": "benchmark-" + "0" * 50,
             "PUBLIC_BASE_URL": self.url,
+            **(environment or {}),
         }
         if server:
-            self._sql(f"DROP DATABASE IF EXISTS {_FULL}", f"DROP DATABASE IF EXISTS {_USED}")
-            self._sql(f"CREATE DATABASE {_FULL}")
-        self._python(_SET_UP, str(items), database=_FULL)
-        if not server:
+            execute(
+                self._server, f"DROP DATABASE IF EXISTS {_FULL}", f"DROP DATABASE IF EXISTS {_USED}"
+            )
+            execute(self._server, f"CREATE DATABASE {_FULL}")
+        self.prepare(_SET_UP, str(items))
+
+    def prepare(self, code: str, *arguments: str) -> str:
+        """Run Python on the data that every start copies, and return what it prints."""
+        printed = self._python(code, *arguments, database=_FULL)
+        if not self._server:
             shutil.copy(self._file, f"{self._file}.full")
+        return printed
+
+    def ask(self, code: str) -> str:
+        """Run Python on the data of the last start, and return what it prints."""
+        return self._python(code, database=_USED)
 
     def start(self) -> ServerProcess:
         """The web server, on a fresh copy of the database, with all its workers warm."""
         if self._server:
-            self._sql(
-                f"DROP DATABASE IF EXISTS {_USED}", f"CREATE DATABASE {_USED} TEMPLATE {_FULL}"
+            execute(
+                self._server,
+                f"DROP DATABASE IF EXISTS {_USED}",
+                f"CREATE DATABASE {_USED} TEMPLATE {_FULL}",
             )
         else:
             for path in self._file.parent.glob(f"{self._file.name}-*"):
@@ -101,7 +124,7 @@ class Installation:
 
     def counts(self) -> tuple[int, int]:
         """The number of stored answers, and of items with more than three."""
-        stored, above = self._python(_COUNT, database=_USED).split()
+        stored, above = self.ask(_COUNT).split()
         return int(stored), int(above)
 
     @property
@@ -111,9 +134,7 @@ class Installation:
     def _with_database(self, name: str) -> dict[str, str]:
         if not self._server:
             return self._environment
-        base, _, query = self._server.partition("?")
-        url = f"{base.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
-        return self._environment | {"DATABASE_URL": url}
+        return self._environment | {"DATABASE_URL": database_url(self._server, name)}
 
     def _python(self, code: str, *arguments: str, database: str) -> str:
         return subprocess.run(  # noqa: S603
@@ -125,11 +146,18 @@ class Installation:
             text=True,
         ).stdout
 
-    def _sql(self, *statements: str) -> None:
-        with closing(psycopg2.connect(self._server)) as connection:
-            connection.autocommit = True
-            for statement in statements:
-                connection.cursor().execute(statement)
+
+def database_url(server: str, name: str) -> str:
+    """The URL of another database of a PostgreSQL."""
+    base, _, query = server.partition("?")
+    return f"{base.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+
+
+def execute(server: str, *statements: str) -> None:
+    with closing(psycopg2.connect(server)) as connection:
+        connection.autocommit = True
+        for statement in statements:
+            connection.cursor().execute(statement)
 
 
 def postmaster(server: str) -> int:

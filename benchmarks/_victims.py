@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -39,7 +40,14 @@ class Database:
         psutil.wait_procs(processes, timeout=10)
 
     def start(self) -> None:
-        self._server.ensure_postgres_running()
+        # It waits ten seconds, and recovery on a busy machine takes longer.
+        with suppress(subprocess.TimeoutExpired):
+            self._server.ensure_postgres_running()
+        wait_for("PostgreSQL", self._answers)
+
+    def _answers(self) -> bool:
+        with closing(psycopg2.connect(self.url)):
+            return True
 
     def stop(self) -> None:
         self._server.cleanup()

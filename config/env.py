@@ -228,6 +228,8 @@ def database(value: str) -> dict[str, Any]:
     options = found.pop("OPTIONS", {})
     # The host may be the folder of a socket: percent-encoded, or in the query.
     host = options.pop("host", "") or unquote(found.pop("HOST"))
+    # A host that does not answer must not hold a page for minutes.
+    options.setdefault("connect_timeout", 5)
     return {
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
@@ -30,6 +30,7 @@ from studies.models import Heartbeat
 from studies.statements import clock
 from studies.statements.clock import wrong_clock
 
+_RETRY_SECONDS = 5
 _UP_TO_DATE_FOR = 60.0
 # A disk is short of space if less than both is free: a small disk may work although nearly empty.
 LEAST_FREE_BYTES = 500_000_000
@@ -54,6 +55,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse(
         {"status": status if healthy else "unavailable", **checks, **others},
         status=200 if healthy else 503,
+        headers={} if healthy else {"Retry-After": str(_RETRY_SECONDS)},
     )
 
 
@@ -118,7 +120,7 @@ def processes() -> dict[str, str]:
     """The state of workers and the schedule, as `health`."""
     try:
         silent = silent_roles()
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return dict.fromkeys(Heartbeat.Role.values, "unknown")
     return {role: silent.get(role, "ok") for role in Heartbeat.Role.values}
 
@@ -130,7 +132,7 @@ def _database() -> str:
         if unknown_migration():
             return "newer than the program"
         return "migrations missing" if lacks_migrations() else "ok"
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return "unreachable"
 
 
@@ -190,7 +192,7 @@ def _applied() -> frozenset[tuple[str, str]]:
 def _clock() -> str:
     try:
         return "differs from the database's" if clock.wrong_clock() else "ok"
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return "unknown"
 
 
@@ -206,7 +208,7 @@ def _storage() -> str:
             files_storage().exists("reports/none/report.html")
         except StorageUnreachable:
             return "unreachable"
-        except (DatabaseError, OSError):
+        except (DatabaseError, InterfaceError, OSError):
             return "unknown"
         _located = now
     return "ok"
@@ -250,7 +252,7 @@ def _fault_of(find: Callable[[], str]) -> str:
     """
     try:
         return find()
-    except DatabaseError as error:
+    except (DatabaseError, InterfaceError) as error:
         logger.warning("whether this process fits the database could not be checked: %s", error)
         return ""
     finally:

@@ -51,7 +51,7 @@ def postgres(*, durable: bool = False) -> Iterator[str]:
         server = postgres_server.get_server(folder, cleanup_mode="stop")
         try:
             if not durable:
-                _make_fit_for_tests(server.get_uri())
+                make_fit_for_tests(server.get_uri())
             yield server.get_uri()
         finally:
             server.cleanup()
@@ -136,7 +136,7 @@ def free_port(*, count: int = 1) -> int:
         return first
 
 
-def _make_fit_for_tests(url: str) -> None:
+def make_fit_for_tests(url: str) -> None:
     """Do not wait for the disk, and take no statistics.
 
     Databases of tests need not outlive the machine; what is committed still outlives a kill of any

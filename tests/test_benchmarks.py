@@ -1,10 +1,16 @@
 """Benchmarks run within their time, and what they print is kept."""
 
 import numpy as np
+import pytest
 
 from analysis.report.build import build_report
+from annotation import services
+from annotation.models import QuotaGroup
+from annotation.seats.quotas import Quota, set_quotas
 from benchmarks import __main__ as benchmarks
-from benchmarks import claims
+from benchmarks import arrivals, claims
+from studies.models import Item
+from tests.factories import answer_all, make_items, make_study, walk_in
 
 
 def test_all_benchmarks_take_less_than_fifteen_minutes():
@@ -13,6 +19,27 @@ def test_all_benchmarks_take_less_than_fifteen_minutes():
 
     assert benchmarks.available()[0] == "peers"
     assert sum(short.seconds for short in planned) < 1000  # They are ended after 14.5 minutes.
+
+
+@pytest.mark.django_db
+def test_a_seat_or_a_place_too_few_or_too_many_is_found_after_arrivals(capsys):
+    study = make_study(slug=arrivals.LINK, annotations_per_item=1, items_per_annotator=1)
+    make_items(study, 3)
+    set_quotas(study_id=study.pk, questions=[], groups=[Quota(3)])
+
+    def wrong() -> int:
+        arrivals.differences()
+        return int(capsys.readouterr().out)
+
+    people = [walk_in(study) for _ in range(3)]
+    assert wrong() == 4  # no item is answered, and nobody fills a place
+    for person in people:
+        answer_all(person)
+        services.complete(annotator_id=person.pk)
+    assert wrong() == 0
+    Item.objects.filter(pk=study.all_items.first().pk).update(answered=0)
+    QuotaGroup.objects.update(completed=4, target=4)
+    assert wrong() == 2
 
 
 def test_text_is_fenced_and_a_table_is_not():

@@ -16,6 +16,7 @@ from studies.models import Study
 
 _RETRY_SECONDS = 5
 _BELOW_A_STUDY = re.compile(r"/s/([-\w]+)/")
+_AWAY = (OperationalError, InterfaceError, StorageUnreachable)
 
 
 def _study_of(request: HttpRequest) -> Study | None:
@@ -30,9 +31,14 @@ def _study_of(request: HttpRequest) -> Study | None:
 
 
 def _page(request: HttpRequest, template: str, status: int, **more: Any) -> HttpResponse:
-    """Render `template` in the study's language, or in English outside a study."""
+    """Render `template` in the study's language, or in English outside a study.
+
+    The browser's language, if the study cannot be read.
+    """
     study = _study_of(request)
-    language = study.language if study else "en"
+    is_below = _BELOW_A_STUDY.match(request.path_info) is not None
+    unknown = translation.get_language_from_request(request) if is_below else "en"
+    language = study.language if study else unknown
     with translation.override(language):
         context = {"study": study, "language": language, **more}
         return render(request, template, context, status=status)
@@ -56,18 +62,25 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, or 503 while the database or file storage is down; participants keep their input."""
-    away = OperationalError | InterfaceError | StorageUnreachable
-    if not isinstance(sys.exc_info()[1], away):
+    """500, or 503 while the database or file storage is away; the page keeps what was entered."""
+    if not isinstance(sys.exc_info()[1], _AWAY):
         return _page(request, "500.html", 500)
-    is_participant = _BELOW_A_STUDY.match(request.path_info) is not None
-    # Participants' forms may be sent twice. Other users must first look at what was stored.
-    fields = list(_sent(request)) if is_participant and request.method == "POST" else []
-    response = _page(request, "500.html", 503, fields=fields)
+    is_post = request.method == "POST"
+    context = {
+        "is_participant": _BELOW_A_STUDY.match(request.path_info) is not None,
+        "is_post": is_post,
+        "fields": list(_sent(request)) if is_post and _may_keep(request) else [],
+    }
+    response = _page(request, "503.html", 503, **context)
     response.headers["Retry-After"] = str(_RETRY_SECONDS)
-    if is_participant and request.method == "GET":
+    if request.method == "GET":
         response.headers["Refresh"] = str(_RETRY_SECONDS)
     return response
+
+
+def _may_keep(request: HttpRequest) -> bool:
+    """Whether a page may repeat a form: not a secret, and a browser cannot send a file again."""
+    return not getattr(request, "sensitive_post_parameters", ()) and not request.FILES
 
 
 def _sent(request: HttpRequest) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
@@ -22,7 +21,6 @@ from annotation.seats.side_order import (
     spread_groups,
 )
 from studies.models import Item, Side, Study
-from studies.services.studies import lock_study
 
 # With one of these statuses, a participant has no place on the platform, without a rejection.
 LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
@@ -45,20 +43,32 @@ def is_doubtful(annotator: Annotator) -> bool:
 
 
 _SHUFFLE_KEYS = 2**62
+# What of an item decides who gets it, where and in which order; its texts may be long.
+_CHOSEN_BY = (
+    "pk",
+    "study_id",
+    "group",
+    "first_person",
+    "fixed_first",
+    "shuffle_sides",
+    "option_set",
+    "seats_needed",
+    "seats_taken",
+)
 _LONG_STUDY_MINUTES = 5
 
 
-@transaction.atomic
-def assign(annotator_id: int) -> list[Assignment]:
-    """Assign items to an annotator and return the assignments in order; repeats change nothing.
+def assign(annotator: Annotator) -> list[Assignment]:
+    """Assign items to an annotator who is locked together with the study.
+
+    Returns the assignments in order; repeats change nothing.
 
     The least covered items come first, from a random point of the shuffled order. If fewer seats
     are open than the annotator needs, the rest is surplus work on the least covered items, without
     seats. An annotator admitted beyond a full quota gets only surplus work, on the items of an
     annotator who may leave: see `_stand_in`. Attention checks are mixed in and hold no seats.
     """
-    annotator = Annotator.objects.get(pk=annotator_id)
-    study = lock_study(annotator.study_id)
+    study = annotator.study
     held = list(annotator.assignments.order_by("position"))
     if held:
         return held
@@ -144,9 +154,8 @@ def checks_for(study: Study, rng: random.Random) -> list[Item]:
     Two if the study takes five minutes or more: then only failing both means anything, and no
     platform accepts fewer.
     """
-    pool = list(
-        Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK).order_by("key")
-    )
+    checks = Item.everything.filter(study=study, split=Item.Split.ATTENTION_CHECK)
+    pool = list(checks.order_by("key").only(*_CHOSEN_BY))
     return rng.sample(pool, min(len(pool), checks_needed(study)))
 
 
@@ -189,9 +198,11 @@ def fills_a_place(annotator: Annotator) -> bool:
 
     Skipping costs an annotator nothing, but the reopened seats need somebody else of the group.
     """
-    own = annotator.assignments.filter(item__split=Item.Split.MAIN)
-    skipped = own.filter(state=Assignment.State.SKIPPED, annotation=None).count()
-    return 2 * skipped <= own.count()
+    skipped = Q(state=Assignment.State.SKIPPED, annotation=None)
+    own = annotator.assignments.filter(item__split=Item.Split.MAIN).aggregate(
+        all=Count("pk"), skipped=Count("pk", filter=skipped)
+    )
+    return bool(2 * own["skipped"] <= own["all"])
 
 
 def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.RELEASED) -> int:
@@ -364,17 +375,7 @@ def _from_random_point(items: QuerySet[Item], count: int, rng: random.Random) ->
     Two index reads, however many items the study has.
     """
     start = rng.randrange(_SHUFFLE_KEYS)
-    ordered = items.order_by("shuffle_key").only(
-        "pk",
-        "study_id",
-        "group",
-        "first_person",
-        "fixed_first",
-        "shuffle_sides",
-        "option_set",
-        "seats_needed",
-        "seats_taken",
-    )
+    ordered = items.order_by("shuffle_key").only(*_CHOSEN_BY)
     found = list(ordered.filter(shuffle_key__gte=start)[:count])
     if len(found) < count:
         found += ordered.filter(shuffle_key__lt=start)[: count - len(found)]

@@ -27,8 +27,8 @@ from annotation.models import (
 )
 from annotation.seats import assignment, quotas
 from annotation.seats.assignment import has_lost_place, is_doubtful
+from annotation.seats.item_statements import insert, locked_annotator
 from studies.models import Study
-from studies.services.studies import lock_study
 from studies.statements import clock
 
 State = Annotator.State
@@ -143,11 +143,16 @@ def lock(annotator_id: int) -> Annotator:
 
     Raises `Annotator.DoesNotExist`.
     """
-    study_id = Annotator.objects.values_list("study_id", flat=True).get(pk=annotator_id)
-    study = lock_study(study_id)
-    annotator = Annotator.objects.select_for_update(no_key=True).get(pk=annotator_id)
-    annotator.study = study
-    return annotator
+    return locked_annotator(annotator_id, with_study=True)
+
+
+def lock_alone(annotator_id: int) -> Annotator:
+    """Lock only the annotator, for a change of neither seats nor places.
+
+    When many arrive at once, those who lock the study wait until the change before is on the disk.
+    Nothing may lock the study afterwards. Raises `Annotator.DoesNotExist`.
+    """
+    return locked_annotator(annotator_id, with_study=False)
 
 
 def move(annotator: Annotator, state: str, *, user: User | None = None, **detail: Any) -> Annotator:
@@ -169,8 +174,10 @@ def move(annotator: Annotator, state: str, *, user: User | None = None, **detail
     if renew(annotator):
         fields.append("first_answer_by")
     annotator.save(update_fields=fields)
-    AnnotatorEvent.objects.create(
-        annotator=annotator, user=user, event="state", before=before, after=state, detail=detail
+    insert(
+        AnnotatorEvent(
+            annotator=annotator, user=user, event="state", before=before, after=state, detail=detail
+        )
     )
     return annotator
 

@@ -264,10 +264,12 @@ def enter(
                 identity_hash=identity_hash(pid),
                 first_answer_by=None if is_known else flow.limit(),
             )
-            ProlificIdentity.objects.get_or_create(
+            _, created = ProlificIdentity.objects.get_or_create(
                 annotator=known,
                 defaults={"pid": pid, "study_id": prolific_study_id, "session_ids": sessions},
             )
+            if created:
+                return known  # with this session; nothing to resume
     elif not (is_vouched_for or known.pk == bound_to or _was_seen(known, session_id)):
         raise OtherDevice(f"annotator {known.pk} is known by another browser and session")
     _keep_session(known, session_id)

@@ -23,7 +23,9 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     The `text` that they saw is stored too. Without questions about the annotator, they continue to
     the instructions.
     """
-    annotator = flow.lock(annotator_id)
+    # The questions are fixed once somebody has entered. Without any, a place is taken now.
+    asks = DemographicQuestion.objects.filter(study__annotators=annotator_id).exists()
+    annotator = flow.lock_alone(annotator_id) if asks else flow.lock(annotator_id)
     if not is_at(annotator, State.ARRIVED):
         return annotator
     if text is not None:
@@ -31,7 +33,7 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     annotator.consent_version = version
     annotator.save(update_fields=["consent_version"])
     flow.move(annotator, State.CONSENTED, version=version)
-    if not annotator.study.demographic_questions.exists():
+    if not asks:
         _screen(annotator)
     return annotator
 
@@ -91,8 +93,10 @@ def advance(annotator: Annotator) -> Annotator:
     if annotator.state == State.INSTRUCTED and comprehension.open_question(annotator) is None:
         flow.move(annotator, State.QUALIFIED)
     if annotator.state == State.QUALIFIED and not comprehension.practice_of(annotator).is_open:
-        expire_due(annotator.study)
-        if not assignment.assign(annotator.pk):
+        if expire_due(annotator.study):
+            # A place that became free may be theirs now.
+            annotator.refresh_from_db(fields=["works_surplus", "quota"])
+        if not assignment.assign(annotator):
             raise NoItems("without items")
         flow.move(annotator, State.ANNOTATING)
     return annotator
@@ -104,7 +108,7 @@ def leave_feedback(*, annotator_id: int, text: str, ai_use: str = "") -> None:
 
     Their statement about AI assistants is logged and has no effect.
     """
-    annotator = flow.lock(annotator_id)
+    annotator = flow.lock_alone(annotator_id)
     if annotator.state not in (State.ANNOTATING, State.COMPLETED):
         raise WrongStep(f"annotator {annotator.pk} is {annotator.state}")
     annotator.feedback = text

@@ -7,6 +7,8 @@ from urllib.parse import urlencode
 
 from extras.load_test.participants import Browser, Response, UnexpectedResponse
 
+_ITEMS_EACH = 30
+_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _INSTANCE = re.compile(r'id="instance_id"[^>]* value="([^"]+)"')
 
 
@@ -47,6 +49,38 @@ class OTreeParticipant:
 
     async def leave(self) -> None:
         _expect(await self._browser.get(self._location), 200)
+
+
+class BarePerson:
+    """The form of `benchmarks.peers.bare`, again and again."""
+
+    def __init__(
+        self, browser: Browser, number: int, rng: random.Random, options: dict[str, Any]
+    ) -> None:
+        self._browser, self._rng, self._left, self._token = browser, rng, _ITEMS_EACH, ""
+
+    async def enter(self) -> None:
+        pass
+
+    async def open_item(self) -> bool:
+        if not self._left:
+            return False
+        found = _CSRF.search(_expect(await self._browser.get("/"), 200).text)
+        self._token = found[1] if found else ""
+        return True
+
+    @property
+    def has_item(self) -> bool:
+        return bool(self._token)
+
+    async def answer(self) -> None:
+        form = {"choice": self._rng.choice("ab"), "certainty": str(self._rng.randint(1, 100))}
+        form["csrfmiddlewaretoken"], self._token = self._token, ""
+        self._left -= 1
+        _expect(await self._browser.post("/", form), 302)
+
+    async def leave(self) -> None:
+        pass
 
 
 class PotatoAnnotator:

@@ -5,19 +5,24 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import psycopg2
+
 from benchmarks import _workload as workload
 from benchmarks._environments import environment
-from benchmarks._installation import SLUG, Installation, postmaster
+from benchmarks._installation import SLUG, Installation, database_url, execute, postmaster
+from config.processes import WEB_THREADS
 from extras.load_test.client import ServerProcess
 
 _OURS = "extras.load_test.participants:SimulatedAnnotator"
 _PROJECTS = Path(__file__).resolve().parent
+_ROOT = _PROJECTS.parent.parent
 _SESSION = 120  # oTree creates its participants in advance
 
 
@@ -64,12 +69,46 @@ class Thirdperson:
         return self._installation.counts()[0]
 
 
+class Bare:
+    """A Django project with one view that inserts one row, by gunicorn as usual for Django."""
+
+    name = "bare Django view, PostgreSQL"
+    _database = "thirdperson_benchmark_bare"
+
+    def __init__(self, *, port: int, server: str) -> None:
+        self._port, self._server = port, server
+        self._url = database_url(server, self._database)
+
+    def start(self) -> Running:
+        execute(
+            self._server,
+            f"DROP DATABASE IF EXISTS {self._database}",
+            f"CREATE DATABASE {self._database}",
+        )
+        env = os.environ | {"DATABASE_URL": self._url}
+        make = [sys.executable, "-m", "benchmarks.peers.bare"]
+        subprocess.run(make, cwd=_ROOT, env=env, check=True)  # noqa: S603
+        command = [sys.executable, "-m", "gunicorn", "benchmarks.peers.bare:application"]
+        command += ["--preload", "--no-control-socket", "--bind", f"127.0.0.1:{self._port}"]
+        command += ["--workers", "2", "--threads", str(WEB_THREADS)]
+        server = ServerProcess(command, cwd=_ROOT, env=env)
+        url = f"http://127.0.0.1:{self._port}"
+        server.wait_until_ready(url, requests=40)
+        site = "benchmarks.peers.people:BarePerson"
+        return Running(server, url, site, {}, [postmaster(self._server)])
+
+    def stored(self) -> int:
+        with closing(psycopg2.connect(self._url)) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM bare_bareanswer")
+            return int((cursor.fetchone() or [0])[0])
+
+
 class OTree:
     """oTree's production server; its session is created once and copied for every start."""
 
     name = "oTree 6.0.15, SQLite"
 
-    def __init__(self, folder: Path, *, port: int) -> None:
+    def __init__(self, folder: Path, *, port: int, participants: int = _SESSION) -> None:
         self._folder, self._url = folder / "otree", f"http://127.0.0.1:{port}"
         self._bin = environment("otree")
         shutil.copytree(_PROJECTS / "otree_project", self._folder)
@@ -84,7 +123,7 @@ class OTree:
             "OTREE_ADMIN_PASSWORD": "benchmark",
         }
         subprocess.run(  # noqa: S603
-            [self._bin / "otree", "create_session", "bench", str(_SESSION)],
+            [self._bin / "otree", "create_session", "bench", str(participants)],
             cwd=self._folder,
             env=self._environment,
             check=True,

@@ -195,7 +195,8 @@ if not CELERY_BROKER_URL:
     }
 else:
     # Longer than the longest task, but short enough that a killed worker's tasks return soon.
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900}
+    # A host that does not answer must not hold a page for minutes.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 900, "socket_connect_timeout": 5}
 # Judging waits for model servers, for hours. A separate queue keeps seats, exports and annotators
 # from waiting behind it.
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), name) for name in ("celery", "judging")]

@@ -145,7 +145,7 @@ ITEM = "text/vnd.thirdperson.item+html"
 
 _MOST_STEPS = 50  # before the items
 _BOXES = 30  # of a consent page
-_HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|assignment|try)" value="([^"]+)"')
+_HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|start|assignment|try)" value="([^"]+)"')
 _RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
 _PLACE = re.compile(r'type="radio" name="(place_[a-e])"')
 _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
@@ -155,24 +155,29 @@ _STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
 class SimulatedAnnotator:
     """Enters by the link of a study and does every step of the study.
 
-    Options: `slug`; `quiz`, the right option of each comprehension question; `script`, whether to
-    send answers like browsers with JavaScript.
+    Options: `slug`; `link`, the address to enter by instead of one with a made-up id; `about`,
+    answers to questions about the annotator; `quiz`, the right option of each comprehension
+    question; `script`, whether to send answers like browsers with JavaScript.
     """
 
     def __init__(
         self, browser: Browser, number: int, rng: random.Random, options: dict[str, Any]
     ) -> None:
         self._browser, self._rng = browser, rng
-        self._slug: str = options["slug"]
+        identity = f"{options.get('prefix', 'simulated')}{number}"
+        made_up = {"PROLIFIC_PID": identity, "STUDY_ID": "s", "SESSION_ID": identity}
+        self._link: str = options.get("link") or f"/s/{options['slug']}/?{urlencode(made_up)}"
+        self._about: dict[str, str] = options.get("about", {})
         self._quiz: list[int] = options.get("quiz", [])
         self._script: bool = options.get("script", False)
-        self._id = f"{options.get('prefix', 'simulated')}{number}"
         self._location = ""
         self._page = ""
 
     async def enter(self) -> None:
-        query = urlencode({"PROLIFIC_PID": self._id, "STUDY_ID": "s", "SESSION_ID": self._id})
-        self._move(await self._browser.get(f"/s/{self._slug}/?{query}"))
+        self._location = self._link
+        page = await self._browser.get(self._link)
+        # An open link has a page with a button.
+        self._move(page if page.location else await self._send(page.text, {}))
         for _ in range(_MOST_STEPS):
             if self._step in ("task", "feedback", "done"):
                 return
@@ -244,7 +249,8 @@ class SimulatedAnnotator:
             offered: dict[str, list[str]] = {}
             for name, value in _RADIO.findall(page.text):
                 offered.setdefault(name, []).append(value)
-            return {name: self._rng.choice(values) for name, values in offered.items()}
+            drawn = {name: self._rng.choice(values) for name, values in offered.items()}
+            return drawn | self._about
         if self._step == "quiz":
             found = _STEP.match(self._location)
             return {"answer": str(self._quiz[int(found[2]) - 1] if found else 0)}

@@ -17,4 +17,6 @@ async function again() {
   else setTimeout(again, PAUSE_MS);
 }
 
+const status = document.querySelector("[data-trying]");
+status.textContent = status.dataset.trying;
 setTimeout(again, PAUSE_MS);

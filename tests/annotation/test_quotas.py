@@ -1,14 +1,19 @@
 """Quota places: reserved under the lock, released with the seats, never above the target."""
 
+from datetime import timedelta
+
 import pytest
+from django.db import connection, transaction
+from django.utils import timezone
 
 from annotation import services
 from annotation.errors import InvalidAnswer, QuotaError
 from annotation.models import Annotator
 from annotation.seats.quotas import Quota, set_quotas
 from studies.models import Study
+from studies.services.studies import lock_study
 from tests.annotation.grids import GENDER, POLITICS, make_grid
-from tests.factories import answer_all, make_study, walk_in
+from tests.factories import answer_all, make_annotator, make_study, walk_in
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
@@ -178,6 +183,43 @@ def test_simultaneous_arrivals_never_overfill_a_group():
     assert errors == []
     assert taken(study)["gender: man, politics: democrat"] == (3, 0)
     assert study.annotators.filter(works_surplus=True).count() == 9
+
+
+def test_who_gets_a_place_that_becomes_free_with_their_last_step_gets_seats_too():
+    study = make_grid(target=1)
+    group = {"gender": "man", "politics": "democrat"}
+    holder = walk_in(study, **group)
+    late = services.enter(study_id=study.pk, pid="late", session_id="s-late")
+    services.consent(annotator_id=late.pk, version="v1")
+    late = services.record_demographics(annotator_id=late.pk, demographics=group)
+    assert late.works_surplus
+    Annotator.objects.filter(pk=holder.pk).update(expires_at=timezone.now() - timedelta(hours=1))
+
+    late = services.finish_instructions(annotator_id=late.pk)
+
+    assert (late.works_surplus, late.quota) == (False, Annotator.Quota.RESERVED)
+    assert not late.assignments.filter(is_surplus=True).exists()
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_agreeing_and_commenting_do_not_wait_for_those_who_take_places():
+    study = make_grid(target=3)
+    arrived = make_annotator(study=study)
+    working = walk_in(study, gender="man", politics="democrat")
+
+    def agree_and_comment(_: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '5s'")
+        services.consent(annotator_id=arrived.pk, version="v1")
+        services.leave_feedback(annotator_id=working.pk, text="Fine.")
+
+    with transaction.atomic():
+        lock_study(study.pk)
+        assert run_together(agree_and_comment, [1]) == []
+
+    arrived.refresh_from_db()
+    assert arrived.state == Annotator.State.CONSENTED
 
 
 # Setting up

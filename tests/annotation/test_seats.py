@@ -4,16 +4,23 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from django.db import transaction
 from django.db.models import F
 
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.seats.assignment import assign
+from annotation.seats import assignment as seats
+from annotation.seats import flow
 from studies.models import Item, Study
 from tests.factories import answer_all, make_annotator, make_item, make_items, make_study, walk_in
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
+
+
+def assign(annotator_id: int) -> list[Assignment]:
+    with transaction.atomic():
+        return seats.assign(flow.lock(annotator_id))
 
 
 def coverage(study: Study) -> Counter[int]:

@@ -290,9 +290,12 @@ def _is_short(study: Study) -> bool:
     under_way = Annotator.objects.filter(study=study, state__in=ACTIVE)
     without_seats = under_way.filter(assignments=None, works_surplus=False).count()
     open_items = Item.objects.filter(study=study, seats_taken__lt=F("seats_needed"))
-    seats = open_items.aggregate(n=Sum(F("seats_needed") - F("seats_taken")))["n"] or 0
-    if seats < (without_seats + 1) * study.items_per_annotator:
-        return True
+    wanted = (without_seats + 1) * study.items_per_annotator
+    # As many open items have as many seats: no need to read all items at each arrival.
+    if open_items.order_by()[:wanted].count() < wanted:
+        seats = open_items.aggregate(n=Sum(F("seats_needed") - F("seats_taken")))["n"] or 0
+        if seats < wanted:
+            return True
     unasked = under_way.filter(screened_at=None).count()
     return QuotaGroup.objects.filter(
         study=study, target__gt=0, target__lte=F("reserved") + F("completed") + unasked

@@ -66,8 +66,8 @@ _LONGEST_WAIT = dt.timedelta(hours=6)
 _PAGE_WAIT = dt.timedelta(seconds=20)
 # Short, because a participant is waiting for the page.
 PAGE_SECONDS = 4.0
-# How many of a web process's eight threads may ask Prolific at once.
-MOST_ASKING = 3
+# How many of a web process's four threads may ask Prolific at once.
+MOST_ASKING = 2
 _asking = threading.BoundedSemaphore(MOST_ASKING)
 
 

@@ -1,5 +1,7 @@
 """When a request goes wrong, people learn how to go on, in the study's language."""
 
+from io import BytesIO
+
 import pytest
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
@@ -7,7 +9,7 @@ from django.test import Client
 
 from annotation.participants.error_pages import bad_request, permission_denied
 from tests.annotation.pages.walking import arrive
-from tests.factories import make_study
+from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -93,7 +95,9 @@ def test_a_database_that_does_not_answer_still_leaves_a_page(monkeypatch):
 
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
     assert response.headers["Refresh"] == "5"
-    assert "Something went wrong on our side" in response.content.decode()
+    assert "The server cannot reach its data" in response.content.decode()
+    german = client.get(f"/s/{study.slug}/", headers={"Accept-Language": "de-AT"})
+    assert "Der Server erreicht seine Daten nicht" in german.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -124,18 +128,37 @@ def test_a_form_sent_during_a_database_outage_is_kept_and_sent_again(error):
     assert "annotator-again.js" in page
 
 
-def test_a_researcher_s_form_is_not_sent_again_by_itself(monkeypatch):
+def test_a_researcher_s_form_is_kept_but_sent_again_only_by_hand():
+    study = make_study()
+    client = sign_in(study)
+    client.raise_request_exception = False
+
     def fail(*_args, **_kwargs):
         raise OperationalError("no database")
 
-    monkeypatch.setattr("django.contrib.auth.authenticate", fail)
-    monkeypatch.setattr("django.contrib.auth.forms.authenticate", fail)
-    monkeypatch.setattr("django.db.models.query.QuerySet.first", fail)
-    client = Client(raise_request_exception=False)
-    response = client.post("/accounts/login/", {"username": "a", "password": "b"})
+    address = f"/studies/{study.slug}/people/texts/"
+    with connection.execute_wrapper(fail):
+        response = client.post(address, {"consent": "Please <read> this."})
+        file = client.post(address, {"file": BytesIO(b"text")})
 
+    page = response.content.decode()
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
-    assert "data-again" not in response.content.decode()
+    assert 'name="consent" value="Please &lt;read&gt; this."' in page
+    assert "look in another tab before you send it again" in page
+    assert "annotator-again.js" not in page
+    assert "this page does not keep it" in file.content.decode()
+
+
+def test_a_page_about_an_outage_repeats_no_password():
+    def fail(*_args, **_kwargs):
+        raise OperationalError("no database")
+
+    client = Client(raise_request_exception=False)
+    with connection.execute_wrapper(fail):
+        response = client.post("/accounts/login/", {"username": "a", "password": "hidden-word"})
+
+    assert response.status_code == 503
+    assert "hidden-word" not in response.content.decode()
 
 
 def test_forbidden_and_broken_requests_are_answered_in_the_language_too(rf):

@@ -16,6 +16,7 @@ import requests
 from annotation.prolific.api.client import ProlificClient
 from demo.prolific.contract import CONTRACT
 from demo.prolific.records import WORKSPACE
+from demo.prolific.routing import route
 from demo.prolific.server import TOKEN
 from tests.annotation.prolific.payloads import study_payload
 
@@ -170,6 +171,33 @@ def test_an_impossible_value_is_refused_by_name(method, path, sent, name, value,
     assert ask(method, path, {**sent, name: value}) == (400, {name})
 
 
+def wrong_value(schema: dict[str, Any], *, is_query: bool) -> Any:
+    """A value that the schema excludes; None where it excludes nothing that can be sent."""
+    kind = schema.get("type", [])
+    names = {kind} if isinstance(kind, str) else set(kind)
+    if "enum" in schema or "pattern" in schema:
+        return "none of these"
+    if is_query:
+        return "perhaps" if names & {"integer", "boolean", "number"} else None
+    if names or "oneOf" in schema or "$ref" in schema:
+        return "perhaps" if names and "string" not in names else {"perhaps": {}}
+    return None
+
+
+@pytest.mark.parametrize("call", TABLE, ids=lambda call: f"{call[0]} {call[1].replace('/', ' ')}")
+def test_every_field_of_a_call_refuses_what_the_table_excludes(call, ask):
+    method, path, complete, _ = call
+    row = CONTRACT[method, path.replace(WORKSPACE, "<id>").replace(ID, "<id>")].row
+    is_query = method == "GET"
+
+    for name, schema in row.get("query" if is_query else "body", {}).items():
+        if (wrong := wrong_value(schema, is_query=is_query)) is None:
+            continue
+        assert ask(method, path, {**complete, name: wrong}) == (400, {name}), (name, wrong)
+        if most := schema.get("maxItems"):
+            assert ask(method, path, {**complete, name: [ID] * (most + 1)}) == (400, {name})
+
+
 def test_without_a_project_the_first_one_is_taken_and_its_wallet_pays(client_of, prolific):
     world = prolific.world
     world.workspaces.append({"id": "2" * 24, "title": "Paying lab"})
@@ -256,6 +284,31 @@ def test_a_third_combination_of_export_filters_is_not_asked_for(client_of, proli
 DESCRIPTION = os.environ.get("THIRDPERSON_PROLIFIC_OPENAPI", "")
 
 
+def paths_of(described: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        re.sub(r"{[^}]*}", "<id>", path.removeprefix("/api/v1/")): operations
+        for path, operations in described["paths"].items()
+    }
+
+
+def calls_gone(described: dict[str, Any]) -> list[str]:
+    """The calls of the table that a description does not have."""
+    paths = paths_of(described)
+    return [f"{m} {p}" for m, p in CONTRACT if m.lower() not in paths.get(p, {})]
+
+
+def test_a_removed_operation_is_named():
+    """Removed by Prolific: in a newer description. Removed from the table: in the simulation."""
+    described: dict[str, Any] = {"paths": {}}
+    for method, path in CONTRACT:
+        described["paths"].setdefault(f"/api/v1/{path}", {})[method.lower()] = {}
+    del described["paths"]["/api/v1/studies/<id>/transition/"]["post"]
+
+    assert calls_gone(described) == ["POST studies/<id>/transition/"]
+    with pytest.raises(ValueError, match="does not know POST studies/<id>/sell/"):
+        route("POST", "studies/<id>/sell/")
+
+
 @pytest.mark.skipif(not DESCRIPTION, reason="THIRDPERSON_PROLIFIC_OPENAPI names no file")
 def test_the_table_says_what_the_description_says():
     """Names, which of them are required, and choices; what is `added` is not in it."""
@@ -265,10 +318,8 @@ def test_the_table_says_what_the_description_says():
     def resolved(one: dict[str, Any]) -> dict[str, Any]:
         return shapes[one["$ref"].split("/")[-1]] if "$ref" in one else one
 
-    paths = {
-        re.sub(r"{[^}]*}", "<id>", path.removeprefix("/api/v1/")): operations
-        for path, operations in described["paths"].items()
-    }
+    assert calls_gone(described) == []
+    paths = paths_of(described)
     for (method, path), call in CONTRACT.items():
         operation = paths[path][method.lower()]
         query = {p["name"]: p for p in operation.get("parameters", []) if p["in"] == "query"}
