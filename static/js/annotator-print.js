@@ -1,4 +1,5 @@
 // A button for the browser's print command.
+import "./annotator-clock.js";
 
 const button = document.querySelector("[data-print]");
 button.hidden = false;
