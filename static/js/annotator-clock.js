@@ -14,4 +14,6 @@ export function showClock(place) {
   place.textContent = place.dataset.clock.replace("{time}", time);
 }
 
-document.querySelectorAll("[data-clock]").forEach(showClock);
+export function showClocks() {
+  document.querySelectorAll("[data-clock]").forEach(showClock);
+}

@@ -1,6 +1,8 @@
 // On a page that stays open, the notice that time is nearly over appears by itself, and people can
 // ask for more time without leaving the page.
-import { showClock } from "./annotator-clock.js";
+import { showClock, showClocks } from "./annotator-clock.js";
+
+showClocks();
 
 const place = document.querySelector("[data-deadline]");
 const box = place.querySelector(".deadline-box");

@@ -1,7 +1,9 @@
 // The last page: a button that copies the code, the way back to the platform; clears what is stored
 // on this device.
-import "./annotator-clock.js";
+import { showClocks } from "./annotator-clock.js";
 import { all, remove, sendWaiting } from "./annotator-sending.js";
+
+showClocks();
 
 const button = document.querySelector("[data-copy]");
 if (button && navigator.clipboard) {

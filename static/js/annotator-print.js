@@ -1,5 +1,7 @@
 // A button for the browser's print command.
-import "./annotator-clock.js";
+import { showClocks } from "./annotator-clock.js";
+
+showClocks();
 
 const button = document.querySelector("[data-print]");
 button.hidden = false;
