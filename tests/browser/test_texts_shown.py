@@ -57,7 +57,8 @@ def test_without_scripts_nothing_is_folded(open_page, live_server):
     assert page.locator(".is-more").first.is_visible()
     for part in (".card-text", ".question"):
         box = page.locator(part).first.bounding_box()
-        assert box and box["height"] != pytest.approx(21 * 16, abs=2)
+        assert box
+        assert box["height"] != pytest.approx(21 * 16, abs=2)
 
 
 def test_a_phone_opens_the_rest_of_a_profile_by_a_press(open_page, live_server):
@@ -101,7 +102,8 @@ def test_the_slider_is_long_enough_on_a_laptop(page, width):
     page.fill("#certainty", "72")
 
     box = page.get_by_role("slider").bounding_box()
-    assert box and box["width"] >= 320
+    assert box
+    assert box["width"] >= 320
 
 
 def test_who_ran_out_of_time_returns_to_prolific_after_a_longer_while(open_page, study):
