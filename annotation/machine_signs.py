@@ -75,9 +75,13 @@ SIGNS = {
     "no_script": (1, "The page’s script did not run in {:.0%} of the answers."),
     "length": (1, "Own pace does not follow the length of the texts (exponent {:.2f})."),
     "certainty": (1, "States high certainties that hardly vary (standard deviation {:.1f})."),
+    "translated": (0, "Saw a translated page in {:.0%} of the answers, which can explain copying."),
 }
 # Signs in the answers themselves; together they have at most so many points.
 _OF_ANSWERS, _MOST_OF_ANSWERS = ("judge", "certainty"), 2
+# Somebody whose page is translated may copy what is unclear into a translator: together, these have
+# at most so many points then.
+_OF_TRANSLATORS, _MOST_OF_TRANSLATORS = ("copied", "away"), 2
 # Signs of how answers were given, which another rule has found.
 _OF_RULES = {"even_times": "even", "speed": "fast"}
 
@@ -98,14 +102,21 @@ class MachineSign(NamedTuple):
 
 def points_of(signs: Iterable[MachineSign]) -> int:
     points = {sign.name: sign.points for sign in signs}
-    of_answers = sum(points.pop(name, 0) for name in _OF_ANSWERS)
-    return sum(points.values()) + min(_MOST_OF_ANSWERS, of_answers)
+    if "jumps" in points:
+        # Whoever steers by voice or eyes makes the mouse jump, and steering takes longer than
+        # reading, so that their pace does not follow the length of the texts.
+        points.pop("length", 0)
+    total = min(_MOST_OF_ANSWERS, sum(points.pop(name, 0) for name in _OF_ANSWERS))
+    if "translated" in points:
+        of_translators = sum(points.pop(name, 0) for name in _OF_TRANSLATORS)
+        total += min(_MOST_OF_TRANSLATORS, of_translators)
+    return total + sum(points.values())
 
 
 class SignedAnswer(NamedTuple):
     """An answer given here: words of the item, milliseconds, certainty, and what was counted.
 
-    With a script, the browser stated an active time.
+    With a script, the browser stated an active time. `translated`: on a page that was translated.
     """
 
     words: int
@@ -113,6 +124,7 @@ class SignedAnswer(NamedTuple):
     certainty: int | None
     signals: dict[str, int] | None
     has_script: bool = True
+    translated: bool = False
 
     @property
     def is_measured(self) -> bool:
@@ -189,6 +201,8 @@ def _of_habits(answers: Sequence[SignedAnswer]) -> Iterator[MachineSign]:
     without = _share(not row.has_script for row in answers)
     if without >= _HABIT:
         yield MachineSign("no_script", without)
+    if (translated := _share(row.translated for row in answers)) >= _HABIT:
+        yield MachineSign("translated", translated)
     if len(measured) >= FEWEST:
         yield from _of_counts(measured)
     slope, upper = slope_of_time([row.words for row in answers], [r.milliseconds for r in answers])

@@ -24,7 +24,7 @@ from annotation.machine_signs import (
     points_of,
     signs_of,
 )
-from annotation.models import Annotation, Annotator, Assignment
+from annotation.models import Annotation, Annotator, AnnotatorEvent, Assignment, Translated
 from studies.models import Choice, Item, Study
 
 # People who read fast and skip what they have seen before reach 1,000 words a minute. At 1,500,
@@ -71,6 +71,8 @@ RULES = {
     "flat_certainty": "Always the same certainty",
     "failed_checks": "Failed attention checks",
     "media_missing": "Answered without pictures or recordings",
+    "translated": "Saw a translated page",
+    "same_browser": "Shared a browser with another annotator",
     "disagreement": "Disagrees with other annotators",
     "machine": "Signs of a program",
 }
@@ -90,10 +92,14 @@ CAUTIONS = {
     "failed_checks": "Careful annotators miss one now and then.",
     "media_missing": "A file did not load, and the annotator chose to answer without it. Check the "
     "items: the server may be at fault.",
+    "translated": "A browser or an extension changed the words, so the annotator judged other "
+    "words than models did. The page cannot notice every translator.",
+    "same_browser": "Two people may share a device, as in a household or a class. It may also be "
+    "one person who took part twice. Somebody who uses another browser goes unnoticed.",
     "disagreement": "Also flags up to 1 in 1,000 careful annotators, and up to 1 in 100 if "
     "annotators judge very differently. Disagreeing is not misconduct.",
     "machine": "In simulations it flags 1 in 100 people: those who copy every text into a "
-    "translator, and some who steer by voice or eyes. It misses programs that imitate hands.",
+    "translator outside the page. It misses programs that imitate hands.",
 }
 
 
@@ -130,6 +136,10 @@ class Flag:
             f"{self.threshold:.0f}.",
             "media_missing": f"Gave {self.value:.0f} answers without a picture or recording that "
             f"did not load; flagged from {self.threshold:.0f}.",
+            "translated": f"Gave {self.value:.0f} answers on a page that was translated; flagged "
+            f"from {self.threshold:.0f}.",
+            "same_browser": f"Annotators of this study in the same browser: {self.value:.0f} "
+            f"more; flagged from {self.threshold:.0f}.",
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
             "machine": f"{self.value:.0f} points; flagged from {self.threshold:.0f}.",
@@ -152,6 +162,8 @@ class Quality:
     checks_seen: int = 0
     checks_failed: int = 0
     media_missing: int = 0
+    translated: int = 0
+    same_browser: int = 0
     agreement: float | None = None
     compared: int = 0
     signs: tuple[MachineSign, ...] | None = None  # None if nothing was measured
@@ -182,6 +194,7 @@ class _AnswerRow(NamedTuple):
     standing: str
     media_missing: bool
     initial_media_missing: bool | None
+    translated: str
     signals: dict[str, int] | None
     excluded: object
 
@@ -191,19 +204,20 @@ class _Others:
     """What an annotator is compared with: the lengths of the items and everybody's answers.
 
     `given` counts the answers in the analysis, by item: r1, r2, ties. `like_judges` are the
-    annotators who err as a judge does.
+    annotators who err as a judge does. `same_browser` counts the others in an annotator's browser.
     """
 
     words: Mapping[int, int]
     given: Mapping[int, tuple[int, ...]]
     measures_signs: bool
     like_judges: frozenset[int]
+    same_browser: Mapping[int, int]
 
 
 def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of annotators who withdrew are ignored. Four queries; memory grows with `people`, so a
+    Answers of annotators who withdrew are ignored. Five queries; memory grows with `people`, so a
     large study can be processed in parts.
     """
     shown = Annotator.objects.filter(study=study)
@@ -227,6 +241,7 @@ def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int,
             "standing",
             "media_missing",
             "assignment__initial_answer__media_missing",
+            "translated",
             "signals",
             "assignment__annotator__excluded_at",
         )
@@ -256,7 +271,10 @@ def _others(study: Study, shown: QuerySet[Annotator]) -> _Others:
     # items of the study to find those of a page.
     given = {item: tuple(counts) for item, *counts in counted}
     like_judges = like_judges_of(study, shown) if study.measures_signs else frozenset()
-    return _Others(_words(study, items), given, study.measures_signs, like_judges)
+    shared = AnnotatorEvent.objects.filter(annotator__in=shown, event=AnnotatorEvent.SAME_BROWSER)
+    same_browser = Counter(shared.order_by().values_list("annotator", flat=True))
+    words = _words(study, items)
+    return _Others(words, given, study.measures_signs, like_judges, same_browser)
 
 
 def _words(study: Study, items: QuerySet[Assignment, Any]) -> dict[int, int]:
@@ -316,6 +334,8 @@ def _quality(rows: Sequence[_AnswerRow], others: _Others) -> Quality:
         checks_seen=len(checks),
         checks_failed=sum(row.choice != row.right for row in checks),
         media_missing=sum(row.media_missing or bool(row.initial_media_missing) for row in main),
+        translated=sum(row.translated != Translated.NOTHING for row in main),
+        same_browser=others.same_browser.get(rows[0].annotator, 0),
         agreement=compared.share,
         compared=compared.compared,
     )
@@ -348,6 +368,7 @@ def _signs(
             row.certainty,
             row.signals,
             has_script=row.active_ms is not None,
+            translated=row.translated != Translated.NOTHING,
         )
         for row in here
     ]
@@ -404,6 +425,10 @@ def _flags(
         yield Flag("failed_checks", figures.checks_failed, 1)
     if figures.media_missing:
         yield Flag("media_missing", figures.media_missing, 1)
+    if figures.translated:
+        yield Flag("translated", figures.translated, 1)
+    if figures.same_browser:
+        yield Flag("same_browser", figures.same_browser, 1)
     against, expected = agreement.share_against, agreement.expected_against
     if figures.answers >= FEWEST and against is not None and expected is not None:
         if agreement.probability < IMPROBABLE:

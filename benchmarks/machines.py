@@ -98,8 +98,15 @@ PEOPLE = {
     "no scripts": Group(0.02, _no_script),
     # Steering takes longer than reading.
     "voice or eye control": Group(0.02, _voice, (30, 90), (0, 0.5)),
+    # Some translate the page too, so that the product notices it.
     "copies into a translator": Group(
-        0.01, _mouse, (30, 70), habits={"away": (0.6, 1), "copies": (0.6, 1)}
+        0.005, _mouse, (30, 70), habits={"away": (0.6, 1), "copies": (0.6, 1)}
+    ),
+    "copies, page translated": Group(
+        0.005,
+        _mouse,
+        (30, 70),
+        habits={"away": (0.6, 1), "copies": (0.6, 1), "translated": (0.8, 1)},
     ),
 }
 _MODEL = (78, 7)
@@ -172,6 +179,7 @@ def annotator(rng: np.random.Generator, group: Group, answers: int) -> list[Sign
                 int(certainty[n]),
                 signals,
                 has_script=counted is not None,
+                translated="translated" in habit and rng.random() < habit["translated"],
             )
         )
     return found

@@ -295,6 +295,7 @@ _CELLS = {
     "elapsed_ms": "a.elapsed_ms",
     "revision": "a.revision",
     "media_missing": "a.media_missing::text",
+    "translated": "NULLIF(a.translated, '')",
     "wording_sha256": text_cell("a.wording_sha256"),
     "initial_choice": "b.choice",
     "initial_certainty": "b.certainty",

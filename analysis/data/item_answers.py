@@ -39,6 +39,7 @@ class GivenAnswer:
     elapsed_seconds: float | None
     changes: int
     media_missing: bool
+    translated: str
     initial_media_missing: bool
     standing: str
     is_counted: bool
@@ -135,6 +136,7 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
         elapsed_seconds=_seconds(answer.elapsed_ms),
         changes=answer.revision - 1,
         media_missing=answer.media_missing,
+        translated=answer.get_translated_display() if answer.translated else "",
         initial_media_missing=bool(answer.initial_media_missing),  # type: ignore[attr-defined]
         standing=answer.get_standing_display(),
         is_counted=answer.standing in COUNTED and annotator.excluded_at is None,

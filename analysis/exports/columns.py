@@ -81,6 +81,7 @@ ANNOTATIONS = (
     elapsed_ms         integer Milliseconds from showing the page to the answer.
     revision           integer 1 = never changed.
     media_missing      boolean Whether the person chose to answer without media that did not load.
+    translated         text    What the browser translated: page or texts; empty if nothing.
     wording_sha256     text    Hash of the words that were shown.
     *initial_choice    text    The answer before the item's advice; empty without advice.
     *initial_certainty integer The certainty before the item's advice.

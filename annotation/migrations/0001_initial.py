@@ -388,6 +388,21 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "translated",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "nothing"),
+                            ("page", "parts of the page"),
+                            ("texts", "texts of the item"),
+                        ],
+                        db_default="",
+                        default="",
+                        help_text="What the browser showed in translation, as far as the page noticed.",
+                        max_length=5,
+                    ),
+                ),
+                (
                     "signals",
                     models.JSONField(
                         blank=True,
@@ -1320,6 +1335,13 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="annotation_certainty_control",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="annotation",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("translated__in", ["", "page", "texts"])),
+                name="annotation_translated",
             ),
         ),
         migrations.AddConstraint(

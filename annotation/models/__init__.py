@@ -20,6 +20,7 @@ from annotation.models.answers import (
     ComprehensionQuestion,
     Draft,
     InitialAnswer,
+    Translated,
 )
 from annotation.models.platform import (
     Bonus,
@@ -63,5 +64,6 @@ __all__ = [
     "QuotaGroup",
     "Recruitment",
     "RelatedStudy",
+    "Translated",
     "random_code",
 ]

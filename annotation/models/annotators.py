@@ -278,6 +278,9 @@ class Annotator(models.Model):
 class AnnotatorEvent(models.Model):
     """A log entry on an annotator's progress through a study."""
 
+    # A browser that two annotators of a study used. Logs contain this text.
+    SAME_BROWSER = "same browser"
+
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="events")
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL

@@ -82,6 +82,14 @@ class Assignment(models.Model):
         return {"shown": shown, "ranking": [shown[place] for place in displayed]}
 
 
+class Translated(models.TextChoices):
+    """What somebody saw in a browser's translation."""
+
+    NOTHING = "", "nothing"
+    PAGE = "page", "parts of the page"
+    TEXTS = "texts", "texts of the item"
+
+
 class Annotation(models.Model):
     """The current answer to an assignment; `revisions` keep its earlier versions."""
 
@@ -116,6 +124,14 @@ class Annotation(models.Model):
         default=False,
         db_default=False,
         help_text="A picture or recording did not load, and the person chose to answer without it.",
+    )
+    translated = models.CharField(
+        max_length=5,
+        choices=Translated,
+        default=Translated.NOTHING,
+        db_default=Translated.NOTHING,
+        blank=True,
+        help_text="What the browser showed in translation, as far as the page noticed.",
     )
     signals = models.JSONField(
         null=True,
@@ -158,6 +174,9 @@ class Annotation(models.Model):
                 condition=Q(certainty_control="")
                 | Q(certainty_control__in=["slider", "number", "levels"], certainty__isnull=False),
                 name="annotation_certainty_control",
+            ),
+            models.CheckConstraint(
+                condition=Q(translated__in=["", "page", "texts"]), name="annotation_translated"
             ),
             models.CheckConstraint(
                 condition=Q(standing="imported") | Q(answered_at__isnull=False),

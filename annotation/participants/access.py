@@ -21,6 +21,7 @@ from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import ACTIVE, code_for, step_of, warning_time
 from annotation.seats.item_statements import annotator_of
 from annotation.services.endings import extensions_left
+from annotation.services.identities import note_same_browser
 from studies.models import Study
 from studies.pages.signed_in import signed_in
 from studies.selectors import studies_for
@@ -45,8 +46,9 @@ class Deadline:
         return max(0, math.ceil((self.warns_at - clock.now()).total_seconds()))
 
     @property
-    def clock(self) -> str:
-        return f"{self.expires_at.astimezone(dt.UTC):%H:%M}"
+    def minutes(self) -> int:
+        """Whole minutes from now, for browsers that cannot say what time it is then."""
+        return max(1, int((self.expires_at - clock.now()).total_seconds() // 60))
 
     @property
     def iso(self) -> str:
@@ -82,12 +84,14 @@ _KEPT_FOR = 60 * 24 * 3600
 def bind(request: HttpRequest, response: HttpResponse, annotator: Annotator) -> HttpResponse:
     """Bind this browser to the annotator, for this study only.
 
-    If the browser's annotator changes, it gets a new CSRF secret; for the same annotator, forms
-    that are open in other tabs remain valid.
+    If the browser's annotator changes, it gets a new CSRF secret, and the log of both says so; for
+    the same annotator, forms that are open in other tabs remain valid.
     """
     slug = annotator.study.slug
     if not is_bound(request, annotator):
         rotate_token(request)
+        if other := _bound_id(request, slug):
+            note_same_browser(annotator_id=annotator.pk, other_id=other)
     response.set_signed_cookie(
         _cookie(slug),
         str(annotator.pk),

@@ -18,7 +18,7 @@ from annotation.content.comprehension import (
 from annotation.models import Annotator
 from annotation.participants.access import participant_page, see_other, step_url
 from annotation.participants.forms import AnswerForm, QuizForm
-from annotation.participants.item_context import item_context
+from annotation.participants.item_context import item_context, shown_text
 from annotation.participants.item_views import next_url
 from annotation.seats.flow import step_of
 from studies.models import Choice, Item, Study
@@ -155,4 +155,6 @@ def _name(study: Study, choice: str, shown_first: str) -> str:
 
 
 def _text(item: Item, choice: str) -> str:
-    return "" if choice in ("", Choice.TIE) else str(item.response(choice)["text"])
+    if choice in ("", Choice.TIE):
+        return ""
+    return shown_text(item.study, item.response(choice)["text"])

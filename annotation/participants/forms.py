@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.machine_signs import read_signals
-from annotation.models import ComprehensionQuestion, DemographicQuestion
+from annotation.models import ComprehensionQuestion, DemographicQuestion, Translated
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
 from studies.prompts import BANDS, band_of
@@ -149,6 +149,12 @@ class AnswerForm:
         """Whether the annotator chose to answer without a picture that did not load."""
         return self._text("media_missing") == "yes"
 
+    @property
+    def translated(self) -> str:
+        """What the page's script found translated; an answer is never refused because of it."""
+        found = self._text("translated")
+        return found if found in Translated.values else Translated.NOTHING
+
     def _check(self, nothing_chosen: Any) -> None:
         if self.options:
             self._check_places()
@@ -168,6 +174,7 @@ class AnswerForm:
             "certainty_control": control,
             "active_ms": self.active_ms,
             "media_missing": self.media_missing,
+            "translated": self.translated,
             "signals": read_signals(self._text("signals")) if self.study.measures_signs else None,
         }
 

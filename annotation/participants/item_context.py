@@ -27,8 +27,9 @@ from studies.models import Item, Side, Study, Task
 from studies.personas import profile_for
 from studies.prompts import wording_in
 from studies.statements import clock
-from studies.texts.markdown import render_markdown
-from studies.texts.normalisation import reading_of
+from studies.texts.markdown import render_markdown, render_response
+from studies.texts.normalisation import LONG, direction_of, reading_of
+from studies.texts.slots import Profile
 
 # This many answers are needed to estimate an annotator's pace.
 _PACE_NEEDS = 5
@@ -183,13 +184,18 @@ def displayed_sides(
         DisplayedSide(
             value,
             str(name),
-            response["text"],
+            shown_text(item.study, response["text"]),
             response.get("prompt") or "",
             media_html(response.get("media", ()), url_of, lang=item.lang),
             places(len(responses), form.place(value)) if order else (),
         )
         for (value, name), response in zip(SIDES, responses, strict=False)
     ]
+
+
+def shown_text(study: Study, response: str) -> str:
+    """A response as people see it: its Markdown as layout, if the study shows that."""
+    return render_response(response) if study.show_markdown else response
 
 
 def places(count: int, given: str) -> tuple[OfferedPlace, ...]:
@@ -222,10 +228,15 @@ def item_context(
     `order` are the numbers of all responses of the item's set, if the page shows them.
     """
     study = item.study
+    profile = None if study.asks_own_answers else profile_for(item)
+    texts = [item.r1["text"], item.r2["text"], item.question, item.context]
     return {
         "study": study,
         "item": item,
-        "profile": None if study.asks_own_answers else profile_for(item),
+        "profile": profile,
+        "folded": _folded(study, profile) if study.phone_features and profile else (),
+        "direction": direction_of(*texts),
+        "long": {"question": len(item.question) > LONG, "responses": _is_long(item, order)},
         "media_html": media_html(item.media, partial(media_url, study.slug), lang=item.lang),
         **_reading(item),
         "trap": TRAP_CERTAINTY
@@ -244,6 +255,24 @@ def item_context(
         "ai_policy": render_markdown(study.ai_policy),
         "form": form,
     }
+
+
+# So many lines of a profile are worth a press.
+_FEWEST_FOLDED = 3
+
+
+def _folded(study: Study, profile: Profile) -> frozenset[str]:
+    """The keys of the facts that phones show only after a press; none if the profile is short."""
+    keys = frozenset(fact.key for fact in profile.facts)
+    hidden = keys - study.features_on_phones
+    lines = len(hidden) + bool(profile.text) + len(profile.history)
+    return hidden if hidden != keys and lines >= _FEWEST_FOLDED else frozenset()
+
+
+def _is_long(item: Item, order: Sequence[int] | None) -> bool:
+    """Whether a response is folded, and then all of them, so that none is ahead."""
+    shown = item.options if order else (item.r1, item.r2)
+    return any(len(each["text"]) > LONG for each in shown)
 
 
 def _reading(item: Item) -> dict[str, str]:

@@ -22,6 +22,7 @@ from annotation.services.endings import (
     time_out,
     withdraw,
 )
+from annotation.services.identities import note_same_browser
 from annotation.services.steps import (
     answer_question,
     consent,
@@ -51,6 +52,7 @@ __all__ = [
     "include",
     "leave_feedback",
     "mark_returned",
+    "note_same_browser",
     "note_signed",
     "pass_checks",
     "practise",

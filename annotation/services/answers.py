@@ -22,6 +22,7 @@ from annotation.models import (
     Assignment,
     Draft,
     InitialAnswer,
+    Translated,
 )
 from annotation.seats import assignment as seats
 from annotation.seats import flow
@@ -100,6 +101,7 @@ def record_displayed(
     after_advice: bool = False,
     ranking: Sequence[int] | None = None,
     media_missing: bool = False,
+    translated: str = Translated.NOTHING,
     signals: Mapping[str, int] | None = None,
 ) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed (a, b or tie); otherwise like `record_answer`.
@@ -108,9 +110,10 @@ def record_displayed(
 
     An item with advice is answered twice: the first answer is stored as its `InitialAnswer`,
     whatever the browser claims, and the one `after_advice` is the item's answer. `media_missing`:
-    the annotator chose to answer without a picture or recording that did not load. `signals` are
-    those of `annotation.machine_signs`, kept of the first submission. `annotator` must
-    be freshly read with the study, because neither is read again. Also raises
+    the annotator chose to answer without a picture or recording that did not load. `translated` is
+    what a browser translated at any submission of the answer. `signals` are those of
+    `annotation.machine_signs`, kept of the first submission. `annotator` must be freshly read with
+    the study, because neither is read again. Also raises
     `Assignment.DoesNotExist` if the assignment is not at `position`, if given.
     """
     claimed_ms = active_ms
@@ -127,6 +130,7 @@ def record_displayed(
         after_advice,
         is_displayed=True,
         media_missing=media_missing,
+        translated=translated,
         signals=signals,
     )
 
@@ -151,6 +155,7 @@ class _Entry:
     after_advice: bool = False
     is_displayed: bool = False
     media_missing: bool = False
+    translated: str = Translated.NOTHING
     signals: Mapping[str, int] | None = None
 
 
@@ -226,6 +231,7 @@ def _record(
                     wording_sha256=wording_sha256(
                         assignment.item, study, ranks=content.ranking is not None
                     ),
+                    translated=entry.translated,
                     signals=_signals(study, assignment.item, entry),
                     **submission,
                 )
@@ -233,9 +239,12 @@ def _record(
         else:
             annotation.revision += 1
             annotation.certainty_control = control
+            # Ordered by what it says: nothing, the page, the texts.
+            annotation.translated = max(annotation.translated, entry.translated)
             for field, value in submission.items():
                 setattr(annotation, field, value)
-            annotation.save(update_fields=["revision", "certainty_control", *submission])
+            own = ["revision", "certainty_control", "translated"]
+            annotation.save(update_fields=[*own, *submission])
         flow.lift(annotator)
         insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
     return annotation

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from annotation.models import (
     Annotator,
+    AnnotatorEvent,
     Invitation,
     ProlificEvent,
     ProlificIdentity,
@@ -28,6 +29,21 @@ def purge_identities(*, study_id: int) -> int:
     if purged:
         record(study, "identities purged", people=purged)
     return purged
+
+
+@transaction.atomic
+def note_same_browser(*, annotator_id: int, other_id: int) -> None:
+    """Record that two annotators of a study used one browser, in the log of both; once."""
+    both = Annotator.objects.in_bulk([annotator_id, other_id])
+    if len(both) < 2 or len({each.study_id for each in both.values()}) > 1:
+        return
+    for own, other in ((annotator_id, other_id), (other_id, annotator_id)):
+        log = AnnotatorEvent.objects.filter(annotator=own, event=AnnotatorEvent.SAME_BROWSER)
+        name = both[other].pseudonym
+        if not log.filter(detail__with=name).exists():
+            AnnotatorEvent.objects.create(
+                annotator=both[own], event=AnnotatorEvent.SAME_BROWSER, detail={"with": name}
+            )
 
 
 def forget_person(annotator: Annotator) -> None:

@@ -49,7 +49,7 @@ _KEPT = (
     "reward",
     *("criteria", "allow_tie", "tie_meaning", "ask_certainty", "certainty_control"),
     *("persona_style", "certainty_threshold", "equivalence_margin", "is_simulated", "minutes"),
-    *("ai_policy", "source"),
+    *("ai_policy", "source", "show_markdown", "allow_translation"),
 )
 
 

@@ -1,5 +1,7 @@
 """Profiles that people allow others to see, studies made from them, and second visits."""
 
+import datetime as dt
+import math
 import secrets
 
 from django.db import models
@@ -94,6 +96,11 @@ class RetestVisit(models.Model):
     @property
     def is_due(self) -> bool:
         return self.due_at <= clock.now()
+
+    @property
+    def days(self) -> int:
+        """Days from now until it is due, rounded up."""
+        return max(1, math.ceil((self.due_at - clock.now()) / dt.timedelta(days=1)))
 
 
 class RetestAnswer(models.Model):

@@ -1,19 +1,8 @@
 // On a page that stays open, the notice that time is nearly over appears by itself, and people can
 // ask for more time without leaving the page.
+import { showClock, showClocks } from "./annotator-clock.js";
 
-// Times in this device's time zone; without this file they are in UTC.
-function showClock(time) {
-  const moment = new Date(time.dateTime);
-  const today = moment.toDateString() === new Date().toDateString();
-  time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZoneName: "short",
-    ...(today ? {} : { weekday: "long" }),
-  }).format(moment);
-}
-
-document.querySelectorAll("[data-clock]").forEach(showClock);
+showClocks();
 
 const place = document.querySelector("[data-deadline]");
 const box = place.querySelector(".deadline-box");

@@ -1,19 +1,9 @@
 // The last page: a button that copies the code, the way back to the platform; clears what is stored
 // on this device.
+import { showClocks } from "./annotator-clock.js";
 import { all, remove, sendWaiting } from "./annotator-sending.js";
 
-// Times in this device's time zone; without this file they are in UTC.
-document.querySelectorAll("[data-clock]").forEach((time) => {
-  const moment = new Date(time.dateTime);
-  const today = moment.toDateString() === new Date().toDateString();
-  const day = { day: "numeric", month: "long", year: "numeric" };
-  time.textContent = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit",
-    minute: "2-digit",
-    timeZoneName: "short",
-    ...(today ? {} : day),
-  }).format(moment);
-});
+showClocks();
 
 const button = document.querySelector("[data-copy]");
 if (button && navigator.clipboard) {
@@ -32,14 +22,14 @@ for (const [key, draft] of all(study)) {
   if (!draft.waiting) remove(key);
 }
 
-// Back to the platform by itself, where paid time ends; once, so that Back leads here. Whoever
-// does anything on this page stays.
-const SECONDS = 5;
+// Back to the platform by itself, where paid time ends; once for each code, so that Back leads
+// here. Whoever does anything on this page stays.
 const home = document.querySelector("[data-home]");
+const address = document.getElementById("return")?.href;
 const left = "thirdperson.returned";
-if (home && !document.hidden && sessionStorage.getItem(left) !== location.pathname) {
+if (home && !document.hidden && sessionStorage.getItem(left) !== address) {
   const said = home.querySelector("[data-text]");
-  let seconds = SECONDS;
+  let seconds = Number(home.dataset.home);
   const show = () => {
     said.textContent = said.dataset.text.replace("SECONDS", seconds);
   };
@@ -49,8 +39,8 @@ if (home && !document.hidden && sessionStorage.getItem(left) !== location.pathna
     show();
     if (seconds > 0) return;
     stay();
-    sessionStorage.setItem(left, location.pathname);
-    location.assign(document.getElementById("return").href);
+    sessionStorage.setItem(left, address);
+    location.assign(address);
   }, 1000);
   const stay = () => {
     clearInterval(timer);

@@ -1,4 +1,7 @@
 // A button for the browser's print command.
+import { showClocks } from "./annotator-clock.js";
+
+showClocks();
 
 const button = document.querySelector("[data-print]");
 button.hidden = false;

@@ -88,6 +88,67 @@ function countSigns(form, { signal }) {
   });
 }
 
+// A browser or extension that translates the page changes words that people are asked about.
+
+/** Mount before what sends the form, and after what changes texts of the item. */
+function noticeTranslation(form) {
+  const field = form.elements.translated;
+  if (!field) return;
+  const texts = [...form.querySelectorAll("[data-profile], .imported")];
+  const before = texts.map((text) => text.textContent);
+
+  function found() {
+    const isChanged = (text, n) => text.textContent !== before[n] || text.querySelector("font");
+    if (texts.some(isChanged)) return "texts";
+    const { className, lang } = document.documentElement;
+    const isMarked = /\btranslated-(ltr|rtl)\b/.test(className) || lang !== form.dataset.language;
+    return isMarked || document.querySelector("#main font, [_msttexthash]") ? "page" : "";
+  }
+
+  form.addEventListener("submit", () => {
+    field.value = found();
+  });
+}
+
+// Long texts begin folded, so that what comes after them is within reach.
+
+/** The responses unfold together: none is ahead. Without this file everything is shown. */
+function mountFolds(form) {
+  for (const part of form.querySelectorAll("[data-fold]")) {
+    part.classList.add("is-clipped");
+    const texts = part.matches(".cards") ? [...part.querySelectorAll(".card-text")] : [part];
+    if (!texts.some((text) => text.scrollHeight > text.clientHeight + 1)) {
+      part.classList.remove("is-clipped");
+      continue;
+    }
+    // A search in the page scrolls to what is hidden.
+    const opened = unfoldBy(part, part.dataset.fold, () => part.classList.remove("is-clipped"));
+    part.addEventListener("scroll", opened, { capture: true, once: true });
+  }
+  const profile = form.querySelector("[data-more]");
+  if (!profile) return;
+  profile.classList.add("is-short");
+  unfoldBy(profile, profile.dataset.more, () => profile.classList.remove("is-short"));
+}
+
+/** A button after the part; returns what a press of it does. */
+function unfoldBy(part, words, open) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button-secondary unfold";
+  button.textContent = words;
+  part.after(button);
+  const opened = () => {
+    open();
+    const hadFocus = document.activeElement === button;
+    button.remove();
+    part.tabIndex = -1;
+    if (hadFocus) part.focus({ preventScroll: true });
+  };
+  button.addEventListener("click", opened);
+  return opened;
+}
+
 // A slider next to the number box; both stay in step, and neither has a starting value.
 
 const STEPS = {
@@ -577,6 +638,8 @@ function mount() {
   if (isWaiting) media.letPass();
   mountShortcuts(form, { places, signal });
   mountSheets();
+  mountFolds(form);
+  noticeTranslation(form);
   mountBar(form, { signal });
   if (form.dataset.next) {
     nameThisPage(form);

@@ -307,6 +307,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "allow_translation",
+                    models.BooleanField(
+                        db_default=True,
+                        default=True,
+                        help_text="Whether browsers may translate the texts of items.",
+                    ),
+                ),
+                (
                     "certainty_threshold",
                     models.PositiveSmallIntegerField(
                         default=80,
@@ -374,6 +382,24 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("show_history", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "phone_features",
+                    models.CharField(
+                        blank=True,
+                        db_default="",
+                        default="",
+                        help_text="Keys of the features that phones show before the profile is opened; empty: all.",
+                        max_length=300,
+                    ),
+                ),
+                (
+                    "show_markdown",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Whether people see the Markdown of responses as its layout.",
+                    ),
+                ),
                 (
                     "retest_share",
                     models.PositiveSmallIntegerField(

@@ -104,6 +104,11 @@ class Study(models.Model):
         db_default=MachineSigns.MEASURED,
         help_text="Whether signs of programs among the annotators are measured.",
     )
+    allow_translation = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Whether browsers may translate the texts of items.",
+    )
     certainty_threshold = models.PositiveSmallIntegerField(
         default=80, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
@@ -136,6 +141,18 @@ class Study(models.Model):
         max_length=10, choices=PersonaStyle, default=PersonaStyle.SENTENCES
     )
     show_history = models.PositiveSmallIntegerField(default=0)
+    phone_features = models.CharField(
+        max_length=300,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Keys of the features that phones show before the profile is opened; empty: all.",
+    )
+    show_markdown = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Whether people see the Markdown of responses as its layout.",
+    )
     retest_share = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
@@ -255,6 +272,11 @@ class Study(models.Model):
         return self.machine_signs == self.MachineSigns.TRAP and self.ask_certainty
 
     @property
+    def features_on_phones(self) -> frozenset[str]:
+        """The keys of the features that phones show before a long profile is opened."""
+        return frozenset(filter(None, map(str.strip, self.phone_features.split(","))))
+
+    @property
     def shown_criteria(self) -> tuple[tuple[str, str], ...]:
         """The name and the description of each criterion."""
         return tuple((each["name"], each.get("description", "")) for each in self.criteria)
@@ -273,6 +295,7 @@ class Study(models.Model):
                 {"source": "The source must be an object whose values are texts."}
             )
         self._clean_perspective()
+        self._clean_phone_features()
         repeated = self.source.get("retest_agreement")
         if repeated is not None and not (
             isinstance(repeated, int | float) and 0.5 < float(repeated) <= 1
@@ -288,6 +311,21 @@ class Study(models.Model):
             known = ", ".join(REDISTRIBUTION)
             raise ValidationError(
                 {"source": f"redistribution “{word}” is not known. Use one of: {known}."}
+            )
+
+    def _clean_phone_features(self) -> None:
+        """Refuse keys that no profile has, once there are profiles."""
+        wanted = self.features_on_phones
+        if not wanted or self.pk is None:
+            return
+        profiles = self.personas.values_list("features", flat=True)
+        known = {fact["key"] for facts in profiles.iterator() for fact in facts}
+        if known and (unknown := sorted(wanted - known)):
+            raise ValidationError(
+                {
+                    "phone_features": f"No profile has the feature “{unknown[0]}”. Use keys of: "
+                    f"{', '.join(sorted(known))}."
+                }
             )
 
     def _clean_perspective(self) -> None:

@@ -39,6 +39,9 @@ GROUPS = (
             "allow_changes",
             "persona_style",
             "show_history",
+            "phone_features",
+            "show_markdown",
+            "allow_translation",
             "set_display",
             "criteria",
         ),
@@ -64,6 +67,9 @@ _LABELS = {
     "allow_changes": "Allow changes to earlier answers",
     "persona_style": "Persona display",
     "show_history": "Number of the persona’s earlier choices",
+    "phone_features": "Features that phones show first",
+    "show_markdown": "Show Markdown in responses as layout",
+    "allow_translation": "Let browsers translate items",
     "set_display": "Sets of three to five responses",
     "retest_share": "Items answered again, in percent",
     "retest_days": "Days until then",
@@ -98,6 +104,12 @@ _HINTS = {
     "allow_changes": "Annotators can change answers until they finish. Every change is kept.",
     "show_history": "Enter 0 to show none. If annotators answer for themselves: how many of their "
     "answers others may see as examples. The consent page tells annotators.",
+    "phone_features": "Keys with commas between them, for example age, occupation. On phones, the "
+    "rest of a profile opens by a press. Leave empty to show all of it, as models get it.",
+    "show_markdown": "Lists, tables and code, for annotators only. Judges get the text as it is. "
+    "Pictures and addresses are not loaded or linked.",
+    "allow_translation": "If not, pages ask browsers to leave profiles, questions and responses as "
+    "they are. A translated page is noticed either way, and stored with the answer.",
     "set_display": "Only for items that were imported with three to five responses. On one screen, "
     "annotators put all of them in order, and each set counts as one item for them. You cannot "
     "change this once annotators have items.",

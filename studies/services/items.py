@@ -35,8 +35,8 @@ _HASHED_AT_ONCE = 2_000
 def study_content_hash(study: Study) -> str:
     """SHA-256 of items, instructions, consent, language and wording, but not numbers and pay.
 
-    Criteria, the meaning of a tie and the display of sets count only if set, so that other studies
-    keep their hashes.
+    Criteria, the meaning of a tie and the display of sets and of Markdown count only if set, so
+    that other studies keep their hashes.
     """
     words = [wording_in(study, study.task, setting).sha256 for setting in SETTINGS]
     # The hash of a list whose last part is the list of all items, without holding that in memory.
@@ -52,6 +52,7 @@ def study_content_hash(study: Study) -> str:
             *([study.criteria] if study.criteria else []),
             *(["either"] if study.offers_either else []),
             *(["whole sets"] if study.shows_whole_sets else []),
+            *(["markdown"] if study.show_markdown else []),
             [],
         ]
     )

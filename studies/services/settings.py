@@ -70,6 +70,8 @@ FROZEN_FIELDS = (
     "certainty_control",
     "persona_style",
     "show_history",
+    "phone_features",
+    "show_markdown",
     "set_display",
     "language",
     "instructions",

@@ -1,4 +1,4 @@
-"""Researchers' texts: Markdown as safe HTML, and criteria for responses."""
+"""Markdown as safe HTML, of researchers' texts and of responses, and criteria for responses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import nh3
 from django.core.exceptions import ValidationError
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 
 _TAGS = set(
     "a blockquote br code em h2 h3 h4 hr li ol p pre strong table tbody td th thead tr ul".split()
 )
 _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}}
+_LONGEST_ADDRESS = 120
 
 
 @lru_cache(maxsize=100)
@@ -29,11 +32,55 @@ def render_markdown(text: str) -> SafeString:
     return mark_safe(clean)  # noqa: S308  just sanitised
 
 
+# Three people see each response, and each process of the web server keeps what it has rendered:
+# about 4 MB for responses of ordinary length.
+@lru_cache(maxsize=2_000)
+def render_response(text: str) -> SafeString:
+    """A response as HTML that leads nowhere: no links, no pictures, no headings of the page.
+
+    Addresses stand behind their words. A line of the text stays a line.
+    """
+    clean = nh3.clean(_response_parser().render(text), tags=_TAGS | {"s"} - {"a"}, attributes={})
+    return mark_safe(clean)  # noqa: S308  just sanitised
+
+
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # Here, because commands that show no text need none.
 
     return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@cache
+def _response_parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    parser.enable(["table", "strikethrough"])
+    for name, rule in (
+        ("heading_open", lambda *_: "<p><strong>"),
+        ("heading_close", lambda *_: "</strong></p>"),
+        ("link_open", lambda *_: ""),
+        ("link_close", _link_close),
+        ("image", _image),
+    ):
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def _link_close(_: Any, tokens: "Sequence[Token]", at: int, *__: Any) -> str:
+    opening = next(each for each in reversed(tokens[:at]) if each.type == "link_open")
+    return "" if opening.info == "auto" else f" ({_address(opening, 'href')})"
+
+
+def _image(_: Any, tokens: "Sequence[Token]", at: int, *__: Any) -> str:
+    return f"{escape(tokens[at].content)} ({_address(tokens[at], 'src')})"
+
+
+def _address(token: "Token", name: str) -> str:
+    address = str(token.attrGet(name) or "")
+    is_long = len(address) > _LONGEST_ADDRESS
+    return escape(f"{address[:_LONGEST_ADDRESS]}…" if is_long else address)
 
 
 MOST = 12

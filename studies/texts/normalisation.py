@@ -54,6 +54,18 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",
 REDISTRIBUTION = ("allowed", "unknown", "non-commercial", "forbidden")
 
 
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U0001e800-\U0001efff]")
+
+
+def direction_of(*texts: str) -> str:
+    """The direction in which texts that belong together are written, for all of them: ltr or rtl.
+
+    Most letters decide: a text that begins with a foreign name is written like the others.
+    """
+    found = sum(len(_RIGHT_TO_LEFT.findall(text)) for text in texts)
+    return "rtl" if found and 2 * found > sum(map(str.isalpha, "".join(texts))) else "ltr"
+
+
 # About three screens of a phone. A longer context would push the responses out of reach.
 LONG = 2_000
 START = 600

@@ -43,6 +43,18 @@ def test_platform_ids_are_exported_only_when_asked_for():
     assert identified["session_ids"] == ["s-secret-pid"]
 
 
+def test_exports_take_the_same_queries_however_many_people(django_assert_num_queries):
+    study = make_study(items_per_annotator=1, annotations_per_item=9)
+    make_items(study, 5)
+    for _ in range(5):
+        answer_all(walk_in(study))
+    assert Annotator.objects.count() == 5
+
+    with django_assert_num_queries(8):
+        assert len(list(annotation_rows(study))) == 5
+        assert len(list(annotator_rows(study, identified=True))) == 5
+
+
 def test_flags_are_exported_with_value_and_threshold_and_checks_are_not_counted():
     study = make_study(items_per_annotator=10)
     make_items(study, 10)

@@ -74,6 +74,20 @@ def test_answers_alone_never_flag():
     assert points_of(map(MachineSign, names)) < FLAGGED
 
 
+@pytest.mark.parametrize("name", ["voice or eye control", "copies, page translated"])
+def test_people_who_steer_otherwise_or_read_in_translation_are_rarely_flagged(name):
+    scores = points(np.random.default_rng(SEED), PEOPLE[name], 200, 30)
+
+    assert np.mean([score >= FLAGGED for score in scores]) <= 0.05
+
+
+def test_a_translated_page_explains_copying_but_nothing_else():
+    names = ("copied", "away", "translated")
+
+    assert points_of(map(MachineSign, names)) == FLAGGED - 1
+    assert points_of(map(MachineSign, (*names, "certainty"))) == FLAGGED
+
+
 def test_few_answers_show_no_habit():
     hasty = SignedAnswer(140, 900, 78, QUIET)
 

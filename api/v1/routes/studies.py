@@ -51,6 +51,17 @@ class Settings(Schema):
     allow_changes: bool = Field(_NOT_GIVEN)
     persona_style: Literal["facts", "sentences"] = Field(_NOT_GIVEN)
     show_history: int = Field(_NOT_GIVEN, ge=0, le=_SMALL)
+    phone_features: str = Field(
+        _NOT_GIVEN,
+        max_length=300,
+        description="Keys of the features that phones show first, with commas; empty: all.",
+    )
+    show_markdown: bool = Field(
+        _NOT_GIVEN, description="Whether people see the Markdown of responses as its layout."
+    )
+    allow_translation: bool = Field(
+        _NOT_GIVEN, description="Whether browsers may translate the texts of items."
+    )
     set_display: Literal["pairs", "whole"] = Field(
         _NOT_GIVEN, description="How annotators see sets of three to five responses."
     )

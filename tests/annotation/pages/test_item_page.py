@@ -347,6 +347,6 @@ def test_each_text_of_an_item_names_its_language():
     page = item_page(start(study), study).content.decode()
 
     for text in ("السياق", "ماذا أطبخ؟", "حساء", "سؤال", "خبز"):
-        assert re.search(rf'<(\w+)[^>]* lang="ar" dir="auto"[^>]*>{text}</\1>', page), text
+        assert re.search(rf'<(\w+)[^>]* lang="ar" dir="rtl"[^>]*>{text}</\1>', page), text
     assert '<dd lang="ar" dir="auto">' in page or '<li lang="ar" dir="auto">' in page
     assert '<html lang="en"' in page

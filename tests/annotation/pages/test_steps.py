@@ -1,5 +1,7 @@
 """The way through a study: consent, about you, instructions, feedback, endings."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -204,7 +206,9 @@ def test_the_pause_page_says_how_long_the_place_is_kept():
 
     page = client.get(f"/s/{study.slug}/pause/").content.decode()
 
-    assert f"{Annotator.objects.get().expires_at:%H:%M} UTC" in page
+    assert Annotator.objects.get().expires_at.isoformat(timespec="seconds")[:16] in page
+    assert re.search(r"Come back by the same link within \d\d minutes\.", page)
+    assert "UTC" not in page
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,19 @@
+// Times of day in this device's time zone. Without this file, pages say how much time is left.
+
+/** Put the time of a <time data-clock="… {time} …"> into its sentence; `data-dated`: with the day. */
+export function showClock(place) {
+  const moment = new Date(place.dateTime);
+  const isToday = moment.toDateString() === new Date().toDateString();
+  const day = { day: "numeric", month: "long", year: "numeric" };
+  const time = new Intl.DateTimeFormat(document.documentElement.lang, {
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
+    ...(isToday && !("dated" in place.dataset) ? {} : day),
+  }).format(moment);
+  place.textContent = place.dataset.clock.replace("{time}", time);
+}
+
+export function showClocks() {
+  document.querySelectorAll("[data-clock]").forEach(showClock);
+}
