@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from django.contrib.auth.models import User
 from django.db.models import TextChoices
 from django.urls import reverse
 
+from studies.additions import Additions
 from studies.models import Item, Study
 from studies.statements.kept_figures import kept
 
@@ -137,6 +139,17 @@ class ListCell:
     alert: str = ""
     when: datetime | None = None
 
+
+@dataclass(frozen=True)
+class ListPart:
+    """A part below the list of studies: `template` with what `context` says of the user."""
+
+    name: str
+    template: str
+    context: Callable[[User], Mapping[str, Any]]
+
+
+LIST_PARTS: Additions[ListPart] = Additions()
 
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.

@@ -39,7 +39,8 @@ OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(S
 # These ask for no account: participants, links, invitations, forgotten passwords, documentation,
 # and figures for programs, which ask for a token or the machine itself.
 OPEN_TO_ALL = (
-    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/password/"),
+    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
+    "accounts/password/",
     *("docs/", "llms.txt", "metrics"),
 )
 # What viewers may read. They change nothing.
