@@ -19,7 +19,7 @@ from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
-from studies.pages.responses import REFUSED
+from studies.pages.responses import REFUSED, onward
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
@@ -311,7 +311,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         except (StaleVersion, FrozenStudy) as error:
             return _overtaken(request, slug, form, str(error))
         messages.success(request, "Settings saved.")
-        return redirect("studies:detail", slug)
+        return onward(request, slug, "studies:detail")
     may_edit = role_of(request.user, study) != Membership.Role.VIEWER
     if not may_edit:
         form.lock()

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from studies.additions import Additions
 from studies.models import Item, Study
+from studies.services.studies import LaunchCheck
 from studies.statements.kept_figures import kept
 
 SECTIONS = ("overview", "items", "annotators", "judges", "report", "exports", "settings")
@@ -26,6 +27,7 @@ TASKS = (
     "checks",
     "texts",
     "annotators",
+    "recruiting",
     "judges",
     "plan",
     "launch",
@@ -126,6 +128,22 @@ cards: Registry[MonitorCard] = Registry()
 # Parts of the launch page, above the button that opens the study.
 launch_parts: Registry[MonitorCard] = Registry()
 section_pages: Registry[SectionPage] = Registry()
+
+
+@dataclass(frozen=True)
+class LaunchRoute:
+    """How a draft is launched where a platform recruits: a button that posts to `address`.
+
+    `checks` include those of the study. `parts` stand above the button.
+    """
+
+    checks: Sequence[LaunchCheck]
+    address: str
+    button: str
+    parts: Sequence[MonitorCard] = ()
+
+
+launch_routes: Registry[LaunchRoute] = Registry()
 
 
 @dataclass(frozen=True)
