@@ -178,4 +178,17 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// Forms whose changes are lost when the page is left: the browser asks first.
+for (const form of document.querySelectorAll("form[data-unsaved]")) {
+  const state = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = form.dataset.unsaved === "changed" ? null : state();
+  let isSent = false;
+  form.addEventListener("submit", () => {
+    isSent = true;
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSent && state() !== saved) event.preventDefault();
+  });
+}
+
 document.querySelector("[data-focus]")?.focus();

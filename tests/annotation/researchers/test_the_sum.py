@@ -1,4 +1,4 @@
-"""Items, answers, annotators, quota groups and places are one sum, on every page that has a part."""
+"""Items, answers, annotators, quota groups and places are one sum, on every page of it."""
 
 import pytest
 
