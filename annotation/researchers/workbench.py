@@ -20,6 +20,7 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
+from annotation.prolific.api.client import client_with
 from annotation.prolific.api.credentials import credentials_in, trouble_of
 from annotation.prolific.api.transport import NotConfigured
 from annotation.prolific.launch.launch import plan_of
@@ -279,7 +280,7 @@ def _recruiting_task(study: Study) -> SetupTask:
     title = "Recruiting on Prolific"
     recruitment = Recruitment.objects.filter(study=study).select_related("prolific_account").first()
     try:
-        credentials_in(recruitment.prolific_account if recruitment else None, study)
+        client_with(credentials_in(recruitment.prolific_account if recruitment else None, study))
     except NotConfigured as error:
         address = reverse("people:prolific-accounts", args=[study.slug])
         return SetupTask("recruiting", title, TaskState.NOT_STARTED, str(error), address)

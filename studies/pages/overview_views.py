@@ -253,7 +253,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "checks": sort_checks(found),
         "may_edit": may_edit,
-        "route": route,
+        "route": route if route and route.address else None,
         "may_open": is_draft and may_edit and not sort_checks(registered_checks(study)).blocking,
         "parts": [*(route.parts if route else ()), *launch_parts.of(study)],
     }

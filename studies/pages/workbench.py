@@ -134,12 +134,13 @@ section_pages: Registry[SectionPage] = Registry()
 class LaunchRoute:
     """How a draft is launched where a platform recruits: a button that posts to `address`.
 
-    `checks` include those of the study. `parts` stand above the button.
+    `checks` include those of the study. `parts` stand above the button, which is missing while the
+    platform does not answer.
     """
 
     checks: Sequence[LaunchCheck]
-    address: str
-    button: str
+    address: str = ""
+    button: str = ""
     parts: Sequence[MonitorCard] = ()
 
 

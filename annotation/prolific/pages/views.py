@@ -48,7 +48,7 @@ from studies.money import format_money
 from studies.pages.responses import whole_number
 from studies.pages.workbench import LaunchRoute, MonitorCard
 from studies.selectors import get_study
-from studies.services.studies import open_draft
+from studies.services.studies import LaunchCheck, open_draft, registered_checks
 from studies.statements import clock
 
 UNPROCESSABLE = 422
@@ -251,13 +251,16 @@ def _launch_context(study: Study, found: LaunchPreview) -> dict[str, Any]:
 
 
 def launch_route(study: Study) -> Iterator[LaunchRoute]:
-    """The way of a draft to Prolific, if its people come from there and Prolific answers."""
+    """The way of a draft to Prolific, if its people come from there."""
     if study.entry != Study.Entry.PROLIFIC:
         return
     try:
         found = launch.check_launch(study)
-    except ProlificError:
-        return  # the set-up task and the study's checks say what is missing
+    except ProlificError as error:
+        accounts = reverse("people:prolific-accounts", args=[study.slug])
+        problem = LaunchCheck(f"You cannot recruit on Prolific now. {error}", True, fix=accounts)
+        yield LaunchRoute(checks=[problem, *registered_checks(study)])
+        return
     yield LaunchRoute(
         # The button opens the study too.
         checks=[check for check in found.checks if check != state_check(study)],
