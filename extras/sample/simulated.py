@@ -105,6 +105,7 @@ def _new_sample(user: User) -> Study:
         entry=Study.Entry.LINK,
         items_per_annotator=60 * ANSWERS_PER_ITEM // PEOPLE,
         annotations_per_item=ANSWERS_PER_ITEM,
+        human_sample=0,  # the answers are there, so no seat waits for anybody
     )
     import_items(study.slug, read_paths([ITEMS], task=study.task), user=user)
     right = dict(

@@ -255,7 +255,7 @@ def launch(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": may_edit,
         "route": route if route and route.address else None,
         "may_open": is_draft and may_edit and not sort_checks(registered_checks(study)).blocking,
-        "parts": [*(route.parts if route else ()), *launch_parts.of(study)],
+        "parts": [*launch_parts.of(study), *(route.parts if route else ())],
     }
     return render(request, "studies/launch.html", context)
 
