@@ -409,9 +409,10 @@ def unfair_checks(study: Study) -> list[str]:
 
 
 def texts_of(check: Item) -> tuple[str, str]:
-    """The response that counts as right, and the other one."""
+    """The response that counts as right, or a practice item's own answer, and the other one."""
     texts = [str(check.response(side).get("text") or "") for side in Side.values]
-    return (texts[1], texts[0]) if check.check_answer == Side.R2 else (texts[0], texts[1])
+    key = check.check_answer or check.first_person
+    return (texts[1], texts[0]) if key == Side.R2 else (texts[0], texts[1])
 
 
 def _too_few(study: Study, there: int) -> Iterator[str]:

@@ -309,7 +309,9 @@ def _about_items(study: Study, item: str) -> dict[str, Any]:
         "sides": [(side, chosen.response(side).get("text")) for side in Side.values]
         if chosen
         else [],
-        "practice": [item for item in found if item.split == Item.Split.PRACTICE],
+        "practice": [
+            (item, *texts_of(item)) for item in found if item.split == Item.Split.PRACTICE
+        ],
         "attention": [
             (item, *texts_of(item)) for item in found if item.split == Item.Split.ATTENTION_CHECK
         ],

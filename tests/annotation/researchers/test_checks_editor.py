@@ -173,6 +173,9 @@ def test_one_press_adds_the_standard_checks_in_the_language_of_the_study(editor,
     assert all(item.first_person for item in added.filter(split="practice"))
     assert Item.objects.filter(study=study).count() == 3
     assert unfair_checks(study) == []
+    text = editor.get(CHECKS).text
+    for item in added:
+        assert all(str(item.response(side)["text"])[:60] in text for side in ("r1", "r2"))
     # What is there stays, and a second press adds nothing.
     assert "Add the standard checks" not in editor.get(CHECKS).text
     assert "nothing, because" in use(editor, everything="yes")[0]
