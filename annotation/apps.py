@@ -10,6 +10,7 @@ class AnnotationConfig(AppConfig):
         from annotation.prolific.launch.publication import follow_state
         from annotation.researchers import text_views as texts
         from annotation.researchers import workbench
+        from annotation.services.capacity import quota_in_step
         from studies.services import items, studies, whole_studies
         from studies.study_files import folder
 
@@ -19,6 +20,7 @@ class AnnotationConfig(AppConfig):
         folder.register(Quotas())
         folder.register(Comprehension())
         studies.follow_state(follow_state)
+        items.follow_seats(quota_in_step)
         workbench.register()
         texts.register()
         items.register_preview("annotation.participants.preview.unsaved_item")

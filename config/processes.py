@@ -18,6 +18,7 @@ from config.env import env, read_dotenv, whole_number
 
 # More threads only wait for each other: Python runs one of a process at a time.
 WEB_THREADS = 4
+_PORT = 8000
 
 
 def web_command(*, port: int, host: str = "127.0.0.1", workers: int = 2) -> list[str]:
@@ -103,7 +104,7 @@ class Processes:
 
 def all_commands() -> dict[str, dict[str, list[str]]]:
     """The processes of an installation, by starting argument and name."""
-    port = env("PORT", cast=whole_number(1, 65535), default=8000)
+    port = env("PORT", cast=whole_number(1, 65535), default=_PORT)
     host = env.str("HOST", default="127.0.0.1")
     return {
         "web": {"web": web_command(port=port, host=host)},
@@ -127,12 +128,17 @@ def main() -> int:
     if unknown := set(wanted) - set(commands):
         sys.stderr.write(f"There is no process “{unknown.pop()}”. Use web, worker or both.\n")
         return 2
-    processes = Processes()
+    here = f"http://localhost:{env.str('PORT', default=_PORT)}"
+    environment = {"PUBLIC_BASE_URL": env.str("PUBLIC_BASE_URL", default=here)}
+    processes = Processes(environment=environment)
     signal.signal(signal.SIGTERM, _leave)
     try:
         for kind in wanted:
             for name, command in commands[kind].items():
                 processes.start(name, command)
+        if "web" in wanted:
+            notice = [sys.executable, "-m", "manage", "first_account"]
+            subprocess.call(notice, env={**os.environ, **environment})  # noqa: S603
         while True:
             processes.check()
             time.sleep(1)

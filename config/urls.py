@@ -31,6 +31,7 @@ urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("metrics", metrics, name="metrics"),
     path("accounts/login/", account_views.SignInView.as_view(), name="login"),
+    path("accounts/first/", account_views.make_first_account, name="first-account"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
     path("accounts/tokens/", credential_views.tokens, name="tokens"),
     path("accounts/tokens/delete/", credential_views.delete_token, name="token-delete"),

@@ -47,6 +47,8 @@ UNDERSTOOD = {
     "I choose my best guess",
     "I choose “No clear difference”",
     "Yes, until I finish",
+    "No, guessing from the profile is the task",
+    "I skip it under “Help”, which costs me nothing",
 }
 PRACTICE = {"choice": "a", "certainty": "60"}
 CHECK_CERTAINTY = "100"

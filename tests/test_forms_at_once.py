@@ -66,7 +66,7 @@ FORMS = {
         ("people:checks", "people:checks", "quiz-rows"),
         ({"questions": ""}, {"standard": ""}),
         lambda study: len(asked_of(study)),
-        (0, 3),
+        (0, 5),
     ),
     "launch plan": (
         ("people:prolific-plan", "people:prolific-plan", "age_low"),

@@ -78,7 +78,6 @@ def _serve(command: Sequence[str]) -> int:
     options = parser.parse_args(command[1:])
     if options.port is not None:
         os.environ["PORT"] = str(options.port)
-        os.environ.setdefault("PUBLIC_BASE_URL", f"http://localhost:{options.port}")
     if options.host is not None:
         os.environ["HOST"] = options.host
     _use_data_folder()
@@ -86,9 +85,7 @@ def _serve(command: Sequence[str]) -> int:
         return code
     from config import processes
 
-    port = os.environ.get("PORT", "8000")
-    sys.stdout.write(f"Data: {os.environ.get('VAR_DIR', 'var')}. Open http://localhost:{port}/\n")
-    sys.stdout.write("First account: thirdperson createsuperuser --username ada\n")
+    sys.stdout.write(f"Data: {os.environ.get('VAR_DIR', 'var')}\n")
     sys.stdout.flush()
     sys.argv = ["thirdperson serve"]
     return processes.main()

@@ -47,8 +47,8 @@ def standard_questions(study: Study) -> list[QuestionText]:
     """Questions about the standard instructions, in the language of the study."""
     with translation.override(study.language):
         if study.asks_own_answers:
-            return [_for_yourself(), *([] if study.allow_tie else [_back(study)])]
-        return [_perspective(study), _too_little(study), _back(study)]
+            return [_for_yourself(), *([] if study.allow_tie else [_back(study)]), _distressing()]
+        return [_perspective(study), _too_little(study), _back(study), _no_traps(), _distressing()]
 
 
 def _for_yourself() -> QuestionText:
@@ -134,6 +134,35 @@ def _back(study: Study) -> QuestionText:
         (_("Yes, until I finish"), _("No, never"), _("Yes, also after I have finished")),
         0,
         _("You can go back and change an answer until you finish."),
+    )
+
+
+def _no_traps() -> QuestionText:
+    return QuestionText(
+        _("You cannot find anything in the profile that settles the question. Is this a trap?"),
+        (
+            _("Yes, I look for the hidden hint"),
+            _("Yes, I choose what nobody expects"),
+            _("No, guessing from the profile is the task"),
+        ),
+        2,
+        _("Guessing from the profile is the task. There are no trick questions."),
+    )
+
+
+def _distressing() -> QuestionText:
+    return QuestionText(
+        _("An item distresses you. What do you do?"),
+        (
+            _("I answer it anyway, or I lose my pay"),
+            _("I skip it under “Help”, which costs me nothing"),
+            _("I close the page and lose my place"),
+        ),
+        1,
+        _(
+            "If an item distresses you, skip it under “Help”. That costs you nothing, neither pay "
+            "nor place."
+        ),
     )
 
 
@@ -380,9 +409,10 @@ def unfair_checks(study: Study) -> list[str]:
 
 
 def texts_of(check: Item) -> tuple[str, str]:
-    """The response that counts as right, and the other one."""
+    """The response that counts as right, or a practice item's own answer, and the other one."""
     texts = [str(check.response(side).get("text") or "") for side in Side.values]
-    return (texts[1], texts[0]) if check.check_answer == Side.R2 else (texts[0], texts[1])
+    key = check.check_answer or check.first_person
+    return (texts[1], texts[0]) if key == Side.R2 else (texts[0], texts[1])
 
 
 def _too_few(study: Study, there: int) -> Iterator[str]:

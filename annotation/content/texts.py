@@ -314,6 +314,11 @@ def ready_checks_text(study: Study) -> list[dict[str, Any]]:
     ]
 
 
+def ready_practice(study: Study) -> Path:
+    """The file of two ready-made practice items."""
+    return _FOLDER / f"practice.{ready_language(study)}.jsonl"
+
+
 def _pay(study: Study, words: Mapping[str, str]) -> str:
     if not study.reward:
         return words["unpaid"]

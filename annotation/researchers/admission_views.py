@@ -26,10 +26,11 @@ from annotation.seats.quotas import (
 )
 from annotation.services.admission import invite, seen_selection, set_related_studies
 from annotation.services.capacity import raise_places
-from studies.errors import StaleVersion
-from studies.models import Membership, Study
-from studies.pages.responses import REFUSED, whole_number
+from studies.errors import StaleVersion, StudyError
+from studies.models import Item, Membership, Study
+from studies.pages.responses import REFUSED, onward, whole_number
 from studies.selectors import get_study, studies_for
+from studies.services.settings import save_settings
 from studies.statements.kept_figures import kept
 
 FormRow = dict[str, str]
@@ -240,7 +241,16 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     now = _places(study) if request.method == "GET" else places_of(study)
     then, fault = None, ""
-    if request.method == "POST":
+    fixed = have_entered(study)
+    if request.method == "POST" and request.POST.get("do") == "sum" and not fixed:
+        try:
+            words = _save_sum(request, study, now)
+        except (PlacesError, StudyError) as error:
+            fault = str(error)
+        else:
+            messages.success(request, words)
+            return onward(request, slug, "people:places")
+    elif request.method == "POST":
         try:
             per_item = _number(request, "annotations_per_item", study.annotations_per_item)
             targets = {
@@ -270,12 +280,53 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         "now": now,
         "then": None if fault else then,
         "fault": fault,
-        "fixed": have_entered(study),
+        "fixed": fixed,
+        "typed": {name: request.POST.get(name, "") for name in SUM},
+        "most_items": Item.objects.filter(study=study).count(),
         "others": _others(request, study),
         "related": set(study.related_studies.values_list("related", flat=True)),
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/places.html", context, status=status)
+
+
+def _save_sum(request: HttpRequest, study: Study, now: SeatCapacity) -> str:
+    """Store the numbers of the sum and say what they make.
+
+    Annotators follow from the other numbers. A new number of annotators changes the items instead,
+    and quota groups follow both.
+    """
+    items, per_item, each, people = (_number(request, name, 1) for name in SUM)
+    most = Item.objects.filter(study=study).count()
+    if people != now.people and (items, per_item, each) == _numbers(study, now):
+        items = people * each // per_item
+    if not 1 <= items <= most:
+        raise PlacesError(
+            f"These numbers need {items:,} items, and the study has {most:,}. Change the answers "
+            "per item, or the items per annotator"
+        )
+    study.human_sample = None if items == most else items
+    study.annotations_per_item, study.items_per_annotator = per_item, each
+    save_settings(
+        study,
+        changed=["human_sample", "annotations_per_item", "items_per_annotator"],
+        user=cast(User, request.user),
+        version=_number(request, "version", 0, most=2**31),
+    )
+    after = places_of(study)
+    quota = sum(group.target for group in after.groups)
+    groups = f" The quota groups have {quota:,} places." if after.groups else ""
+    return (
+        f"{after.items:,} items × {per_item} answers = {after.seats:,} answers, from "
+        f"{after.people:,} annotators with {each} items each.{groups}"
+    )
+
+
+SUM = ("items", "annotations_per_item", "items_per_annotator", "people")
+
+
+def _numbers(study: Study, now: SeatCapacity) -> tuple[int, int, int]:
+    return now.items, study.annotations_per_item, study.items_per_annotator
 
 
 def _places(study: Study) -> SeatCapacity:

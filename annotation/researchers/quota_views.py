@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.errors import QuotaError
 from annotation.researchers.admission_views import NAMES
-from annotation.seats.capacity import SeatCapacity, places_of
+from annotation.seats.capacity import SeatCapacity, places_of, shared_out
 from annotation.seats.quotas import (
     Quota,
     QuotaQuestion,
@@ -179,20 +179,6 @@ def read_target(text: str, label: str) -> int:
             f"{MOST_PLACES:,}, or leave the field empty for no such group."
         )
     return target
-
-
-def shared_out(total: int, weights: Sequence[Fraction]) -> list[int]:
-    """`total` in whole parts close to the weights; the first parts get the remainder."""
-    everything = sum(weights)
-    if not everything:
-        return [0] * len(weights)
-    exact = [weight * total / everything for weight in weights]
-    parts = [math.floor(part) for part in exact]
-    left = total - sum(parts)
-    by_remainder = sorted(range(len(parts)), key=lambda n: (parts[n] - exact[n], n))
-    for number in by_remainder[:left]:
-        parts[number] += 1
-    return parts
 
 
 _ELSE = "everyone-else"

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,6 +33,7 @@ from annotation.content.texts import (
     instructions_text,
     placeholders,
     ready_language,
+    ready_practice,
     template_for,
     unfilled,
 )
@@ -42,8 +44,9 @@ from annotation.seats.assignment import checks_needed
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.importers.editing import add_checks, use_item_as
 from studies.importers.files.faults import Refused
-from studies.importers.items.storage import why_not
-from studies.models import Item, Membership, Side, Study
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.storage import import_items, why_not
+from studies.models import Item, Membership, Side, Study, Task
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import (
     SectionPage,
@@ -227,7 +230,7 @@ def checks(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             messages.success(request, f"Saved {len(asked)} comprehension questions.")
             return redirect("people:checks", slug)
-    context = _about_items(study) | {
+    context = _about_items(study, request.GET.get("item", "").strip()) | {
         "study": study,
         "rows": [_shown(number, row) for number, row in enumerate(rows)],
         "is_stored": bool(stored),
@@ -294,19 +297,29 @@ def _question(number: int, row: FormRow) -> QuestionText:
     return QuestionText(row["text"], tuple(options), options.index(right), row["pointer"])
 
 
-def _about_items(study: Study) -> dict[str, Any]:
+def _about_items(study: Study, item: str) -> dict[str, Any]:
     """The practice items and attention checks, and the items that can become one."""
     kinds = (Item.Split.PRACTICE, Item.Split.ATTENTION_CHECK)
     found = list(Item.everything.filter(study=study, split__in=kinds).order_by("key"))
     reason = why_not(study)
     ordinary = Item.objects.filter(study=study).order_by("key")
+    chosen = ordinary.filter(key=item).first() if item else None
     return {
-        "practice": [item for item in found if item.split == Item.Split.PRACTICE],
+        "chosen": chosen,
+        "sides": [(side, chosen.response(side).get("text")) for side in Side.values]
+        if chosen
+        else [],
+        "practice": [
+            (item, *texts_of(item)) for item in found if item.split == Item.Split.PRACTICE
+        ],
         "attention": [
             (item, *texts_of(item)) for item in found if item.split == Item.Split.ATTENTION_CHECK
         ],
         "needed": checks_needed(study),
         "unfair": unfair_checks(study),
+        "lacks": not questions_of(study)
+        or _lacks_practice(study)
+        or all(item.split != Item.Split.ATTENTION_CHECK for item in found),
         "fixed": reason,
         "suggested": [] if reason else ordinary.values_list("key", "question")[:_SUGGESTED],
     }
@@ -322,6 +335,9 @@ def check_items(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if "ready" in request.POST:
             key = "”, “".join(add_checks(study_id=study.pk, checks=_ready(study), user=user))
+        elif "everything" in request.POST:
+            messages.success(request, f"Added: {_add_everything(study, user)}. You can edit them.")
+            return redirect("people:checks", slug)
         else:
             _use(study, key, use, request.POST, user)
     except Refused as refused:
@@ -342,6 +358,32 @@ def check_items(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _ready(study: Study) -> list[dict[str, str]]:
     return [asdict(check) for check in ready_checks(study)]
+
+
+@transaction.atomic
+def _add_everything(study: Study, user: User) -> str:
+    """Add what the study lacks of the standard checks, and say what was added."""
+    if reason := why_not(study):
+        raise StudyError(reason)
+    there = Item.everything.filter(study=study)
+    added = []
+    if not questions_of(study):
+        asked = standard_questions(study)
+        set_questions(study_id=study.pk, questions=asked, user=user)
+        added.append(f"{len(asked)} comprehension questions")
+    if _lacks_practice(study):
+        import_items(study.slug, read_paths([ready_practice(study)], task=study.task), user=user)
+        added.append("2 practice items")
+    if not there.filter(split=Item.Split.ATTENTION_CHECK).exists():
+        add_checks(study_id=study.pk, checks=_ready(study), user=user)
+        added.append("2 attention checks")
+    return ", ".join(added) or "nothing, because the study has all of them"
+
+
+def _lacks_practice(study: Study) -> bool:
+    """Whether ready-made practice items fit, which are about what somebody else would choose."""
+    fits = not study.asks_own_answers and study.task != Task.QUESTION_ANSWER_AUTHORSHIP
+    return fits and not Item.everything.filter(study=study, split=Item.Split.PRACTICE).exists()
 
 
 def _use(study: Study, key: str, use: str, sent: Mapping[str, str], user: User) -> None:

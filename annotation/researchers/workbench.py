@@ -20,8 +20,13 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
-from annotation.prolific.api.credentials import trouble_of
+from annotation.prolific.api.client import client_with
+from annotation.prolific.api.credentials import credentials_in, trouble_of
+from annotation.prolific.api.transport import NotConfigured
+from annotation.prolific.launch.launch import plan_of
 from annotation.prolific.launch.publication import forecast_on_prolific
+from annotation.prolific.launch.shares import places_of
+from annotation.prolific.pages.views import launch_route
 from annotation.quality import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
 from annotation.researchers.selectors import (
@@ -31,7 +36,8 @@ from annotation.researchers.selectors import (
     quota_grid,
     seconds_of_an_item,
 )
-from annotation.seats.capacity import named_groups
+from annotation.seats.capacity import SeatCapacity, named_groups
+from annotation.seats.capacity import places_of as places_in
 from studies.models import Item, Study
 from studies.money import sums_in_words
 from studies.pages.listing import recent_seat_groups, study_figures
@@ -44,6 +50,8 @@ from studies.pages.workbench import (
     SetupTask,
     TaskState,
     cards,
+    launch_parts,
+    launch_routes,
     marks,
     needs,
     once,
@@ -263,6 +271,23 @@ def _flags(study: Study, ended: list[int]) -> Counter[str]:
 def annotator_tasks(study: Study) -> Iterator[SetupTask]:
     yield _checks_task(study)
     yield _places_task(study)
+    if study.entry == Study.Entry.PROLIFIC:
+        yield _recruiting_task(study)
+
+
+def _recruiting_task(study: Study) -> SetupTask:
+    """Whether a token of Prolific is known, and how many places the launch plan asks for."""
+    title = "Recruiting on Prolific"
+    recruitment = Recruitment.objects.filter(study=study).select_related("prolific_account").first()
+    try:
+        client_with(credentials_in(recruitment.prolific_account if recruitment else None, study))
+    except NotConfigured as error:
+        address = reverse("people:prolific-accounts", args=[study.slug])
+        return SetupTask("recruiting", title, TaskState.NOT_STARTED, str(error), address)
+    places = places_of(plan_of(study), study)
+    words = f"{places:,} place{'' if places == 1 else 's'}, with the filters of the launch plan"
+    address = reverse("people:prolific-plan", args=[study.slug])
+    return SetupTask("recruiting", title, TaskState.DONE, words, address)
 
 
 def _checks_task(study: Study) -> SetupTask:
@@ -301,6 +326,19 @@ def _places_task(study: Study) -> SetupTask:
         return SetupTask("annotators", title, TaskState.ATTENTION, words, address)
     groups = f"{len(targets):,} quota groups" if targets else "no quota groups"
     return SetupTask("annotators", title, TaskState.DONE, f"{words}, {groups}", address)
+
+
+def the_sum(study: Study) -> Iterator[MonitorCard]:
+    """Seats, places and quota as one sum, for the launch page."""
+    capacity = places_in(study)
+    if capacity.seats:
+        context = {"study": study, "now": capacity, "quota": sum_of(capacity)}
+        yield MonitorCard("sum", "annotation/researcher/_sum.html", context)
+
+
+def sum_of(capacity: SeatCapacity) -> int:
+    """The places of all quota groups together."""
+    return sum(group.target for group in capacity.groups)
 
 
 def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
@@ -370,6 +408,8 @@ def register() -> None:
     register_column("cost", cost_cells)
     register_column("updated", arrivals)
     setup_tasks.register(annotator_tasks)
+    launch_parts.register(the_sum)
+    launch_routes.register(launch_route)
     studies.register_launch_checks(opening_checks)
     marks.register(annotators_mark)
     section_pages.register(annotator_pages)

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from django.db.models import Sum
 
@@ -55,6 +56,31 @@ def without(seats: OpenSeats, taken: OpenSeats) -> OpenSeats:
         left[width] -= items
         left[width - 1] += items
     return left
+
+
+def seats(study: Study) -> int:
+    """How many answers the study's items need in total."""
+    found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
+    return int(found or 0)
+
+
+def needed_places(study: Study) -> int:
+    """How many people fill every seat."""
+    return math.ceil(seats(study) / study.items_per_annotator)
+
+
+def shared_out(total: int, weights: Sequence[Fraction]) -> list[int]:
+    """`total` in whole parts close to the weights; the first parts get the remainder."""
+    everything = sum(weights)
+    if not everything:
+        return [0] * len(weights)
+    exact = [weight * total / everything for weight in weights]
+    parts = [math.floor(part) for part in exact]
+    left = total - sum(parts)
+    by_remainder = sorted(range(len(parts)), key=lambda n: (parts[n] - exact[n], n))
+    for number in by_remainder[:left]:
+        parts[number] += 1
+    return parts
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """More answers for each item and more places for each quota group, while a study runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -9,8 +10,31 @@ from django.db.models import Q
 from annotation.errors import PlacesError
 from annotation.models import QuotaGroup
 from annotation.seats import flow
+from annotation.seats.capacity import needed_places, shared_out
+from annotation.seats.quotas import Quota, have_entered, set_quotas
+from studies.models import Study
 from studies.services.settings import save_settings
 from studies.services.studies import lock_study, record
+
+
+def quota_in_step(study: Study) -> Callable[[], None]:
+    """What to do after a change of seats: scale the quota groups if they had just enough places.
+
+    Groups with other totals, and those that annotators have entered, stay as they are.
+    """
+    groups = list(study.quota_groups.all())
+    before = needed_places(study)
+    if not before or sum(group.target for group in groups) != before or have_entered(study):
+        return lambda: None
+
+    def follow() -> None:
+        if (after := needed_places(study)) in (0, before):
+            return
+        targets = shared_out(after, [Fraction(group.target) for group in groups])
+        plan = [Quota(n, group.criteria) for group, n in zip(groups, targets, strict=True)]
+        set_quotas(study_id=study.pk, groups=plan)
+
+    return follow
 
 
 @transaction.atomic

@@ -1,4 +1,4 @@
-// Live editors for the grid of quota groups, the texts for participants, and the columns of a file.
+// Live editors for the sum of a study, the grid of quota groups, the texts for participants, and the columns of a file.
 // Without this script, a button on each page does the same.
 import "./researcher.js";
 
@@ -8,7 +8,10 @@ const quota = document.querySelector("[data-quota]");
 const texts = document.querySelector("[data-texts]");
 const mapping = document.querySelector("[data-mapping]");
 
+const sum = document.querySelector("[data-sum]");
+
 if (quota) quota.addEventListener("input", () => addUp(quota));
+if (sum) sum.addEventListener("input", (event) => keepSum(sum, event.target));
 if (texts) {
   for (const button of texts.querySelectorAll("[data-no-script]")) button.hidden = true;
   for (const place of texts.querySelectorAll("[data-preview]")) followText(texts, place);
@@ -56,6 +59,21 @@ function addUp(form) {
 function money(amount, { reward, currency }) {
   const words = new Intl.NumberFormat("en", { style: "currency", currency });
   return words.format((amount * reward) / 10 ** words.resolvedOptions().maximumFractionDigits);
+}
+
+// The sum of a study: annotators follow from items and answers; a number of annotators gives the items.
+
+function keepSum(form, changed) {
+  const field = (name) => form.elements[name];
+  const read = (name) => Math.max(1, Number.parseInt(field(name).value, 10) || 1);
+  const per = read("annotations_per_item");
+  if (changed === field("people")) {
+    const items = Math.floor((read("people") * read("items_per_annotator")) / per);
+    field("items").value = Math.min(Number(field("items").dataset.most), items);
+  } else {
+    const each = Math.min(read("items_per_annotator"), read("items"));
+    field("people").value = Math.max(per, Math.ceil((read("items") * per) / each));
+  }
 }
 
 // Texts: each as annotators see it.

@@ -198,4 +198,17 @@ for (const place of document.querySelectorAll(".sections, .section-pages")) {
   if (current) list.scrollLeft = current.offsetLeft - list.offsetLeft - 16;
 }
 
+// Forms whose changes are lost when the page is left: the browser asks first.
+for (const form of document.querySelectorAll("form[data-unsaved]")) {
+  const state = () => new URLSearchParams(new FormData(form)).toString();
+  const saved = form.dataset.unsaved === "changed" ? null : state();
+  let isSent = false;
+  form.addEventListener("submit", () => {
+    isSent = true;
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if (!isSent && state() !== saved) event.preventDefault();
+  });
+}
+
 document.querySelector("[data-focus]")?.focus();

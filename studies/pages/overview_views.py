@@ -1,7 +1,7 @@
 """The overview of a study: guided set-up, then a monitor; and its opening."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django import forms
@@ -19,6 +19,7 @@ from studies.errors import OpeningRefused, StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.import_views import StateForm
 from studies.pages.listing import role_of, study_figures
+from studies.pages.responses import LAUNCH
 from studies.pages.workbench import (
     TASKS,
     MonitorCard,
@@ -29,12 +30,14 @@ from studies.pages.workbench import (
     TaskState,
     cards,
     launch_parts,
+    launch_routes,
     needs,
     once,
     setup_tasks,
 )
 from studies.selectors import get_study
 from studies.services.studies import (
+    LaunchCheck,
     StateNote,
     open_draft,
     opening_note,
@@ -238,16 +241,29 @@ def next_step(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @login_required
 def launch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The launch checks, and the form that opens the study."""
+    """Everything that stands between a draft and its annotators, and the button that launches."""
     study = get_study(request.user, slug)
-    checks = sort_checks(registered_checks(study))
+    may_edit, is_draft = _may_edit(request, study), study.state == Study.State.DRAFT
+    routes = launch_routes.of(study) if is_draft and may_edit else []
+    route = routes[0] if routes else None
+    found = [
+        _with_way_back(check) for check in (route.checks if route else registered_checks(study))
+    ]
     context = {
         "study": study,
-        "checks": checks,
-        "may_edit": _may_edit(request, study),
-        "parts": launch_parts.of(study),
+        "checks": sort_checks(found),
+        "may_edit": may_edit,
+        "route": route if route and route.address else None,
+        "may_open": is_draft and may_edit and not sort_checks(registered_checks(study)).blocking,
+        "parts": [*launch_parts.of(study), *(route.parts if route else ())],
     }
     return render(request, "studies/launch.html", context)
+
+
+def _with_way_back(check: LaunchCheck) -> LaunchCheck:
+    """The check with an address whose page returns to the launch page when it has saved."""
+    page, hash_sign, field = check.fix.partition("#")
+    return replace(check, fix=f"{page}?back={LAUNCH}{hash_sign}{field}") if page else check
 
 
 @require_POST

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 
 from studies.exporters.tables import CsvWriter
@@ -15,6 +16,14 @@ from studies.statements.kept_figures import LARGE, kept
 REFUSED = 422  # the status of a page that shows a form again with its errors
 LARGEST_ID = 2**63 - 1  # the largest number that a database can store
 _MOST_DIGITS = len(str(LARGEST_ID))
+
+
+LAUNCH = "launch"  # the value of “back” in addresses of pages that fix a launch check
+
+
+def onward(request: HttpRequest, slug: str, page: str) -> HttpResponse:
+    """Redirect to the next page of a study, or back to the launch page if the user came from it."""
+    return redirect("studies:launch" if request.GET.get("back") == LAUNCH else page, slug)
 
 
 def whole_number(text: str, *, most: int = LARGEST_ID) -> int | None:

@@ -1,6 +1,7 @@
 """Creating a study, its settings, and whether model providers may receive its items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
@@ -10,7 +11,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -19,7 +20,7 @@ from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
-from studies.pages.responses import REFUSED
+from studies.pages.responses import REFUSED, onward
 from studies.selectors import get_study
 from studies.services import studies as permission
 from studies.services.items import expected_time
@@ -280,13 +281,16 @@ MAY_CREATE = "studies.add_study"
 @require_http_methods(["GET", "POST"])
 @login_required
 def new(request: HttpRequest) -> HttpResponse:
-    """Create a draft study of this user, from the `?preset=` if one is given."""
+    """Create a draft study of this user; a preset fills what they have not filled in."""
     user = cast(User, request.user)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
-    chosen = PRESETS.get(request.GET.get("preset", ""))
-    data = request.POST if request.method == "POST" else None
-    form = SettingsForm(data, instance=Study(), initial=dict(chosen.settings) if chosen else {})
+    chosen = request.POST.get("preset") or request.GET.get("preset", "")
+    if request.method == "POST" and "preset" not in request.POST:
+        chosen = request.POST.get("chosen", chosen)
+        form = _new_form(chosen, request.POST)
+    else:
+        form = _new_form(chosen, initial=_touched(request.POST) if request.POST else {})
     if form.is_valid():
         try:
             study = create_study(slug=form.cleaned_data["slug"], owner=user, **form.values())
@@ -297,8 +301,22 @@ def new(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, "Study created as a draft. Next, import items.")
             return redirect("studies:detail", study.slug)
-    context = {"form": form, "presets": PRESETS, "chosen": request.GET.get("preset", "")}
+    context = {"form": form, "presets": PRESETS, "chosen": chosen, "is_typed": bool(request.POST)}
     return _page(request, "studies/new.html", form, context)
+
+
+def _new_form(
+    preset: str, data: QueryDict | None = None, *, initial: Mapping[str, Any] | None = None
+) -> SettingsForm:
+    known = PRESETS.get(preset)
+    settings = {**(known.settings if known else {}), **(initial or {})}
+    return SettingsForm(data, instance=Study(), initial=settings)
+
+
+def _touched(sent: QueryDict) -> dict[str, Any]:
+    """The values that differ from those of the preset with which the form was shown."""
+    form = _new_form(sent.get("chosen", ""), sent)
+    return {name: form[name].data for name in form.changed_data if name != "version"}
 
 
 @require_http_methods(["GET", "POST"])
@@ -311,7 +329,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     role = Membership.Role.EDITOR if request.method == "POST" else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
     data = request.POST if request.method == "POST" else None
-    form = SettingsForm(data, instance=study)
+    form = SettingsForm(data, instance=copy(study))
     if form.is_valid():
         try:
             save_settings(
@@ -323,7 +341,7 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         except (StaleVersion, FrozenStudy) as error:
             return _overtaken(request, slug, form, str(error))
         messages.success(request, "Settings saved.")
-        return redirect("studies:detail", slug)
+        return onward(request, slug, "studies:detail")
     may_edit = role_of(request.user, study) != Membership.Role.VIEWER
     if not may_edit:
         form.lock()

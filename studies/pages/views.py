@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Max
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -19,7 +20,7 @@ from studies.media.storage import open_file
 from studies.models import Item, MediaFile, Membership, Study, StudyLog
 from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies
 from studies.pages.responses import LongList, csv_response
-from studies.pages.workbench import ListCell, column_cells, register_column
+from studies.pages.workbench import LIST_PARTS, ListCell, column_cells, register_column
 from studies.selectors import get_study
 
 
@@ -98,6 +99,10 @@ def list_page(request: HttpRequest) -> HttpResponse:
         "states": [*Study.State.choices, (ARCHIVED, "archived")],
         "is_filtered": bool(chosen["search"] or chosen["state"]),
         "columns": _columns(sort),
+        "parts": [
+            {"template": part.template, "context": part.context(cast(User, request.user))}
+            for part in LIST_PARTS
+        ],
     }
     return render(request, "studies/list.html", context)
 

@@ -10,10 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from django.contrib.auth.models import User
 from django.db.models import TextChoices
 from django.urls import reverse
 
+from studies.additions import Additions
 from studies.models import Item, Study
+from studies.services.studies import LaunchCheck
 from studies.statements.kept_figures import kept
 
 SECTIONS = ("overview", "items", "annotators", "judges", "report", "exports", "settings")
@@ -24,6 +27,7 @@ TASKS = (
     "checks",
     "texts",
     "annotators",
+    "recruiting",
     "judges",
     "plan",
     "launch",
@@ -127,6 +131,23 @@ section_pages: Registry[SectionPage] = Registry()
 
 
 @dataclass(frozen=True)
+class LaunchRoute:
+    """How a draft is launched where a platform recruits: a button that posts to `address`.
+
+    `checks` include those of the study. `parts` stand above the button, which is missing while the
+    platform does not answer.
+    """
+
+    checks: Sequence[LaunchCheck]
+    address: str = ""
+    button: str = ""
+    parts: Sequence[MonitorCard] = ()
+
+
+launch_routes: Registry[LaunchRoute] = Registry()
+
+
+@dataclass(frozen=True)
 class ListCell:
     """What the list of studies shows in one column; an alert names what needs attention.
 
@@ -137,6 +158,17 @@ class ListCell:
     alert: str = ""
     when: datetime | None = None
 
+
+@dataclass(frozen=True)
+class ListPart:
+    """A part below the list of studies: `template` with what `context` says of the user."""
+
+    name: str
+    template: str
+    context: Callable[[User], Mapping[str, Any]]
+
+
+LIST_PARTS: Additions[ListPart] = Additions()
 
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.

@@ -4,7 +4,8 @@ import hashlib
 import math
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -113,6 +114,24 @@ def sample_by_topic(
         ranked = sorted(keys, key=lambda key: (key not in kept, _rank(seed, key)))
         chosen.update(ranked[: seats[topic]])
     return chosen
+
+
+_followers: list[Callable[[Study], Callable[[], None]]] = []
+
+
+def follow_seats(follower: Callable[[Study], Callable[[], None]]) -> None:
+    """Add what depends on a study's seats; it is called before a change, its result afterwards."""
+    if follower not in _followers:
+        _followers.append(follower)
+
+
+@contextmanager
+def seats_changing(study: Study) -> Iterator[None]:
+    """Let what depends on the seats of a locked study follow the change in the block."""
+    afterwards = [follower(study) for follower in _followers]
+    yield
+    for follow in afterwards:
+        follow()
 
 
 def seat_items(study: Study) -> int:

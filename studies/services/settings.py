@@ -9,7 +9,7 @@ from django.db import transaction
 
 from studies.errors import FrozenStudy, StaleVersion
 from studies.models import Study
-from studies.services.items import has_begun, seat_items, study_content_hash
+from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
 from studies.services.studies import lock_study, record
 
 
@@ -128,11 +128,12 @@ def save_settings(
             "some of them, so their number cannot change. Nothing was saved."
         )
     before = {name: getattr(locked, name) for name in sorted(changed)}
-    for name in changed:
-        setattr(locked, name, getattr(study, name))
-    locked.version += 1
-    locked.save(update_fields=[*changed, "version"])
-    seat_items(locked)
+    with seats_changing(locked):
+        for name in changed:
+            setattr(locked, name, getattr(study, name))
+        locked.version += 1
+        locked.save(update_fields=[*changed, "version"])
+        seat_items(locked)
     locked.content_hash = study_content_hash(locked)
     locked.save(update_fields=["content_hash"])
     after = {name: getattr(locked, name) for name in before}

@@ -9,6 +9,7 @@ from studies.pages.listing import role_of
 from studies.pages.workbench import navigation, pages_here
 
 register = template.Library()
+_SAY_NEXT = ("studies:detail", "studies:launch")
 
 
 @register.inclusion_tag("studies/_navigation.html", takes_context=True)
@@ -24,6 +25,6 @@ def study_navigation(context: template.Context) -> dict[str, Any]:
     return {
         "links": navigation(study, **where),
         "pages": pages_here(study, **where, may_edit=may_edit),
-        # The overview of a draft names the next step itself.
-        "next_step": study if is_set_up and view_name != "studies:detail" else None,
+        # These pages of a draft say themselves what is next.
+        "next_step": study if is_set_up and view_name not in _SAY_NEXT else None,
     }

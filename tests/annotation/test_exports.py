@@ -4,7 +4,7 @@ import pytest
 
 from annotation import services
 from annotation.files.answers_out import annotation_rows, annotator_rows
-from annotation.models import Annotation
+from annotation.models import Annotation, Annotator
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db

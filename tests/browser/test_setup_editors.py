@@ -50,6 +50,28 @@ def test_a_quota_is_set_up_by_clicks_alone(signed_in, draft, javascript):
     assert sum(group.target for group in QuotaGroup.objects.all()) == 8
 
 
+def test_the_sum_follows_each_number_and_leaving_it_unsaved_asks(signed_in, draft):
+    page = signed_in(viewport=PHONE)
+    page.goto("/studies/s/people/places/")
+    page.get_by_label("Answers per item").fill("2")
+    expect(page.get_by_label("Annotators", exact=True)).to_have_value("4")
+    page.get_by_label("Annotators", exact=True).fill("3")
+    expect(page.get_by_label("Items", exact=True)).to_have_value("15")
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    page.get_by_role("link", name="Checks").click(no_wait_after=True)
+
+    expect(page.get_by_label("Annotators", exact=True)).to_have_value("3")
+    assert asked == ["beforeunload"]
+    is_well_in_both_themes(page)
+    page.get_by_role("button", name="Save numbers").click()
+    page.get_by_text("15 items × 2 answers = 30 answers, from 3 annotators").wait_for()
+    page.get_by_role("link", name="Checks").click()
+    page.wait_for_url("**/checks/")
+    assert asked == ["beforeunload"]
+
+
 def test_the_editors_of_groups_keep_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/places/questions/")
@@ -108,9 +130,10 @@ def test_the_editor_of_checks_keeps_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/checks/")
     page.click("text=Use standard questions")
-    page.click("text=Add a question")
     page.fill("#item", draft.all_items.first().key)
-    page.get_by_label("Practice item", exact=True).check()
+    page.click("text=Show its texts")
+    is_well_in_both_themes(page)
+    page.get_by_label("Practice item").check()
     page.click("text=Use this item")
     page.get_by_text("is now a practice item").wait_for()
     is_well_in_both_themes(page)

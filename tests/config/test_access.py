@@ -39,7 +39,8 @@ OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(S
 # These ask for no account: participants, links, invitations, forgotten passwords, documentation,
 # and figures for programs, which ask for a token or the machine itself.
 OPEN_TO_ALL = (
-    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/password/"),
+    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
+    "accounts/password/",
     *("docs/", "llms.txt", "metrics"),
 )
 # What viewers may read. They change nothing.
@@ -259,7 +260,7 @@ def test_every_address_has_a_rule():
         "administration/users/<user_id>/",
         "studies/",
         "studies/new/",
-    }
+    }.union(*(each.OTHERS for each in access()))
     assert set(OF_STUDIES) >= FOR_VIEWERS | FOR_OWNERS | FOR_CREATORS | NOT_HERE
 
 

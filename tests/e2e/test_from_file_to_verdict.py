@@ -1,4 +1,4 @@
-"""From a file to a verdict by a researcher's hand: from sign-in to export without a command line.
+"""From a file to a verdict by a researcher's hand: from a new installation to export by clicks.
 
 Real processes, the simulated Prolific, the simulated LLM server and Chromium. Every click and every
 field that the researcher needs is counted; docs/workbench.md gives the numbers.
@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Error, Locator, Page, sync_playwright
+from playwright.sync_api import Error, Frame, Locator, Page, sync_playwright
 
 from demo.annotators import Annotator
 from demo.prolific.server import TOKEN, SimulatedProlific, start
@@ -67,6 +68,13 @@ class Hand:
         self.clicks: Counter[str] = Counter()
         self.fields: Counter[str] = Counter()
         self.step = ""
+        self.pages: set[tuple[str, str]] = set()
+        page.on("framenavigated", self._count)
+
+    def _count(self, frame: Frame) -> None:
+        """Count a page once in a step: one that follows a job reloads itself."""
+        if frame == self.page.main_frame and frame.url.startswith("http"):
+            self.pages.add((self.step, urlsplit(frame.url).path))
 
     def button(self, name: str) -> None:
         self.click(self.page.get_by_role("button", name=name))
@@ -108,8 +116,6 @@ def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedProlific]:
     simulated = SimulatedProlific()
     http = start(simulated)
     monkeypatch.setenv("PROLIFIC_BASE_URL", f"http://127.0.0.1:{http.server_address[1]}")
-    monkeypatch.setenv("PROLIFIC_API_TOKEN", TOKEN)
-    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
     yield simulated
     http.shutdown()
     http.server_close()
@@ -119,7 +125,6 @@ def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedProlific]:
 def hand(prolific: SimulatedProlific, stack: Stack) -> Iterator[Hand]:
     """The browser of a researcher on an installation that is new."""
     stack.start()
-    stack.manage(["createsuperuser", "--noinput", "--username", "ada", "--email", "a@example.org"])
     with sync_playwright() as playwright:
         browser = launch(playwright)
         context = browser.new_context(base_url=stack.base_url, viewport=DESKTOP)
@@ -128,19 +133,22 @@ def hand(prolific: SimulatedProlific, stack: Stack) -> Iterator[Hand]:
         browser.close()
 
 
-def sign_in(hand: Hand) -> None:
-    hand.step = "Sign in"
+def first_account(hand: Hand, terminal: str) -> None:
+    """The first visitor has the code that the program printed when it started."""
+    hand.step = "First account"
     hand.page.goto("/")
+    hand.write("Code from the terminal", terminal.partition("code: ")[2].split()[0])
     hand.write("User name", "ada")
     hand.write("Password", PASSWORD)
-    hand.button("Sign in")
+    hand.write("Password confirmation", PASSWORD)
+    hand.button("Create account")
 
 
 def create(hand: Hand) -> None:
     """From a preset; the sentences of the consent text that only the researcher knows."""
     hand.step = "Create the study"
     hand.link("Create study")
-    hand.link("Pilot")
+    hand.button("Pilot")
     hand.write("Title", "Everyday choices")
     hand.write("Contact address", "ada@example.org")
     hand.write("Researchers", "Ada Lovelace, University of Exampleton")
@@ -161,10 +169,10 @@ def import_items(hand: Hand, file: Path) -> None:
 
 
 def add_checks(hand: Hand) -> None:
-    hand.step = "Comprehension check"
+    hand.step = "Checks and practice"
     hand.link("Next: Checks")
-    hand.button("Use standard questions")
-    hand.sees("Saved 3 comprehension questions.")
+    hand.button("Add the standard checks")
+    hand.sees("5 comprehension questions, 2 practice items, 2 attention checks")
 
 
 def set_quota(hand: Hand) -> None:
@@ -176,6 +184,14 @@ def set_quota(hand: Hand) -> None:
     hand.sees("Quota saved: 2 groups for 4 annotators.")
 
 
+def enter_token(hand: Hand) -> None:
+    hand.step = "Token of Prolific"
+    hand.link("Next step")
+    hand.write("Token", TOKEN)
+    hand.button("Test and store token")
+    hand.sees("Used by this study")
+
+
 def add_judge(hand: Hand, address: str) -> None:
     hand.step = "Judge"
     hand.link("Next step")
@@ -185,19 +201,12 @@ def add_judge(hand: Hand, address: str) -> None:
     hand.sees("The judge works.")
 
 
-def open_study(hand: Hand) -> None:
-    hand.step = "Open the study"
+def launch_study(hand: Hand) -> None:
+    """One page with every check and the cost, then the amount once more."""
+    hand.step = "Launch"
     hand.link("Next step")
     hand.write("Why do you open the study despite the advice?", "A rehearsal")
-    hand.button("Open study")
-    hand.sees("The study is open.")
-
-
-def recruit(hand: Hand) -> None:
-    hand.step = "Recruit on Prolific"
-    hand.link("Recruit on Prolific")
-    hand.button("Save launch plan")
-    hand.button("Create draft on Prolific")
+    hand.button("Open study and create draft on Prolific")
     hand.write("Type the amount to confirm", hand.page.inner_text("#sum-hint"))
     hand.button("Publish and spend")
     hand.sees("Study published.")
@@ -272,14 +281,14 @@ def export(hand: Hand) -> list[str]:
 
 
 def test_a_file_becomes_a_verdict_without_a_command_line(prolific, stack, hand):
-    sign_in(hand)
+    first_account(hand, stack.run("-m", "manage", "first_account").stdout)
     create(hand)
     import_items(hand, foreign_file(stack.folder))
     add_checks(hand)
     set_quota(hand)
+    enter_token(hand)
     add_judge(hand, stack.llm_url)
-    open_study(hand)
-    recruit(hand)
+    launch_study(hand)
     everybody_answers(prolific, stack.base_url)
     run_judge(hand)
     watch(hand)
@@ -291,6 +300,11 @@ def test_a_file_becomes_a_verdict_without_a_command_line(prolific, stack, hand):
     assert [s.status for s in prolific.world.submissions.values()] == ["APPROVED"] * len(PEOPLE)
     assert {"annotations.csv", "judgments.csv"} <= {name.rsplit("/", 1)[-1] for name in files}
     assert hand.counted() == documented()
+    # The way that costs money, from the file to paid people, and everything after it.
+    to_pay = list(hand.clicks)[: list(hand.clicks).index("Approve and pay") + 1]
+    assert sum(hand.clicks[step] for step in to_pay) <= 45
+    assert sum(hand.fields[step] for step in to_pay) <= 25
+    assert len([step for step, _ in hand.pages if step in to_pay]) <= 35
 
 
 def documented() -> dict[str, tuple[int, int]]:

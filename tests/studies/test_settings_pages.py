@@ -88,6 +88,31 @@ def test_invalid_settings_are_reported_and_nothing_is_created(client, researcher
     assert Study.objects.count() == 1
 
 
+def test_a_preset_changes_only_what_was_left_as_it_was(client, researcher):
+    typed = {"title": "Mine", "minutes": "77", "items_per_annotator": "many"}
+    sent = filled(client, f"{NEW}?preset=pilot") | {"chosen": "pilot", **typed}
+
+    page = client.post(NEW, sent | {"preset": "class"})
+
+    assert page.status_code == 200
+    assert not Study.objects.exists()
+    shown = {field.name: field.value() for field in page.context["form"]}
+    assert {name: str(shown[name]) for name in typed} == typed
+    assert (shown["entry"], str(shown["pay"])) == ("link", "0.00")
+    assert shown["annotations_per_item"] == 3  # the pilot's 2 was left as it was
+    assert 'aria-pressed="true"><strong>Class or lab' in page.text
+
+
+def test_after_an_error_the_page_keeps_what_was_typed_and_names_the_stored_study(client, study):
+    page = client.post(SETTINGS, filled(client, SETTINGS) | {"title": "New name", "minutes": "no"})
+
+    assert page.status_code == 422
+    assert 'value="New name"' in page.text
+    assert 'value="no"' in page.text
+    assert f"Settings of {study.title}" in page.text
+    assert page.text.count("Enter a whole number.") == 2  # above the form, and at the field
+
+
 def test_every_setting_of_a_group_is_in_the_form():
     form = SettingsForm(instance=Study())
     shown = [name for _, names in GROUPS for name in names]

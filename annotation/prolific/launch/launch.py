@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -71,7 +72,10 @@ def save_plan(
 
 @transaction.atomic
 def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
-    """Set exactly the settings of the study behind the paper, including its hourly pay."""
+    """Set exactly the settings of the study behind the paper, including its hourly pay.
+
+    With quota groups, the places are theirs.
+    """
     study = lock_study(study_id)
     before = {"reward": study.reward, "currency": study.currency}
     study.reward = math.ceil(study.minutes * PAPER_PAY_PER_HOUR / 60)
@@ -79,8 +83,9 @@ def apply_paper(*, study_id: int, user: User | None = None) -> LaunchPlan:
     study.save(update_fields=["reward", "currency"])
     after = {"reward": study.reward, "currency": study.currency}
     record(study, "pay", user=user, **after, before=before, after=after)
-    save_plan(study_id=study_id, plan=PAPER, user=user)
-    return PAPER
+    plan = replace(PAPER, places=None) if study.quota_groups.exists() else PAPER
+    save_plan(study_id=study_id, plan=plan, user=user)
+    return plan
 
 
 def check_launch(study: Study) -> LaunchPreview:

@@ -11,11 +11,7 @@ from annotation.models import ProlificStudy, QuotaGroup
 from annotation.prolific.api.client import Account, ProlificClient, is_local, read_account
 from annotation.prolific.api.types import Filter, Resolved
 from annotation.prolific.launch.launch_plan import LaunchPlan, Workspace
-from annotation.prolific.launch.shares import (
-    needed_places,
-    seats,
-    shares_of,
-)
+from annotation.prolific.launch.shares import shares_of
 from annotation.prolific.launch.targeting import (
     PlannedCell,
     count_cells,
@@ -23,10 +19,22 @@ from annotation.prolific.launch.targeting import (
     distributions,
     resolve_drafts,
 )
+from annotation.seats.capacity import needed_places, seats
 from studies.models import Study
 from studies.money import format_money
 from studies.services.items import ExpectedTime, expected_time
 from studies.services.studies import LaunchCheck, registered_checks
+
+
+def _setting(study: Study, name: str) -> str:
+    """The address of a field on the settings page."""
+    return f"{reverse('studies:settings', args=[study.slug])}#id_{name}"
+
+
+def _planned(study: Study, name: str = "") -> str:
+    """The address of the launch plan, or of one of its fields."""
+    address = reverse("people:prolific-plan", args=[study.slug])
+    return f"{address}#id_{name}" if name else address
 
 
 def entry_checks(study: Study) -> list[LaunchCheck]:
@@ -39,7 +47,7 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
             else "Recruitment is not set to Prolific. Change “Recruitment” in the settings.",
             study.entry != Study.Entry.PROLIFIC,
             True,
-            f"{reverse('studies:settings', args=[study.slug])}#id_entry",
+            _setting(study, "entry"),
         ),
         LaunchCheck(
             "Participants can reach the study's address."
@@ -49,14 +57,7 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
             not reachable,
             True,
         ),
-        LaunchCheck(
-            "The study is open."
-            if study.state == Study.State.OPEN
-            else "The study is not open. Open it before you publish.",
-            study.state != Study.State.OPEN,
-            False,
-            reverse("studies:detail", args=[study.slug]),
-        ),
+        state_check(study),
     ]
     if study.is_simulated and not is_local():
         words = "The study is simulated, so you cannot recruit for it with real money."
@@ -64,9 +65,16 @@ def entry_checks(study: Study) -> list[LaunchCheck]:
     return checks
 
 
+def state_check(study: Study) -> LaunchCheck:
+    if study.state == Study.State.OPEN:
+        return LaunchCheck("The study is open.", False)
+    fix = reverse("studies:detail", args=[study.slug])
+    return LaunchCheck("The study is not open. Open it before you publish.", True, fix=fix)
+
+
 def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
     checks = []
-    detail = reverse("studies:detail", args=[study.slug])
+    fix = reverse("people:places", args=[study.slug])
     answers, given = seats(study), places * study.items_per_annotator
     if not answers:
         checks.append(
@@ -82,11 +90,13 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
         f"{study.items_per_annotator} items each give {given:,}"
     )
     if given < answers:
-        checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, detail))
+        checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, fix))
     elif given > answers:
         surplus = given - answers
         checks.append(
-            LaunchCheck(f"{words}: {surplus:,} of them are surplus, but paid too.", True, False)
+            LaunchCheck(
+                f"{words}: {surplus:,} of them are surplus, but paid too.", True, False, fix
+            )
         )
     else:
         checks.append(LaunchCheck(f"{words}.", False, False))
@@ -96,7 +106,7 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
                 "The launch plan has no places. Enter the number of places.",
                 True,
                 True,
-                reverse("people:prolific-plan", args=[study.slug]),
+                _planned(study, "places"),
             )
         )
     return [*checks, *_group_checks(study, plan, places)]
@@ -104,7 +114,7 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
 
 def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchCheck]:
     """Compare the places of the plan with the quota groups, or with the balance."""
-    edit_plan = reverse("people:prolific-plan", args=[study.slug])
+    edit_plan = _planned(study, "places")
     edit_quota = reverse("people:quota", args=[study.slug])
     groups: list[QuotaGroup] = list(study.quota_groups.all())
     if not groups and plan.apart:
@@ -171,6 +181,7 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
             f"Change the currency and the pay in the settings.",
             currency != study.currency,
             True,
+            _setting(study, "currency"),
         )
     ]
     if account.pay_problem:
@@ -183,11 +194,11 @@ def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
     recommended = format_money(account.recommended, study.currency)
     if pay < account.least:
         words = f"{hourly} an hour is less than Prolific's minimum of {minimum}. Raise it."
-        return [*checks, LaunchCheck(words, True, True)]
+        return [*checks, LaunchCheck(words, True, True, _setting(study, "pay"))]
     words = (
         f"You pay {hourly} an hour. Prolific recommends {recommended}; its minimum is {minimum}."
     )
-    return [*checks, LaunchCheck(words, pay < account.recommended)]
+    return [*checks, LaunchCheck(words, pay < account.recommended, fix=_setting(study, "pay"))]
 
 
 # The platform's minimum pay for a screen-out, in minor units.
@@ -208,17 +219,18 @@ def screen_out_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
             "For people who are turned away, the plan states their pay or their number, but not "
             "both."
         )
-        return [LaunchCheck(words, True, True)]
+        return [LaunchCheck(words, True, True, _planned(study, "screen_out_pay"))]
     least = least_screen_out(study)
     limits = f"from {format_money(least, study.currency)} to less than the reward"
     words = f"People who are turned away get {format_money(pay, study.currency)}"
     if least <= pay < study.reward:
         return [LaunchCheck(f"{words}.", False, True)]
-    return [LaunchCheck(f"{words}, but Prolific allows {limits}.", True, True)]
+    words += f", but Prolific allows {limits}."
+    return [LaunchCheck(words, True, True, _planned(study, "screen_out_pay"))]
 
 
 def pace_checks(study: Study, plan: LaunchPlan) -> list[LaunchCheck]:
-    fix = reverse("people:prolific-plan", args=[study.slug])
+    fix = _planned(study)
     problems = []
     if plan.at_once is not None and plan.at_once < 1:
         problems.append("Participants at the same time: enter 1 or more in the launch plan.")
@@ -251,7 +263,7 @@ def time_checks(study: Study, account: Account, expected: ExpectedTime | None) -
             "applies to the time that participants take. Set the duration to "
             f"{expected.whole_minutes} minutes or more, and raise the pay.",
             True,
-            fix=f"{reverse('studies:settings', args=[study.slug])}#id_minutes",
+            fix=_setting(study, "minutes"),
         )
     ]
 
@@ -273,10 +285,10 @@ def balance_checks(account: Account, cost: int, currency: str) -> list[LaunchChe
     return [LaunchCheck(words, True)]
 
 
-def workspace_checks(workspace: Workspace | None, problem: str) -> list[LaunchCheck]:
+def workspace_checks(study: Study, workspace: Workspace | None, problem: str) -> list[LaunchCheck]:
     """Check which workspace and project hold the drafts and pay for them."""
     if workspace is None:
-        return [LaunchCheck(problem, True, True)]
+        return [LaunchCheck(problem, True, True, _planned(study, "workspace"))]
     if not workspace.project:
         words = f"The drafts go to the workspace “{workspace.title}”. We create a project in it."
         return [LaunchCheck(words, False)]
@@ -352,7 +364,7 @@ def preview(
     pay = study.reward * 60 / study.minutes
     expected = expected_time(study)
     checks = [
-        *workspace_checks(workspace, problem),
+        *workspace_checks(study, workspace, problem),
         *entry_checks(study),
         *place_checks(study, plan, places),
         *pay_checks(study, account, pay),
@@ -390,7 +402,7 @@ def _urgency(check: LaunchCheck) -> int:
 
 def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]:
     problems = dict.fromkeys(p for draft in drafts for p in draft.filters.problems)
-    checks = [LaunchCheck(problem, True, True) for problem in problems]
+    checks = [LaunchCheck(problem, True, True, _planned(study)) for problem in problems]
     if not problems:
         checks.append(LaunchCheck("Prolific has every filter of the plan.", False, True))
     for draft in drafts:

@@ -7,38 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from django.db.models import Sum
-
 from annotation.models import QuotaGroup
 from annotation.prolific.api.types import WantedFilter
 from annotation.prolific.launch.launch_plan import LaunchPlan, label_for, question_of
-from studies.models import Item, Study
-
-
-def seats(study: Study) -> int:
-    """How many answers the study's items need in total."""
-    found = Item.objects.filter(study=study).aggregate(seats=Sum("seats_needed"))["seats"]
-    return int(found or 0)
-
-
-def needed_places(study: Study) -> int:
-    """How many participants fill every seat."""
-    return math.ceil(seats(study) / study.items_per_annotator)
+from annotation.seats.capacity import needed_places
+from studies.models import Study
 
 
 def places_of(plan: LaunchPlan, study: Study) -> int:
-    """The places to request: those of the plan, otherwise as many as the items need.
+    """The places to request: those of the plan, otherwise those of the quota groups.
 
-    These are rounded to the balance. If the quota groups have just as many places, only those that
-    Prolific's filters fill count.
+    Of these only places that Prolific's filters fill count. Without groups they are as many as the
+    items need, rounded to the balance.
     """
     if plan.places is not None:
         return plan.places
-    needed, groups = needed_places(study), list(study.quota_groups.all())
-    total = sum(group.target for group in groups)
-    if groups and (plan.apart or total == needed):
+    if groups := list(study.quota_groups.all()):
         return shares_of(plan, groups).places
-    return needed if groups else math.ceil(needed / plan.groups) * plan.groups
+    return math.ceil(needed_places(study) / plan.groups) * plan.groups
 
 
 @dataclass(frozen=True)

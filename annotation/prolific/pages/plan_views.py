@@ -14,10 +14,12 @@ from annotation.prolific.api.types import Filter, WantedFilter, resolve
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import filter_words
+from annotation.prolific.launch.shares import places_of
 from annotation.prolific.pages.plan_form import FilterList, LaunchPlanForm, read_filters
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.errors import StaleVersion
 from studies.models import Study
+from studies.pages.responses import onward
 
 # The most filters of a plan, and the most ids of a list.
 _MOST, _MOST_VALUES = 40, 5000
@@ -46,6 +48,8 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         live=known.filters,
         sets=known.sets,
     )
+    if (of_quota := study.quota_groups.exists()) and stored.places is None:
+        del form.fields["places"]  # they are those of the groups
     seen = request.POST.get("seen")
 
     def save() -> None:
@@ -53,7 +57,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
 
     try:
         if form.is_valid() and attempt(request, save, lambda _: "Launch plan saved."):
-            return redirect("people:prolific-launch", study.slug)
+            return onward(request, study.slug, "people:prolific-launch")
     except StaleVersion as error:
         form.add_error(None, str(error))
         seen = None
@@ -63,6 +67,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         "seen": seen or launch.seen_launch(stored),
         "known": known,
         "filters": [filter_words(one, known.filters) for one in stored.filters],
+        "places": places_of(stored, study) if of_quota else None,
     }
     return show(request, study, "plan", context, status=status)
 

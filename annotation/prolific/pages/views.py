@@ -2,7 +2,7 @@
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
@@ -30,6 +31,7 @@ from annotation.prolific.api.transport import (
 from annotation.prolific.api.types import SCHEDULED, SCREENED_OUT
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
+from annotation.prolific.launch.launch_checks import LaunchPreview, state_check
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
 from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.launch.publication import forecast_on_prolific
@@ -40,10 +42,13 @@ from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import OLD_AFTER, follow
 from annotation.prolific.sync.webhooks import BadWebhook, keep, subscribe
 from annotation.tasks import handle_prolific_event
+from studies.errors import OpeningRefused
 from studies.models import Membership, Study
 from studies.money import format_money
 from studies.pages.responses import whole_number
+from studies.pages.workbench import LaunchRoute, MonitorCard
 from studies.selectors import get_study
+from studies.services.studies import LaunchCheck, open_draft, registered_checks
 from studies.statements import clock
 
 UNPROCESSABLE = 422
@@ -195,7 +200,13 @@ def _pay(study: Study, recruitment: Recruitment | None) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 @editor_page
 def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
-    """The current checks and cost from Prolific; the button creates the draft."""
+    """The current checks and cost from Prolific; the button creates the draft.
+
+    A study that is a draft here has all this on its launch page, whose button also opens it.
+    """
+    is_draft = study.state == Study.State.DRAFT
+    if request.method == "GET" and is_draft:
+        return redirect("studies:launch", study.slug)
     if request.method == "POST":
         made = attempt(
             request,
@@ -204,28 +215,61 @@ def check_and_launch(request: HttpRequest, study: Study) -> HttpResponse:
                 "Draft created on Prolific. Participants do not see it, and nothing is paid yet."
             ),
         )
+        if made and is_draft:
+            try:
+                open_draft(
+                    study=study, reason=request.POST.get("reason", ""), user=user_of(request)
+                )
+            except OpeningRefused as error:
+                messages.error(request, str(error))
+                return redirect("studies:launch", study.slug)
         return redirect(f"people:prolific-{'publish' if made else 'launch'}", study.slug)
-    context: dict[str, Any] = {}
     try:
         found = launch.check_launch(study)
     except ProlificError as error:
-        context["problem"] = str(error)
-    else:
-        money = found.currency
-        plan = launch.plan_of(study)
-        context |= {
-            "preview": found,
-            "sentence": plan_sentence(study, plan, found),
-            "distributions": sorted(found.distributions.items()),
-            "reward": format_money(found.reward, money),
-            "rewards": format_money(found.rewards, money),
-            "fees": format_money(found.cost - found.rewards, money),
-            "cost": format_money(found.cost, money),
-            "per_hour": format_money(found.pay_per_hour, money),
-        }
-        if found.expected:
-            context["hourly"] = format_money(found.expected.hourly(found.reward), money)
-    return show(request, study, "launch", context)
+        return show(request, study, "launch", {"problem": str(error)})
+    return show(request, study, "launch", {"part": _launch_context(study, found)})
+
+
+def _launch_context(study: Study, found: LaunchPreview) -> dict[str, Any]:
+    """The plan in words, the cost, and the drafts."""
+    money = found.currency
+    hourly = format_money(found.expected.hourly(found.reward), money) if found.expected else ""
+    return {
+        "study": study,
+        "is_local": is_local(),
+        "preview": found,
+        "sentence": plan_sentence(study, launch.plan_of(study), found),
+        "distributions": sorted(found.distributions.items()),
+        "reward": format_money(found.reward, money),
+        "rewards": format_money(found.rewards, money),
+        "fees": format_money(found.cost - found.rewards, money),
+        "cost": format_money(found.cost, money),
+        "per_hour": format_money(found.pay_per_hour, money),
+        "hourly": hourly,
+    }
+
+
+def launch_route(study: Study) -> Iterator[LaunchRoute]:
+    """The way of a draft to Prolific, if its people come from there."""
+    if study.entry != Study.Entry.PROLIFIC:
+        return
+    try:
+        found = launch.check_launch(study)
+    except ProlificError as error:
+        accounts = reverse("people:prolific-accounts", args=[study.slug])
+        problem = LaunchCheck(f"You cannot recruit on Prolific now. {error}", True, fix=accounts)
+        yield LaunchRoute(checks=[problem, *registered_checks(study)])
+        return
+    yield LaunchRoute(
+        # The button opens the study too.
+        checks=[check for check in found.checks if check != state_check(study)],
+        address=reverse("people:prolific-launch", args=[study.slug]),
+        button="Open study and create draft on Prolific",
+        parts=[
+            MonitorCard("launch", "annotation/prolific/_launch.html", _launch_context(study, found))
+        ],
+    )
 
 
 @require_http_methods(["POST"])

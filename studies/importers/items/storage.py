@@ -19,7 +19,7 @@ from studies.importers.sets.data_set import Watch
 from studies.media import storage
 from studies.models import Item, Persona, Side, Study
 from studies.models.keys import shuffle_key
-from studies.services.items import seat_items, study_content_hash
+from studies.services.items import seat_items, seats_changing, study_content_hash
 from studies.services.studies import create_study, lock_study, record
 from studies.statements.bulk import insert_rows
 from studies.texts.normalisation import REDISTRIBUTION
@@ -164,15 +164,16 @@ def import_items(
         else:
             created_study = False
         study = lock_study(known)
-        removed = (0, 0) if replace is None else remove_items(study, seen=replace)
-        _refuse_other_content(files)
-        found = _Storage(study, watch)
-        found.store(_once(files))
-        if not dry_run:
-            for file in files:
-                if file.media is not None:
-                    storage.store(study, file.media.contents())
-        seated = seat_items(study)
+        with seats_changing(study):
+            removed = (0, 0) if replace is None else remove_items(study, seen=replace)
+            _refuse_other_content(files)
+            found = _Storage(study, watch)
+            found.store(_once(files))
+            if not dry_run:
+                for file in files:
+                    if file.media is not None:
+                        storage.store(study, file.media.contents())
+            seated = seat_items(study)
         if found.created or created_study:
             _describe(study, files)
             study.content_hash = study_content_hash(study)

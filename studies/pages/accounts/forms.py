@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from studies.errors import StudyError, TooManyAttempts
 from studies.pages.accounts.client_address import client_address
 from studies.pages.signed_in import has_just_signed_in
-from studies.services.accounts import second_steps, sign_ins
+from studies.services.accounts import first_account, second_steps, sign_ins
 
 
 class SignInForm(AuthenticationForm):
@@ -65,7 +65,7 @@ class ChangePasswordForm(PasswordChangeForm):
         super().__init__(*args, **kwargs)
 
     def clean_old_password(self) -> str:
-        with _counted(self.user, self.request):
+        with _counted(self.user.get_username(), self.request):
             return super().clean_old_password()
 
 
@@ -83,7 +83,7 @@ class WithPasswordForm(forms.Form):
         self.request, self.user = request, user
 
     def clean_password(self) -> str:
-        with _counted(self.user, self.request):
+        with _counted(self.user.get_username(), self.request):
             if not self.user.check_password(self.cleaned_data["password"]):
                 raise ValidationError("This is not your password.")
         return ""
@@ -118,7 +118,7 @@ class SwitchOffForm(forms.Form):
 def check_code(user: User, request: HttpRequest, code: str) -> None:
     """Raise `ValidationError` unless the code is right or the account needs none."""
     if second_steps.is_on(user):
-        with _counted(user, request, factor=sign_ins.CODE):
+        with _counted(user.get_username(), request, factor=sign_ins.CODE):
             if refusal := _refusal_of(user, code):
                 raise ValidationError(refusal, code="code")
 
@@ -139,12 +139,10 @@ def _refusal_of(user: User, code: str) -> str:
 
 
 @contextmanager
-def _counted(user: User, request: HttpRequest, *, factor: str = "") -> Iterator[None]:
+def _counted(name: str, request: HttpRequest, *, factor: str = "") -> Iterator[None]:
     """Count the block as an attempt to sign in, which a `ValidationError` fails."""
     try:
-        attempt = sign_ins.begin(
-            name=user.get_username(), address=client_address(request), factor=factor
-        )
+        attempt = sign_ins.begin(name=name, address=client_address(request), factor=factor)
     except TooManyAttempts as error:
         refusal = ValidationError(sign_ins.sentence(error.wait), code="wait")
         refusal.wait = error.wait  # type: ignore[attr-defined]
@@ -170,6 +168,32 @@ class AccountForm(UserCreationForm):
         super().__init__(*args, **kwargs)
         self.fields["email"].required = True
         self.fields["email"].help_text = "To send you a link if you forget your password."
+
+
+class FirstAccountForm(AccountForm):
+    """The account of whoever reads the code in the terminal; guesses are counted as sign-ins."""
+
+    field_order = ("code",)
+    code = forms.CharField(
+        label="Code from the terminal",
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+        help_text="The program printed it below the address when it started.",
+    )
+
+    def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.request = request
+        self.fields["email"].required = False
+
+    def clean_code(self) -> str:
+        with _counted("", self.request, factor=sign_ins.CODE):
+            if not first_account.is_right(self.cleaned_data["code"]):
+                raise ValidationError(
+                    "This code is wrong or has expired. Type the one in the terminal, or start the "
+                    "program again: it prints a new one."
+                )
+        return ""
 
 
 class EndForm(WithPasswordForm):

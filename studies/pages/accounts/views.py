@@ -20,10 +20,15 @@ from django.views.decorators.http import require_http_methods
 
 from studies.errors import StudyError
 from studies.pages.accounts.client_address import client_address
-from studies.pages.accounts.forms import AccountForm, ChangePasswordForm, SignInForm
+from studies.pages.accounts.forms import (
+    AccountForm,
+    ChangePasswordForm,
+    FirstAccountForm,
+    SignInForm,
+)
 from studies.pages.accounts.password_reset import ask_for_reset
 from studies.pages.responses import REFUSED
-from studies.services.accounts import team
+from studies.services.accounts import first_account, team
 
 _TOO_MANY = 429
 _GONE = 410
@@ -32,12 +37,38 @@ _GONE = 410
 class SignInView(auth.LoginView):
     form_class = SignInForm
 
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if first_account.is_needed():
+            return redirect("first-account")
+        return super().get(request, *args, **kwargs)
+
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
         if form.wait:
             response.status_code = _TOO_MANY
             response.headers["Retry-After"] = str(math.ceil(form.wait.total_seconds()))
         return response
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def make_first_account(request: HttpRequest) -> HttpResponse:
+    """Make the administrator of a site without accounts, with the code from the terminal."""
+    if not first_account.is_needed():
+        return redirect("login")
+    form = FirstAccountForm(request.POST or None, request=request)
+    if form.is_valid():
+        user = form.save(commit=False)
+        try:
+            first_account.create(user)
+        except StudyError as error:
+            messages.error(request, str(error))
+            return redirect("login")
+        login(request, user)
+        messages.success(request, f"You are the administrator of this site, {user.username}.")
+        return redirect("studies:list")
+    status = REFUSED if form.errors else 200
+    return render(request, "registration/first_account.html", {"form": form}, status=status)
 
 
 class NewPassword(auth.PasswordResetConfirmView):

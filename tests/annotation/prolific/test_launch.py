@@ -19,10 +19,10 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_checks import place_checks
 from annotation.prolific.launch.launch_plan import PAPER, LaunchPlan
 from annotation.prolific.launch.shares import (
-    needed_places,
     places_of,
     shares_of,
 )
+from annotation.seats.capacity import needed_places
 from annotation.seats.flow import codes_of
 from annotation.seats.quotas import Quota, grid, set_quotas
 from annotation.services.admission import set_related_studies
@@ -142,11 +142,12 @@ def test_pay_below_the_minimum_and_another_currency_than_the_accounts_block(prol
         launched(make_recruiting())
 
 
-def test_groups_that_do_not_sum_to_the_places_block(prolific):
+def test_places_are_those_of_the_groups_and_other_places_of_the_plan_block(prolific):
     study = with_quotas(make_recruiting(), each=2)
+    assert places_of(LaunchPlan(), study) == 12
 
     with pytest.raises(LaunchRefused, match="have 12 places, but the launch plan has 6"):
-        launched(study)
+        launched(study, LaunchPlan(places=6))
 
 
 def grouped(targets, *, rest=0, questions=(GENDER,), **overrides):

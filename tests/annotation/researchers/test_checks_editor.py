@@ -2,7 +2,12 @@
 
 import pytest
 
-from annotation.content.comprehension import QuestionText, questions_of, set_questions
+from annotation.content.comprehension import (
+    QuestionText,
+    questions_of,
+    set_questions,
+    unfair_checks,
+)
 from studies.importers.items.storage import import_items
 from studies.models import Item
 from studies.services.items import study_content_hash
@@ -149,3 +154,37 @@ def test_items_keep_their_use_once_annotators_have_them(editor, study):
 
     assert "annotators have been given some of them" in use(editor, item="x1", use="practice")[0]
     assert editor.get(CHECKS).context["fixed"]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_one_press_adds_the_standard_checks_in_the_language_of_the_study(editor, study, language):
+    type(study).objects.update(language=language)
+    assert "Add the standard checks" in editor.get(CHECKS).text
+
+    said = use(editor, everything="yes")
+
+    study.refresh_from_db()
+    assert "5 comprehension questions, 2 practice items, 2 attention checks" in said[0]
+    added = Item.everything.filter(study=study).exclude(split="main")
+    assert (
+        sorted(added.values_list("split", flat=True)) == ["attention_check"] * 2 + ["practice"] * 2
+    )
+    assert set(added.filter(split="practice").values_list("language", flat=True)) == {language}
+    assert all(item.first_person for item in added.filter(split="practice"))
+    assert Item.objects.filter(study=study).count() == 3
+    assert unfair_checks(study) == []
+    text = editor.get(CHECKS).text
+    for item in added:
+        assert all(str(item.response(side)["text"])[:60] in text for side in ("r1", "r2"))
+    # What is there stays, and a second press adds nothing.
+    assert "Add the standard checks" not in editor.get(CHECKS).text
+    assert "nothing, because" in use(editor, everything="yes")[0]
+
+
+def test_the_form_shows_both_texts_and_the_key_of_the_chosen_item(editor, study):
+    page = editor.get(CHECKS, {"item": "x2"}).text
+
+    item = Item.objects.get(key="x2")
+    assert all(item.response(side)["text"] in page for side in ("r1", "r2"))
+    assert f"response {item.first_person[1]}, the persona’s own answer" in page
+    assert "This study has no ordinary item “x9”" in editor.get(CHECKS, {"item": "x9"}).text

@@ -6,7 +6,8 @@ import pytest
 
 from annotation.errors import QuotaError
 from annotation.models import DemographicQuestion, QuotaGroup
-from annotation.researchers.quota_views import combinations, shared_out
+from annotation.researchers.quota_views import combinations
+from annotation.seats.capacity import shared_out
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from tests.factories import make_annotator, make_items, make_study, sign_in
 

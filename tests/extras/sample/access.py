@@ -1,0 +1,3 @@
+"""Who may open the pages of the sample: whoever is signed in, for a sample of their own."""
+
+OTHERS = {"sample/add/", "sample/remove/"}
