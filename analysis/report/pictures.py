@@ -1,17 +1,20 @@
 """Draw plotly figures as pictures by matplotlib, without a browser.
 
 This supports the marks in a report's figures and refuses others, so that no picture is incomplete.
+Each plot is a picture of its own, or all plots of a figure are one picture with one key.
 """
 
 import html
 import logging
 import math
 import re
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
@@ -39,11 +42,16 @@ def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
         for name, panel in _named(figure):
             title = panel.title or figure.title
             with drawn(panel.drawing, title=title, key=figure.key) as drawing:
-                for kind, metadata in _METADATA.items():
-                    path = folder / f"{name}.{kind}"
-                    drawing.savefig(path, dpi=_PNG_DPI, metadata=metadata)
+                for kind in _METADATA:
+                    save_picture(drawing, folder / f"{name}.{kind}")
             count += 1
     return count
+
+
+def save_picture(drawing: Drawing, file: Path | BinaryIO, *, kind: str = "") -> None:
+    """Save a drawing as SVG or PNG, by default by the ending of the path."""
+    kind = kind or Path(str(file)).suffix.removeprefix(".")
+    drawing.savefig(file, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
@@ -78,6 +86,8 @@ _SYMBOLS = {
 }
 _ANCHORS = {"auto": "center", "left": "left", "center": "center", "right": "right"}
 _HEIGHTS = {"auto": "center", "top": "top", "middle": "center", "bottom": "bottom"}
+NARROWEST = 300  # pixels of a plot in a row of several
+_LETTER = 8.6  # pixels of a letter in the title of a plot
 _KEY_LINE = 22  # pixels of a line of the key
 _PER_LINE = 2  # entries of the key in a line
 # The font that matplotlib brings has no Chinese, Japanese or Korean letters.
@@ -104,30 +114,75 @@ def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Ite
 
     Raises `CannotDraw` for unsupported marks.
     """
+    with _drawn([("", plot)], title, key, columns=1) as drawing:
+        yield drawing
+
+
+@contextmanager
+def drawn_figure(figure: Figure, *, columns: int = 2, title: str = "") -> Iterator[Drawing]:
+    """All plots of a figure as one drawing, in rows of `columns`, with one key above them."""
+    plots = [(panel.title, panel.drawing) for panel in figure.panels]
+    with _drawn(plots, title, figure.key, columns=min(columns, len(plots))) as drawing:
+        yield drawing
+
+
+@contextmanager
+def _drawn(
+    plots: Sequence[tuple[str, PictureJson]], title: str, key: Sequence[Key], *, columns: int
+) -> Iterator[Drawing]:
+    with lettered() as fonts:
+        drawing = _drawing(plots, title, key, "", columns)
+        if lacks_letters(drawing, fonts):
+            drawing = _drawing(plots, title, key, BOXES, columns)
+        yield drawing
+
+
+@contextmanager
+def lettered() -> Iterator[list[str]]:
+    """Matplotlib in the style of all pictures; returns the names of the fonts."""
     fonts = _fonts()
     with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
         # Characters that no font has become boxes, and a note in the picture says so.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawing = _drawing(plot, title, key, "")
-        if _has_boxes(drawing, fonts):
-            drawing = _drawing(plot, title, key, BOXES)
-        yield drawing
+        yield fonts
 
 
-def _drawing(plot: PictureJson, title: str, key: Sequence[Key], note: str) -> Drawing:
-    layout = plot["layout"]
-    head = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
-    height = layout["height"] + head
-    drawing = Drawing(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+def _drawing(
+    plots: Sequence[tuple[str, PictureJson]],
+    title: str,
+    key: Sequence[Key],
+    note: str,
+    columns: int,
+) -> Drawing:
+    top = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
+    wide = max(WIDTH, NARROWEST * columns)
+    fitting = int((wide / columns - 24) / _LETTER)
+    wrapped = [(textwrap.wrap(_plain(name), fitting)[:2], plot) for name, plot in plots]
+    lines = max(len(name) for name, _ in wrapped)
+    titled = 10 + 17 * lines if lines else 0
+    rows = [wrapped[at : at + columns] for at in range(0, len(plots), columns)]
+    heights = [titled + max(plot["layout"]["height"] for _, plot in row) for row in rows]
+    high = top + sum(heights)
+    drawing = Drawing(figsize=(wide / _DPI, high / _DPI), dpi=_DPI, facecolor="white")
     FigureCanvasAgg(drawing)
-    sheet = _Sheet(drawing, layout, head, height)
-    sheet.draw(plot["data"])
-    _draw_head(drawing, title, key, note, height)
-    sheet.make_room()
+    sheets = []
+    for row, height in zip(rows, heights, strict=True):
+        for column, (name, plot) in enumerate(row):
+            box = _Box(wide * column / columns, top + titled, wide / columns, height - titled)
+            sheets.append(_Sheet(drawing, plot["layout"], box))
+            sheets[-1].draw(plot["data"])
+            if name:
+                place = ((box.left + 12) / wide, 1 - (top + 8) / high)
+                words = "\n".join(name)
+                drawing.text(*place, words, fontsize=13 * _POINT, va="top", weight="bold")
+        top += height
+    _draw_head(drawing, title, key, note)
+    for sheet in sheets:
+        sheet.make_room()
     return drawing
 
 
-def _has_boxes(drawing: Drawing, fonts: Sequence[str]) -> bool:
+def lacks_letters(drawing: Drawing, fonts: Sequence[str]) -> bool:
     """Whether the drawing has a character that no font has."""
     letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
     known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
@@ -143,14 +198,24 @@ def _fonts() -> list[str]:
     return [_FONT, *(name for name in _OTHER_FONTS if name in known)]
 
 
-class _Sheet:
-    """The axes of a plot, below `head` pixels of title and key."""
+@dataclass(frozen=True)
+class _Box:
+    """The pixels of a plot in a drawing, from its upper left corner."""
 
-    def __init__(self, drawing: Drawing, layout: PictureJson, head: int, height: int) -> None:
-        self.drawing, self.layout, self.height = drawing, layout, height
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+class _Sheet:
+    """The axes of a plot in its box of a drawing."""
+
+    def __init__(self, drawing: Drawing, layout: PictureJson, box: _Box) -> None:
+        self.drawing, self.layout, self.box = drawing, layout, box
         margin = layout["margin"]
         self.left, self.right = margin["l"], margin["r"]
-        self.top, self.bottom = margin["t"] + head, margin["b"]
+        self.top, self.bottom = margin["t"], margin["b"]
         self.axes: dict[str, Axes] = {}
         for name in ("yaxis", "yaxis2"):
             if name in layout:
@@ -160,13 +225,15 @@ class _Sheet:
 
     def _place(self) -> None:
         """Place each axis by its margins and domain."""
-        width = WIDTH - self.left - self.right
-        tall = self.height - self.top - self.bottom
+        whole, high = self.drawing.get_size_inches() * _DPI
+        width = self.box.width - self.left - self.right
+        tall = self.box.height - self.top - self.bottom
+        bottom = high - self.box.top - self.box.height + self.bottom
         for name, axes in self.axes.items():
-            low, high = self._axis(name).get("domain") or (0, 1)
-            foot, rise = self.bottom + low * tall, (high - low) * tall
-            box = (self.left / WIDTH, foot / self.height, width / WIDTH, rise / self.height)
-            axes.set_position(box)
+            low, top = self._axis(name).get("domain") or (0, 1)
+            foot, rise = bottom + low * tall, (top - low) * tall
+            left = self.box.left + self.left
+            axes.set_position((left / whole, foot / high, width / whole, rise / high))
 
     def _axis(self, name: str) -> PictureJson:
         found: PictureJson = self.layout[f"{name[0]}axis{name[1:]}"]
@@ -175,12 +242,13 @@ class _Sheet:
     def make_room(self) -> None:
         """Widen the margins until all axis labels fit, as plotly does."""
         renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
+        foot = self.drawing.get_size_inches()[1] * _DPI - self.box.top - self.box.height
         for axes in self.axes.values():
-            box = axes.get_tightbbox(renderer)
-            if box is not None:
-                self.left += max(0, 4 - box.x0)
-                self.bottom += max(0, 4 - box.y0)
-                self.right += max(0, box.x1 - WIDTH + 4)
+            found = axes.get_tightbbox(renderer)
+            if found is not None:
+                self.left += max(0, self.box.left + 4 - found.x0)
+                self.bottom += max(0, foot + 4 - found.y0)
+                self.right += max(0, found.x1 - self.box.left - self.box.width + 4)
         self._place()
 
     def draw(self, traces: Sequence[PictureJson]) -> None:
@@ -240,12 +308,13 @@ class _Sheet:
         )
 
 
-def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, height: int) -> None:
+def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str) -> None:
     """The title, a note and the key, from the upper left corner."""
+    width, height = drawing.get_size_inches() * _DPI
     top = height - 4.0
     if title:
         drawing.text(
-            12 / WIDTH,
+            12 / width,
             (top - 2) / height,
             _plain(title),
             fontsize=14 * _POINT,
@@ -254,14 +323,14 @@ def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, heig
         )
         top -= 26
     if note:
-        place = (12 / WIDTH, (top - 2) / height)
+        place = (12 / width, (top - 2) / height)
         drawing.text(*place, note, fontsize=12 * _POINT, color="#505a5f", va="top")
         top -= _KEY_LINE
     if key:
         drawing.legend(
             handles=[_key_mark(entry) for entry in key],
             loc="upper left",
-            bbox_to_anchor=(4 / WIDTH, top / height),
+            bbox_to_anchor=(4 / width, top / height),
             ncols=_PER_LINE,
             frameon=False,
             fontsize=12 * _POINT,
@@ -295,12 +364,7 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
             axis.set_major_locator(MultipleLocator(given["dtick"]))
         if "tickformat" in given:
             axis.set_major_formatter(FuncFormatter(_formatter(given["tickformat"])))
-    turn = -given.get("tickangle", 0)
-    axis.set_tick_params(length=0, labelsize=size, labelrotation=turn)
-    if turn:
-        for tick in axis.get_ticklabels():
-            tick.set_horizontalalignment("right")
-            tick.set_rotation_mode("anchor")
+    axis.set_tick_params(length=0, labelsize=size)
     if not given.get("showticklabels", True):
         axis.set_tick_params(labelleft=False, labelbottom=False)
     if given.get("side") == "top":
