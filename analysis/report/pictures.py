@@ -48,10 +48,12 @@ def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
     return count
 
 
-def save_picture(drawing: Drawing, file: Path | BinaryIO, *, kind: str = "") -> None:
+def save_picture(
+    drawing: Drawing, file: Path | BinaryIO, *, kind: str = "", dpi: int = _PNG_DPI
+) -> None:
     """Save a drawing as SVG or PNG, by default by the ending of the path."""
     kind = kind or Path(str(file)).suffix.removeprefix(".")
-    drawing.savefig(file, format=kind, dpi=_PNG_DPI, metadata=_METADATA[kind])
+    drawing.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
