@@ -91,7 +91,7 @@ _HEIGHTS = {"auto": "center", "top": "top", "middle": "center", "bottom": "botto
 NARROWEST = 300  # pixels of a plot in a row of several
 _LETTER = 8.6  # pixels of a letter in the title of a plot
 _KEY_LINE = 22  # pixels of a line of the key
-_PER_LINE = 2  # entries of the key in a line
+_KEY_ENTRY = 340  # pixels of an entry of the key, at least
 # The font that matplotlib brings has no Chinese, Japanese or Korean letters.
 _FONT = "DejaVu Sans"
 BOXES = "Boxes are characters missing from the server's fonts. The tables show them."
@@ -121,21 +121,33 @@ def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Ite
 
 
 @contextmanager
-def drawn_figure(figure: Figure, *, columns: int = 2, title: str = "") -> Iterator[Drawing]:
-    """All plots of a figure as one drawing, in rows of `columns`, with one key above them."""
+def drawn_figure(
+    figure: Figure, *, columns: int, title: str = "", width: int = WIDTH
+) -> Iterator[Drawing]:
+    """All plots of a figure as one drawing, in rows of `columns`, with one key above them.
+
+    `width` is at least that of a row; pixels.
+    """
     plots = [(panel.title, panel.drawing) for panel in figure.panels]
-    with _drawn(plots, title, figure.key, columns=min(columns, len(plots))) as drawing:
+    columns = min(columns, len(plots))
+    with _drawn(plots, title, figure.key, columns=columns, width=width) as drawing:
         yield drawing
 
 
 @contextmanager
 def _drawn(
-    plots: Sequence[tuple[str, PictureJson]], title: str, key: Sequence[Key], *, columns: int
+    plots: Sequence[tuple[str, PictureJson]],
+    title: str,
+    key: Sequence[Key],
+    *,
+    columns: int,
+    width: int = WIDTH,
 ) -> Iterator[Drawing]:
+    wide = max(width, NARROWEST * columns)
     with lettered() as fonts:
-        drawing = _drawing(plots, title, key, "", columns)
+        drawing = _drawing(plots, title, key, "", columns, wide)
         if lacks_letters(drawing, fonts):
-            drawing = _drawing(plots, title, key, BOXES, columns)
+            drawing = _drawing(plots, title, key, BOXES, columns, wide)
         yield drawing
 
 
@@ -155,9 +167,10 @@ def _drawing(
     key: Sequence[Key],
     note: str,
     columns: int,
+    wide: float,
 ) -> Drawing:
-    top = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
-    wide = max(WIDTH, NARROWEST * columns)
+    per_line = max(1, int(wide / _KEY_ENTRY))
+    top = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / per_line) + bool(note))
     fitting = int((wide / columns - 24) / _LETTER)
     wrapped = [(textwrap.wrap(_plain(name), fitting)[:2], plot) for name, plot in plots]
     lines = max(len(name) for name, _ in wrapped)
@@ -178,7 +191,7 @@ def _drawing(
                 words = "\n".join(name)
                 drawing.text(*place, words, fontsize=13 * _POINT, va="top", weight="bold")
         top += height
-    _draw_head(drawing, title, key, note)
+    _draw_head(drawing, title, key, note, per_line)
     for sheet in sheets:
         sheet.make_room()
     return drawing
@@ -310,7 +323,7 @@ class _Sheet:
         )
 
 
-def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str) -> None:
+def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, per_line: int) -> None:
     """The title, a note and the key, from the upper left corner."""
     width, height = drawing.get_size_inches() * _DPI
     top = height - 4.0
@@ -333,7 +346,7 @@ def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str) -> N
             handles=[_key_mark(entry) for entry in key],
             loc="upper left",
             bbox_to_anchor=(4 / width, top / height),
-            ncols=_PER_LINE,
+            ncols=per_line,
             frameon=False,
             fontsize=12 * _POINT,
             borderpad=0.2,

@@ -87,7 +87,7 @@ window.addEventListener("beforeprint", () => {
   const printed = document.querySelectorAll(isWhole ? `${MAIN}, ${REST}` : MAIN);
   opened = [...printed].filter((details) => !details.open);
   for (const details of opened) details.open = true;
-  for (const place of places) if (!place.data) draw(place);
+  for (const place of places) if (!place.data && window.Plotly) draw(place);
   fit(true);
 });
 window.addEventListener("afterprint", () => {

@@ -95,7 +95,7 @@ def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
         majority=majority,
         single=single,
         variables=list(dict.fromkeys(n for rows in data.personas.values() for n, _ in rows)),
-        slug=data.study.slug,
+        slug="" if "pooled_from" in data.study.source else data.study.slug,
         is_simulated=data.study.is_simulated,
         threshold=threshold,
     )
