@@ -183,7 +183,7 @@ def _write(
         with (draft / "report.json").open("w", encoding="utf-8") as file:
             file.writelines(json_parts(result))
         write_tables(list(tables.values()), draft / "tables")
-        _write_page(result, tables, draft, number, failed)
+        _write_page(result, tables, draft, number, failed, for_paper=for_paper)
         if for_paper:
             on_progress(96, "Drawing the pages for a paper.")
             _write_for_paper(result, tables, dataset, draft)
@@ -208,6 +208,8 @@ def _write_page(
     draft: Path,
     number: int | None,
     failed: list[str],
+    *,
+    for_paper: bool,
 ) -> None:
     """Write the page, its figures, its rows of items and its citation."""
     if "items" in tables and len(result["items"]) > FIRST_ROWS:
@@ -224,6 +226,7 @@ def _write_page(
         tables=tables,
         figures=figures,
         failed=failed,
+        for_paper=for_paper,
     )
     (draft / "report.html").write_text(page, encoding="utf-8")
     (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")

@@ -81,6 +81,7 @@ class Chapter:
     section: Section
     body: SafeString
     findings: list[Text]
+    begins_appendix: bool
 
 
 def render_html(
@@ -92,12 +93,14 @@ def render_html(
     tables: Mapping[str, Table] | None = None,
     figures: Mapping[str, Figure] | None = None,
     failed: list[str] | None = None,
+    for_paper: bool = False,
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
     `date` is printed on it, and `number` too if it is a numbered report of a study. `asked_on` has
     the days on which runs asked their models, which report.json lacks. `tables` and `figures` are
-    the report's, if already made. `failed` names parts that could not be made; parts that the page
+    the report's, if already made. `for_paper` says that the folder has the two pages and the
+    article's tables, so that the page links to them. `failed` names parts that could not be made; parts that the page
     cannot show are added.
     """
     failed = [] if failed is None else failed
@@ -136,10 +139,18 @@ def render_html(
         "script": _script(),
         "plotly": _file(PLOTLY),
         "policy": content_security_policy(),
+        "for_paper": for_paper,
     }
     needed = [section for section in all_chapters() if _is_needed(section, report, failed)]
+    folded = next((section for section in needed if not section.is_open), None)
     chapters = [
-        Chapter(number, section, _body(section, page, context, failed), _findings(section, report))
+        Chapter(
+            number,
+            section,
+            _body(section, page, context, failed),
+            _findings(section, report),
+            begins_appendix=section is folded,
+        )
         for number, section in enumerate(needed, start=1)
     ]
     # Last, because failures are known only now.

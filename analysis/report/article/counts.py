@@ -62,7 +62,8 @@ class ArticleRun:
 class ArticleData:
     """One data set: its runs, its people (majority and single answers), and persona variables.
 
-    `slug` is the study's short name; empty for files without a study.
+    `slug` is the study's short name; empty without a study that can ask more. `missing_is_low`
+    says that answers without a certainty are counted as low, as the article's code does.
     """
 
     title: str
@@ -73,6 +74,7 @@ class ArticleData:
     slug: str = ""
     is_simulated: bool = False
     threshold: int = 80
+    missing_is_low: bool = False
 
 
 def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:

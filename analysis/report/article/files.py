@@ -68,7 +68,7 @@ def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
         title,
         CAPTION,
         name,
-        [bars_panel(head, run.counts, run.bars) for head, run in panels],
+        [bars_panel(head, run.bars, note=corner(run.counts)) for head, run in panels],
         key=RIGHT_AND_WRONG,
     )
     yield ArticleFigure(figure, Table(name, title, columns, rows), _in_a_row(name, data))
@@ -104,10 +104,8 @@ def _in_a_row(name: str, data: Sequence[ArticleData]) -> int:
     return min(max(widths, default=1), MOST_COLUMNS)
 
 
-def bars_panel(
-    title: str, counts: ByCertainty, bars: Sequence[tuple[str, int, int]], *, note: str = ""
-) -> Panel:
-    """One panel: bars by certainty, with overall, high and low accuracy in the corner."""
+def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -> Panel:
+    """One panel: bars by certainty, with overall, high and low accuracy as a note."""
     words = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in bars)
     return right_and_wrong(
         plain(title),
@@ -118,7 +116,7 @@ def bars_panel(
         ],
         top=max(right + wrong for _, right, wrong in bars),
         unit="answers",
-        note=note or "<br>".join(_corner(counts)),
+        note=note,
     )
 
 
@@ -129,10 +127,14 @@ def _padded(bars: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     return [found.get(at, (at, 0, 0)) for at in usual] if set(found) <= {*usual} else [*bars]
 
 
-def _corner(counts: ByCertainty) -> Iterator[str]:
-    for label, part in (("All", counts.overall), ("High", counts.high), ("Low", counts.low)):
-        if part is not None:
-            yield f"{label} {_written(part.accuracy)} ({part.correct}/{part.n})"
+def corner(counts: ByCertainty) -> str:
+    """Overall, high and low accuracy, a line each."""
+    parts = (("All", counts.overall), ("High", counts.high), ("Low", counts.low))
+    return "<br>".join(
+        f"{label} {_written(part.accuracy)} ({part.correct}/{part.n})"
+        for label, part in parts
+        if part is not None
+    )
 
 
 def _written(share: float | None, places: int = 3) -> str:

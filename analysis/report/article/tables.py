@@ -209,9 +209,11 @@ def _banded_row(
 
 def _threshold(data: Sequence[ArticleData]) -> str:
     found = sorted({each.threshold for each in data})
+    is_low = any(each.missing_is_low for each in data)
+    missing = "low, as in the article's code" if is_low else "in neither column"
     return (
         f"High: a stated certainty of {listed([str(each) for each in found])} or more. An answer "
-        "without a certainty is in neither column."
+        f"without a certainty is {missing}."
     )
 
 
