@@ -100,8 +100,8 @@ def render_html(
     `date` is printed on it, and `number` too if it is a numbered report of a study. `asked_on` has
     the days on which runs asked their models, which report.json lacks. `tables` and `figures` are
     the report's, if already made. `for_paper` says that the folder has the two pages and the
-    article's tables, so that the page links to them. `failed` names parts that could not be made; parts that the page
-    cannot show are added.
+    article's tables, so that the page links to them. `failed` names parts that could not be made;
+    parts that the page cannot show are added.
     """
     failed = [] if failed is None else failed
     made = all_tables(report, failed) if tables is None else tables

@@ -32,7 +32,7 @@ FIGURES = (
 )
 # Panels in a row, and the pixels of a figure that has half or all of the page's width.
 IN_A_ROW, HALF, WIDE = 3, 430, 900
-MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 9, 4
+MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 6, 4
 
 
 @dataclass(frozen=True)
