@@ -84,16 +84,15 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "link": link,
         "has_card": (report_dir(report.public_id) / "card.png").is_file(),
         "query": request.GET.urlencode(),
-        "base": settings.PUBLIC_BASE_URL,
     }
     return _guarded(render(request, "analysis/shared.html", context))
 
 
 @require_GET
 def shared_card(request: HttpRequest, link_id: str) -> HttpResponseBase:
-    """Send the verdict as a card, a picture for the page and for previews of the link."""
+    """Send the verdict as a card; its name does not say which study it is."""
     _, report = _opened(request, link_id)
-    return _guarded(card_picture(report_dir(report.public_id), "png", report.study.slug))
+    return _guarded(card_picture(report_dir(report.public_id), "png", "report"))
 
 
 # The page has neither secrets nor words of a request, so it may be compressed.

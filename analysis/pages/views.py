@@ -357,10 +357,10 @@ def card(request: HttpRequest, slug: str, public_id: str, kind: str) -> FileResp
     return card_picture(folder, kind, slug)
 
 
-def card_picture(folder: Stored, kind: str, slug: str) -> FileResponse:
+def card_picture(folder: Stored, kind: str, name: str) -> FileResponse:
     file = _drawn(folder / f"card.{kind}").open()
     content_type = {"svg": "image/svg+xml", "png": "image/png"}[kind]
-    response = FileResponse(file, content_type=content_type, filename=f"{slug}.card.{kind}")
+    response = FileResponse(file, content_type=content_type, filename=f"{name}.card.{kind}")
     response["Cache-Control"] = "private"
     return response
 

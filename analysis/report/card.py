@@ -105,7 +105,8 @@ def _strip(axes: Axes, chart: VerdictChart) -> None:
     def place(x: float) -> float:
         return SIDE + scale * x
 
-    axes.fill_betweenx([top, bottom], *map(place, chart.margin), color=BAND, linewidth=0)
+    left, right = map(place, chart.margin)
+    axes.fill_betweenx([top, bottom], left, right, color=BAND, linewidth=0)
     for x, words in chart.ticks:
         axes.plot([place(x)] * 2, [top, bottom], color=LINE, linewidth=1)
         _write(axes, place(x), bottom + 24, words, 16, SECONDARY, ha="center")

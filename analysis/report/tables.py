@@ -284,10 +284,14 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
 
 
 def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
-    """An accuracy and its counts in the style of a paper; any may be None."""
+    """An accuracy and its counts in the style of a paper; any may be None.
+
+    With `short`, it is written as the source article does: .703.
+    """
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
-    figure = words.decimal(share["accuracy"]).removeprefix("0")
+    figure = words.decimal(share["accuracy"])
+    figure = figure.removeprefix("0") if share.get("short") else figure
     return Cell(figure, counts, bool(share.get("small")), raw=raw)
 
 

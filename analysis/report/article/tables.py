@@ -124,7 +124,7 @@ def _cell(found: RightOf | None) -> Mapping[str, Any]:
         return NOT_ASKED
     small = found.n is not None and 0 < found.n < 30
     cell = {"accuracy": found.accuracy, "correct": found.correct, "n": found.n}
-    return cell | {"small": small}
+    return cell | {"small": small, "short": True}
 
 
 def models_of(data: Iterable[ArticleData]) -> list[str]:
