@@ -23,7 +23,8 @@ from analysis.lifecycle.requests import (
 )
 from analysis.lifecycle.storage import get_report, marked, report_dir
 from analysis.models import Report, ShareLink
-from analysis.pages.views import ShareForm, card_picture, scripted_page
+from analysis.pages.files import card_picture, scripted_page
+from analysis.pages.views import ShareForm
 from studies.models.studies import Membership
 
 

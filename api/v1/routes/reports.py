@@ -20,7 +20,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import BOOTSTRAP_RANGE, SEED_RANGE, get_report, reports_for
 from analysis.models import Export, Report
 from analysis.pages.export_views import ExportForm, export_file, find_export
-from analysis.pages.views import report_files, zipped
+from analysis.pages.files import report_files, zipped
 from api.problems import Problem
 from api.v1.access import (
     EDITOR,
