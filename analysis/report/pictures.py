@@ -4,10 +4,8 @@ This supports the marks in a report's figures and refuses others, so that no pic
 Each plot is a picture of its own, or all plots of a figure are one picture with one key.
 """
 
-import html
 import logging
 import math
-import re
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +25,18 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
 
 from analysis.report.figures import Figure, Key, Panel
+from analysis.report.picture_marks import (
+    DASH_PATTERNS,
+    DPI,
+    POINT,
+    CannotDraw,
+    PictureJson,
+    colour_of,
+    draw_bars,
+    draw_scatter,
+    stroke,
+    without_markup,
+)
 
 # PNG at three times the screen size: about 300 dots per inch in a column of a paper.
 _PNG_DPI = 300
@@ -62,30 +72,8 @@ def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
         yield f"{figure.name}-{number}", panel
 
 
-PictureJson = Mapping[str, Any]
-
 # As on a wide screen, in pixels, plotly's unit.
 WIDTH = 720
-_DPI = 100
-_POINT = 72 / _DPI  # of a pixel
-_DASHES: dict[str, Any] = {
-    "solid": "solid",
-    "dash": (0, (6, 4)),
-    "dot": (0, (1.5, 2.5)),
-    "dashdot": (0, (7, 3, 2, 3)),
-    "longdash": (0, (9, 4)),
-    "longdashdot": (0, (10, 3, 2, 3)),
-}
-_SYMBOLS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle-up": "^",
-    "x": "X",
-    "cross": "P",
-    "star": "*",
-    "line-ns": "|",
-}
 _ANCHORS = {"auto": "center", "left": "left", "center": "center", "right": "right"}
 _HEIGHTS = {"auto": "center", "top": "top", "middle": "center", "bottom": "bottom"}
 NARROWEST = 300  # pixels of a plot in a row of several
@@ -104,10 +92,6 @@ _STYLE: dict[Any, Any] = {
     "axes.edgecolor": "#6b7278",
     "hatch.color": "#ffffff",
 }
-
-
-class CannotDraw(ValueError):
-    """The plot has a mark that pictures do not support."""
 
 
 @contextmanager
@@ -172,13 +156,13 @@ def _drawing(
     per_line = max(1, int(wide / _KEY_ENTRY))
     top = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / per_line) + bool(note))
     fitting = int((wide / columns - 24) / _LETTER)
-    wrapped = [(textwrap.wrap(_plain(name), fitting)[:2], plot) for name, plot in plots]
+    wrapped = [(textwrap.wrap(without_markup(name), fitting)[:2], plot) for name, plot in plots]
     lines = max(len(name) for name, _ in wrapped)
     titled = 10 + 17 * lines if lines else 0
     rows = [wrapped[at : at + columns] for at in range(0, len(plots), columns)]
     heights = [titled + max(plot["layout"]["height"] for _, plot in row) for row in rows]
     high = top + sum(heights)
-    drawing = Drawing(figsize=(wide / _DPI, high / _DPI), dpi=_DPI, facecolor="white")
+    drawing = Drawing(figsize=(wide / DPI, high / DPI), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     sheets = []
     for row, height in zip(rows, heights, strict=True):
@@ -189,7 +173,7 @@ def _drawing(
             if name:
                 place = ((box.left + 12) / wide, 1 - (top + 8) / high)
                 words = "\n".join(name)
-                drawing.text(*place, words, fontsize=13 * _POINT, va="top", weight="bold")
+                drawing.text(*place, words, fontsize=13 * POINT, va="top", weight="bold")
         top += height
     _draw_head(drawing, title, key, note, per_line)
     for sheet in sheets:
@@ -240,7 +224,7 @@ class _Sheet:
 
     def _place(self) -> None:
         """Place each axis by its margins and domain."""
-        whole, high = self.drawing.get_size_inches() * _DPI
+        whole, high = self.drawing.get_size_inches() * DPI
         width = self.box.width - self.left - self.right
         tall = self.box.height - self.top - self.bottom
         bottom = high - self.box.top - self.box.height + self.bottom
@@ -257,7 +241,7 @@ class _Sheet:
     def make_room(self) -> None:
         """Widen the margins until all axis labels fit, as plotly does."""
         renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
-        foot = self.drawing.get_size_inches()[1] * _DPI - self.box.top - self.box.height
+        foot = self.drawing.get_size_inches()[1] * DPI - self.box.top - self.box.height
         for axes in self.axes.values():
             found = axes.get_tightbbox(renderer)
             if found is not None:
@@ -275,9 +259,9 @@ class _Sheet:
         for order, trace in enumerate(traces, start=2):
             axes = self.axes[trace.get("yaxis", "y")]
             if trace["type"] == "bar":
-                _draw_bars(axes, trace, floors if self.layout.get("barmode") == "stack" else {})
+                draw_bars(axes, trace, floors if self.layout.get("barmode") == "stack" else {})
             elif trace["type"] == "scatter":
-                _draw_scatter(axes, trace, order)
+                draw_scatter(axes, trace, order)
             else:
                 raise CannotDraw(f"Pictures do not support traces of the type {trace['type']}.")
         for name, axes in self.axes.items():
@@ -300,23 +284,23 @@ class _Sheet:
             raise CannotDraw(f"Pictures do not support shapes of the type {shape['type']}.")
         axes, system = self._system(shape)
         ends = ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"]))
-        axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **_stroke(shape["line"])))
+        axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **stroke(shape["line"])))
 
     def _write_note(self, note: PictureJson) -> None:
         axes, system = self._system(note)
         box = None
         if "bgcolor" in note:
             pad = note.get("borderpad", 1)
-            box = {"facecolor": _colour(note["bgcolor"]), "edgecolor": "none", "pad": pad}
-        shift = offset_copy(system, self.drawing, y=note.get("yshift", 0) * _POINT, units="points")
+            box = {"facecolor": colour_of(note["bgcolor"]), "edgecolor": "none", "pad": pad}
+        shift = offset_copy(system, self.drawing, y=note.get("yshift", 0) * POINT, units="points")
         axes.text(
             note["x"],
             note["y"],
-            _plain(note["text"]),
+            without_markup(note["text"]),
             transform=shift,
             ha=_ANCHORS[note.get("xanchor", "auto")],
             va=_HEIGHTS[note.get("yanchor", "auto")],
-            fontsize=note["font"]["size"] * _POINT,
+            fontsize=note["font"]["size"] * POINT,
             color=note["font"].get("color", "#0b0c0c"),
             bbox=box,
             zorder=20,
@@ -325,21 +309,21 @@ class _Sheet:
 
 def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, per_line: int) -> None:
     """The title, a note and the key, from the upper left corner."""
-    width, height = drawing.get_size_inches() * _DPI
+    width, height = drawing.get_size_inches() * DPI
     top = height - 4.0
     if title:
         drawing.text(
             12 / width,
             (top - 2) / height,
-            _plain(title),
-            fontsize=14 * _POINT,
+            without_markup(title),
+            fontsize=14 * POINT,
             fontweight="bold",
             va="top",
         )
         top -= 26
     if note:
         place = (12 / width, (top - 2) / height)
-        drawing.text(*place, note, fontsize=12 * _POINT, color="#505a5f", va="top")
+        drawing.text(*place, note, fontsize=12 * POINT, color="#505a5f", va="top")
         top -= _KEY_LINE
     if key:
         drawing.legend(
@@ -348,15 +332,15 @@ def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, per_
             bbox_to_anchor=(4 / width, top / height),
             ncols=per_line,
             frameon=False,
-            fontsize=12 * _POINT,
+            fontsize=12 * POINT,
             borderpad=0.2,
         )
 
 
 def _key_mark(entry: Key) -> Any:
-    label = _plain(entry.label)
-    if entry.dash in _DASHES:
-        return Line2D([], [], color=entry.colour, linestyle=_DASHES[entry.dash], label=label)
+    label = without_markup(entry.label)
+    if entry.dash in DASH_PATTERNS:
+        return Line2D([], [], color=entry.colour, linestyle=DASH_PATTERNS[entry.dash], label=label)
     hatch = "///" if entry.dash == "stripes" else None
     return Patch(facecolor=entry.colour, edgecolor="#ffffff", hatch=hatch, label=label)
 
@@ -364,7 +348,7 @@ def _key_mark(entry: Key) -> Any:
 def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
     """Range, ticks, grid and title of one axis."""
     axis = axes.xaxis if side == "x" else axes.yaxis
-    size = given.get("tickfont", {}).get("size", 13) * _POINT
+    size = given.get("tickfont", {}).get("size", 13) * POINT
     if "range" in given:
         set_range = axes.set_xlim if side == "x" else axes.set_ylim
         set_range(*given["range"])
@@ -373,7 +357,7 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
         return
     if "tickvals" in given:
         texts = given.get("ticktext") or map(str, given["tickvals"])
-        axis.set_ticks(given["tickvals"], [_plain(text) for text in texts])
+        axis.set_ticks(given["tickvals"], [without_markup(text) for text in texts])
     else:
         if "dtick" in given:
             axis.set_major_locator(MultipleLocator(given["dtick"]))
@@ -388,130 +372,9 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
         axis.grid(color=given["gridcolor"], linewidth=0.8)
     title = given["title"]["text"]
     if title:
-        axis.set_label_text(_plain(title), fontsize=given["title"]["font"]["size"] * _POINT)
+        axis.set_label_text(without_markup(title), fontsize=given["title"]["font"]["size"] * POINT)
 
 
 def _formatter(pattern: str) -> Any:
     """A function that writes a tick in plotly's pattern, which is Python's."""
     return lambda value, _: format(value, pattern)
-
-
-def _draw_bars(axes: Axes, trace: PictureJson, floors: dict[Any, float]) -> None:
-    """Bars, stacked on earlier traces if `floors` has their tops."""
-    along = trace["y"] if trace.get("orientation") == "h" else trace["x"]
-    lengths = trace["x"] if trace.get("orientation") == "h" else trace["y"]
-    starts = trace.get("base") or [floors.get(place, 0) for place in along]
-    style = {"color": trace["marker"]["color"], "alpha": trace.get("opacity"), "linewidth": 0}
-    if trace.get("orientation") == "h":
-        axes.barh(along, lengths, trace["width"], left=starts, **style)
-    else:
-        axes.bar(along, lengths, trace["width"], bottom=starts, **style)
-    for place, length, start in zip(along, lengths, starts, strict=True):
-        floors[place] = start + length
-    if trace.get("textposition") == "outside":
-        size = trace["textfont"]["size"] * _POINT
-        for place, text in zip(along, trace["text"], strict=True):
-            axes.text(place, floors[place], _plain(text), ha="center", va="bottom", fontsize=size)
-
-
-def _draw_scatter(axes: Axes, trace: PictureJson, order: int) -> None:
-    xs, ys = (_numbers(trace[side]) for side in ("x", "y"))
-    mode = trace["mode"]
-    marker = trace.get("marker", {})
-    for side in ("x", "y"):
-        if f"error_{side}" in trace:
-            _draw_error(axes, trace, side, order)
-    if "lines" in mode:
-        line = trace["line"]
-        steps = "steps-post" if line.get("shape") == "hv" else "default"
-        axes.plot(xs, ys, drawstyle=steps, zorder=order, **_stroke(line))
-    if "markers" in mode:
-        _draw_marks(axes, xs, ys, marker, order)
-    if "text" in mode:
-        font = trace["textfont"]
-        style = {"fontsize": font["size"] * _POINT, "color": font.get("color", "#0b0c0c")}
-        for x, y, text in zip(xs, ys, trace["text"], strict=True):
-            axes.text(x, y, _plain(text), ha="center", va="center", zorder=order, **style)
-
-
-def _draw_marks(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: PictureJson, order: int
-) -> None:
-    """Marks of any size and symbol, because a matplotlib scatter has only one symbol."""
-    count = len(xs)
-    sizes, symbols = (
-        found if isinstance(found, list) else [found] * count
-        for found in (marker.get("size", 6), marker.get("symbol", "circle"))
-    )
-    for symbol in dict.fromkeys(symbols):
-        places = [place for place in range(count) if symbols[place] == symbol]
-        axes.scatter(
-            [xs[place] for place in places],
-            [ys[place] for place in places],
-            s=[(sizes[place] * _POINT) ** 2 for place in places],
-            marker=_symbol(symbol),
-            alpha=marker.get("opacity"),
-            zorder=order + 0.5,
-            **_surface(marker, symbol),
-        )
-
-
-def _surface(marker: PictureJson, symbol: str) -> dict[str, Any]:
-    """Colours and outline of a mark: filled, open, or a line."""
-    colour, edge = marker["color"], marker.get("line", {})
-    if symbol.startswith("line-"):
-        return {"color": colour, "linewidths": edge["width"] * _POINT}
-    if symbol.endswith("-open"):
-        return {"facecolors": "#ffffff", "edgecolors": colour, "linewidths": 2 * _POINT}
-    outline = edge.get("color", colour)
-    width = edge.get("width", 0) * _POINT
-    return {"facecolors": colour, "edgecolors": outline, "linewidths": width}
-
-
-def _symbol(name: str) -> str:
-    found = _SYMBOLS.get(name.removesuffix("-open"))
-    if found is None:
-        raise CannotDraw(f"Pictures do not support the symbol {name}.")
-    return found
-
-
-def _draw_error(axes: Axes, trace: PictureJson, side: str, order: int) -> None:
-    error = trace[f"error_{side}"]
-    ends = [_numbers(error["arrayminus"]), _numbers(error["array"])]
-    axes.errorbar(
-        _numbers(trace["x"]),
-        _numbers(trace["y"]),
-        xerr=ends if side == "x" else None,
-        yerr=ends if side == "y" else None,
-        fmt="none",
-        ecolor=error.get("color", trace["marker"]["color"]),
-        elinewidth=error["thickness"] * _POINT,
-        capsize=error["width"] * _POINT,
-        zorder=order,
-    )
-
-
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [math.nan if value is None else value for value in values]
-
-
-def _stroke(line: PictureJson) -> dict[str, Any]:
-    return {
-        "color": line["color"],
-        "linewidth": line.get("width", 2) * _POINT,
-        "linestyle": _DASHES[line.get("dash", "solid")],
-    }
-
-
-def _colour(text: str) -> Any:
-    """A colour for matplotlib; `rgba(255,255,255,.8)` is the only other form in use."""
-    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
-    if found is None:
-        return text
-    red, green, blue, alpha = map(float, found.groups())
-    return (red / 255, green / 255, blue / 255, alpha)
-
-
-def _plain(text: str) -> str:
-    """A label without the HTML that plotly interprets."""
-    return html.unescape(re.sub(r"</?b>", "", text.replace("<br>", "\n")))
