@@ -18,6 +18,7 @@ from analysis.exports.table_files import write_text
 from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SEED,
+    FOR_PAPER,
     ITEM_ROWS,
     marked,
     report_dir,
@@ -34,6 +35,7 @@ from analysis.report.render import (
 )
 from analysis.report.report_json import json_parts, to_json, without_people
 from analysis.report.section import ReportJson as Contents
+from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS, Table
 from studies.jobs.runner import JobProgress, carry_out
@@ -62,6 +64,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
             by=report.requested_by.get_username() if report.requested_by else "",
             on=f"{report.created_at:%Y-%m-%d}",
             on_progress=progress,
+            for_paper=True,
         )
     not_counted = result.get("human", {}).get("not_counted", {})
     return {
@@ -98,8 +101,12 @@ def write_report(
     by: str = "a command",
     on: str = "",
     on_progress: OnProgress = lambda percent, sentence: None,
+    for_paper: bool = False,
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
+
+    `for_paper` adds what takes drawing: card.svg and card.png, two pages with figures in paper/,
+    and the article's tables and figures in article/.
 
     The files are written to a draft folder and moved at the end, so that no reader sees half a
     report. None takes the value of the study's plan, or else the default. `number` is only printed
@@ -117,6 +124,7 @@ def write_report(
         by=by,
         on=on,
         on_progress=on_progress,
+        for_paper=for_paper,
     )
 
 
@@ -129,6 +137,7 @@ def write_pooled_report(
     seed: int | None,
     bootstrap: int | None,
     on_progress: OnProgress = lambda percent, sentence: None,
+    for_paper: bool = False,
 ) -> dict[str, Any]:
     """Write one report of several studies. Raises `BadParameters` if they cannot be pooled."""
     on_progress(1, "Reading the answers.")
@@ -139,6 +148,7 @@ def write_pooled_report(
         seed=seed,
         bootstrap=bootstrap,
         on_progress=on_progress,
+        for_paper=for_paper,
     )
 
 
@@ -153,6 +163,7 @@ def _write(
     by: str = "a command",
     on: str = "",
     on_progress: OnProgress,
+    for_paper: bool,
 ) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}
     result = build_report(
@@ -172,7 +183,10 @@ def _write(
         with (draft / "report.json").open("w", encoding="utf-8") as file:
             file.writelines(json_parts(result))
         write_tables(list(tables.values()), draft / "tables")
-        _write_page(result, tables, draft, number, failed)
+        _write_page(result, tables, draft, number, failed, for_paper=for_paper)
+        if for_paper:
+            on_progress(96, "Drawing the pages for a paper.")
+            _write_for_paper(result, tables, dataset, draft)
         out.mkdir(exist_ok=True)
         # report.json marks a folder as a report's, so it is moved first.
         for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
@@ -180,6 +194,9 @@ def _write(
             if target.is_dir():
                 shutil.rmtree(target)
             path.replace(target)
+        for name in FOR_PAPER if not for_paper else ():
+            target = out / name
+            shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return result
@@ -191,6 +208,8 @@ def _write_page(
     draft: Path,
     number: int | None,
     failed: list[str],
+    *,
+    for_paper: bool,
 ) -> None:
     """Write the page, its figures, its rows of items and its citation."""
     if "items" in tables and len(result["items"]) > FIRST_ROWS:
@@ -207,10 +226,31 @@ def _write_page(
         tables=tables,
         figures=figures,
         failed=failed,
+        for_paper=for_paper,
     )
     (draft / "report.html").write_text(page, encoding="utf-8")
     (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
     (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
+
+
+def _write_for_paper(
+    result: Contents, tables: Mapping[str, Table], dataset: Dataset, draft: Path
+) -> None:
+    """Write the card, the two pages and the article's tables; a part that fails is left out."""
+    # These load matplotlib.
+    from analysis.report.article.counts import count_article
+    from analysis.report.article.files import write_article
+    from analysis.report.two_pages import write_cards, write_two_pages
+
+    date = clock.now().date()
+    attempted(lambda: write_cards(result, draft, date=date), part="card")
+    figures = all_figures(result)
+    attempted(
+        lambda: write_two_pages(result, draft / "paper", date=date, tables=tables, figures=figures),
+        part="paper",
+    )
+    data = [count_article(dataset, result["parameters"]["threshold"])]
+    attempted(lambda: write_article(data, draft / "article", date=date), part="article")
 
 
 def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:

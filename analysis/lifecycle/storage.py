@@ -125,6 +125,7 @@ def remove_files_and_rows(study: Study, items: Collection[int]) -> None:
     exports.update(state=Export.State.GONE, message=_GONE, expires_at=clock.now())
 
 
+FOR_PAPER = ("paper", "article", "card.svg", "card.png")  # what takes drawing
 OF_REPORT = (
     "report.json",
     "report.html",
@@ -133,6 +134,7 @@ OF_REPORT = (
     "item_rows",
     "cite.bib",
     "methods.txt",
+    *FOR_PAPER,
 )
 
 

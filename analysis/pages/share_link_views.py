@@ -6,10 +6,11 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.errors import AnalysisError
@@ -20,8 +21,9 @@ from analysis.lifecycle.requests import (
     share_report,
     shared_page,
 )
-from analysis.lifecycle.storage import get_report, marked
+from analysis.lifecycle.storage import get_report, marked, report_dir
 from analysis.models import Report, ShareLink
+from analysis.pages.files import card_picture, scripted_page
 from analysis.pages.views import ShareForm
 from studies.models.studies import Membership
 
@@ -81,22 +83,29 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "report": report,
         "headline": report.result.get("headline") if report.result else None,
         "link": link,
+        "has_card": (report_dir(report.public_id) / "card.png").is_file(),
         "query": request.GET.urlencode(),
     }
     return _guarded(render(request, "analysis/shared.html", context))
 
 
 @require_GET
+def shared_card(request: HttpRequest, link_id: str) -> HttpResponseBase:
+    """Send the verdict as a card; its name does not say which study it is."""
+    _, report = _opened(request, link_id)
+    return _guarded(card_picture(report_dir(report.public_id), "png", "report"))
+
+
+# The page has neither secrets nor words of a request, so it may be compressed.
+@gzip_page
+@require_GET
 def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Send the report without rows about single annotators or items, under its own policy."""
     _, report = _opened(request, link_id)
     try:
-        page = shared_page(report).open()
+        response = scripted_page(request, shared_page(report), report.content_security_policy)
     except FileNotFoundError:
         raise Http404("The files of this report do not exist.") from None
-    response = FileResponse(page, content_type="text/html")
-    policy = f"{report.content_security_policy}; frame-ancestors 'none'"
-    response["Content-Security-Policy"] = policy
     return _guarded(response)
 
 

@@ -1,8 +1,5 @@
 """Pages to build, follow, open and compare a study's reports, and to freeze its plan."""
 
-import io
-import shutil
-import zipfile
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, cast
@@ -10,8 +7,8 @@ from typing import Any, cast
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import AnonymousUser, User
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,7 +20,6 @@ from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, reg
 from analysis.lifecycle.requests import DAYS_RANGE, DEFAULT_DAYS, request_recheck, request_report
 from analysis.lifecycle.storage import (
     BOOTSTRAP_RANGE,
-    ITEM_ROWS,
     SEED_RANGE,
     get_report,
     report_dir,
@@ -31,8 +27,6 @@ from analysis.lifecycle.storage import (
 )
 from analysis.models import Report
 from analysis.report.rules import ANALYSES
-from analysis.report.table_files import read_item_rows
-from studies.file_storage.storage import Stored
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
@@ -254,6 +248,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         ),
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
+        "has_card": (report_dir(public_id) / "card.svg").is_file(),
         "registered": registered(report.study),
         "recheck": recheck,
         "may_build": _may_build(request, slug),
@@ -284,93 +279,8 @@ def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     return redirect("analysis:report", slug=slug, public_id=public_id)
 
 
-@login_required
-@require_GET
-def open_report(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Send the report with its own content security policy."""
-    report, folder = report_files(request.user, slug, public_id)
-    response = FileResponse((folder / "report.html").open(), content_type="text/html")
-    policy = f"{report.content_security_policy}; frame-ancestors 'none'"
-    response["Content-Security-Policy"] = policy
-    response["Cache-Control"] = "private"
-    return response
-
-
-@login_required
-@require_GET
-def download_json(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download every number of the report."""
-    _, folder = report_files(request.user, slug, public_id)
-    return FileResponse(
-        (folder / "report.json").open(), as_attachment=True, filename=f"{slug}.report.json"
-    )
-
-
-@login_required
-@require_GET
-def download_html(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download the report as one HTML file."""
-    _, folder = report_files(request.user, slug, public_id)
-    return FileResponse(
-        (folder / "report.html").open(), as_attachment=True, filename=f"{slug}.report.html"
-    )
-
-
-@login_required
-@require_GET
-def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download every table as CSV, LaTeX and Markdown, and all of them as one workbook."""
-    _, folder = report_files(request.user, slug, public_id)
-    return FileResponse(zipped_tables(folder), as_attachment=True, filename=f"{slug}.tables.zip")
-
-
-def zipped_tables(folder: Stored) -> io.BytesIO:
-    """The tables of a report as a zip file."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for file in (folder / "tables").files():
-            with file.open() as source, bundle.open(f"tables/{file.name}", "w") as out:
-                shutil.copyfileobj(source, out)
-    archive.seek(0)
-    return archive
-
-
-@login_required
-@require_GET
-def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -> FileResponse:
-    """Send one table as CSV, because the page links to files in the report's folder."""
-    _, folder = report_files(request.user, slug, public_id)
-    path = folder / "tables" / f"{name}.csv"
-    if not path.is_file():
-        raise Http404("The report has no such table.")
-    return FileResponse(path.open(), as_attachment=True, filename=f"{slug}.{name}.csv")
-
-
-@login_required
-@require_GET
-def item_rows(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
-    """Send the next rows of the items table after a key, for the page's script."""
-    _, folder = report_files(request.user, slug, public_id)
-    try:
-        rows, more = read_item_rows(folder / ITEM_ROWS, after=request.GET.get("after", ""))
-    except FileNotFoundError:
-        raise Http404("The page of this report has all rows.") from None
-    response = JsonResponse({"rows": rows, "more": more})
-    response["Cache-Control"] = "private"
-    return response
-
-
 def _may_build(request: HttpRequest, slug: str) -> bool:
     return studies_for(request.user, role=Membership.Role.EDITOR).filter(slug=slug).exists()
-
-
-def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple[Report, Stored]:
-    """A finished report and its folder; 404 if it is not finished or its files are gone."""
-    report = get_report(user, slug, public_id)
-    folder = report_dir(report.public_id)
-    if report.state != Report.State.DONE or not (folder / "report.html").is_file():
-        raise Http404("The files of this report do not exist. Build it again.")
-    return report, folder
 
 
 @login_required

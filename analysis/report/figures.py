@@ -312,11 +312,12 @@ def right_and_wrong(
         marks=marks,
         barmode="stack",
         xaxis=axis(
-            "certainty",
+            "stated certainty, from",
             tickvals=places,
-            ticktext=labels,
-            tickangle=-45,
-            tickfont={"size": 10},
+            # A bin's start, because there is no room for both ends; pointing at a bar shows both.
+            ticktext=[label.partition("–")[0] for label in labels],
+            tickangle=0,
+            tickfont={"size": 11},
             showgrid=False,
             range=[-0.6, len(bars) - 0.4],
         ),

@@ -1,17 +1,18 @@
 """Draw plotly figures as pictures by matplotlib, without a browser.
 
 This supports the marks in a report's figures and refuses others, so that no picture is incomplete.
+Each plot is a picture of its own, or all plots of a figure are one picture with one key.
 """
 
-import html
 import logging
 import math
-import re
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
@@ -24,6 +25,18 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
 
 from analysis.report.figures import Figure, Key, Panel
+from analysis.report.picture_marks import (
+    DASH_PATTERNS,
+    DPI,
+    POINT,
+    CannotDraw,
+    PictureJson,
+    colour_of,
+    draw_bars,
+    draw_scatter,
+    stroke,
+    without_markup,
+)
 
 # PNG at three times the screen size: about 300 dots per inch in a column of a paper.
 _PNG_DPI = 300
@@ -39,11 +52,18 @@ def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
         for name, panel in _named(figure):
             title = panel.title or figure.title
             with drawn(panel.drawing, title=title, key=figure.key) as drawing:
-                for kind, metadata in _METADATA.items():
-                    path = folder / f"{name}.{kind}"
-                    drawing.savefig(path, dpi=_PNG_DPI, metadata=metadata)
+                for kind in _METADATA:
+                    save_picture(drawing, folder / f"{name}.{kind}")
             count += 1
     return count
+
+
+def save_picture(
+    drawing: Drawing, file: Path | BinaryIO, *, kind: str = "", dpi: int = _PNG_DPI
+) -> None:
+    """Save a drawing as SVG or PNG, by default by the ending of the path."""
+    kind = kind or Path(str(file)).suffix.removeprefix(".")
+    drawing.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
@@ -52,34 +72,14 @@ def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
         yield f"{figure.name}-{number}", panel
 
 
-PictureJson = Mapping[str, Any]
-
 # As on a wide screen, in pixels, plotly's unit.
 WIDTH = 720
-_DPI = 100
-_POINT = 72 / _DPI  # of a pixel
-_DASHES: dict[str, Any] = {
-    "solid": "solid",
-    "dash": (0, (6, 4)),
-    "dot": (0, (1.5, 2.5)),
-    "dashdot": (0, (7, 3, 2, 3)),
-    "longdash": (0, (9, 4)),
-    "longdashdot": (0, (10, 3, 2, 3)),
-}
-_SYMBOLS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle-up": "^",
-    "x": "X",
-    "cross": "P",
-    "star": "*",
-    "line-ns": "|",
-}
 _ANCHORS = {"auto": "center", "left": "left", "center": "center", "right": "right"}
 _HEIGHTS = {"auto": "center", "top": "top", "middle": "center", "bottom": "bottom"}
+NARROWEST = 300  # pixels of a plot in a row of several
+_LETTER = 8.6  # pixels of a letter in the title of a plot
 _KEY_LINE = 22  # pixels of a line of the key
-_PER_LINE = 2  # entries of the key in a line
+_KEY_ENTRY = 340  # pixels of an entry of the key, at least
 # The font that matplotlib brings has no Chinese, Japanese or Korean letters.
 _FONT = "DejaVu Sans"
 BOXES = "Boxes are characters missing from the server's fonts. The tables show them."
@@ -94,40 +94,94 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-class CannotDraw(ValueError):
-    """The plot has a mark that pictures do not support."""
-
-
 @contextmanager
 def drawn(plot: PictureJson, *, title: str = "", key: Sequence[Key] = ()) -> Iterator[Drawing]:
     """The plot as a drawing to save, with its title and key above it.
 
     Raises `CannotDraw` for unsupported marks.
     """
+    with _drawn([("", plot)], title, key, columns=1) as drawing:
+        yield drawing
+
+
+@contextmanager
+def drawn_figure(
+    figure: Figure, *, columns: int, title: str = "", width: int = WIDTH
+) -> Iterator[Drawing]:
+    """All plots of a figure as one drawing, in rows of `columns`, with one key above them.
+
+    `width` is at least that of a row; pixels.
+    """
+    plots = [(panel.title, panel.drawing) for panel in figure.panels]
+    columns = min(columns, len(plots))
+    with _drawn(plots, title, figure.key, columns=columns, width=width) as drawing:
+        yield drawing
+
+
+@contextmanager
+def _drawn(
+    plots: Sequence[tuple[str, PictureJson]],
+    title: str,
+    key: Sequence[Key],
+    *,
+    columns: int,
+    width: int = WIDTH,
+) -> Iterator[Drawing]:
+    wide = max(width, NARROWEST * columns)
+    with lettered() as fonts:
+        drawing = _drawing(plots, title, key, "", columns, wide)
+        if lacks_letters(drawing, fonts):
+            drawing = _drawing(plots, title, key, BOXES, columns, wide)
+        yield drawing
+
+
+@contextmanager
+def lettered() -> Iterator[list[str]]:
+    """Matplotlib in the style of all pictures; returns the names of the fonts."""
     fonts = _fonts()
     with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
         # Characters that no font has become boxes, and a note in the picture says so.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        drawing = _drawing(plot, title, key, "")
-        if _has_boxes(drawing, fonts):
-            drawing = _drawing(plot, title, key, BOXES)
-        yield drawing
+        yield fonts
 
 
-def _drawing(plot: PictureJson, title: str, key: Sequence[Key], note: str) -> Drawing:
-    layout = plot["layout"]
-    head = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / _PER_LINE) + bool(note))
-    height = layout["height"] + head
-    drawing = Drawing(figsize=(WIDTH / _DPI, height / _DPI), dpi=_DPI, facecolor="white")
+def _drawing(
+    plots: Sequence[tuple[str, PictureJson]],
+    title: str,
+    key: Sequence[Key],
+    note: str,
+    columns: int,
+    wide: float,
+) -> Drawing:
+    per_line = max(1, int(wide / _KEY_ENTRY))
+    top = (26 if title else 0) + _KEY_LINE * (math.ceil(len(key) / per_line) + bool(note))
+    fitting = int((wide / columns - 24) / _LETTER)
+    wrapped = [(textwrap.wrap(without_markup(name), fitting)[:2], plot) for name, plot in plots]
+    lines = max(len(name) for name, _ in wrapped)
+    titled = 10 + 17 * lines if lines else 0
+    rows = [wrapped[at : at + columns] for at in range(0, len(plots), columns)]
+    heights = [titled + max(plot["layout"]["height"] for _, plot in row) for row in rows]
+    high = top + sum(heights)
+    drawing = Drawing(figsize=(wide / DPI, high / DPI), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
-    sheet = _Sheet(drawing, layout, head, height)
-    sheet.draw(plot["data"])
-    _draw_head(drawing, title, key, note, height)
-    sheet.make_room()
+    sheets = []
+    for row, height in zip(rows, heights, strict=True):
+        for column, (name, plot) in enumerate(row):
+            box = _Box(wide * column / columns, top + titled, wide / columns, height - titled)
+            sheets.append(_Sheet(drawing, plot["layout"], box))
+            sheets[-1].draw(plot["data"])
+            if name:
+                place = ((box.left + 12) / wide, 1 - (top + 8) / high)
+                words = "\n".join(name)
+                drawing.text(*place, words, fontsize=13 * POINT, va="top", weight="bold")
+        top += height
+    _draw_head(drawing, title, key, note, per_line)
+    for sheet in sheets:
+        sheet.make_room()
     return drawing
 
 
-def _has_boxes(drawing: Drawing, fonts: Sequence[str]) -> bool:
+def lacks_letters(drawing: Drawing, fonts: Sequence[str]) -> bool:
     """Whether the drawing has a character that no font has."""
     letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
     known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
@@ -143,14 +197,24 @@ def _fonts() -> list[str]:
     return [_FONT, *(name for name in _OTHER_FONTS if name in known)]
 
 
-class _Sheet:
-    """The axes of a plot, below `head` pixels of title and key."""
+@dataclass(frozen=True)
+class _Box:
+    """The pixels of a plot in a drawing, from its upper left corner."""
 
-    def __init__(self, drawing: Drawing, layout: PictureJson, head: int, height: int) -> None:
-        self.drawing, self.layout, self.height = drawing, layout, height
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+class _Sheet:
+    """The axes of a plot in its box of a drawing."""
+
+    def __init__(self, drawing: Drawing, layout: PictureJson, box: _Box) -> None:
+        self.drawing, self.layout, self.box = drawing, layout, box
         margin = layout["margin"]
         self.left, self.right = margin["l"], margin["r"]
-        self.top, self.bottom = margin["t"] + head, margin["b"]
+        self.top, self.bottom = margin["t"], margin["b"]
         self.axes: dict[str, Axes] = {}
         for name in ("yaxis", "yaxis2"):
             if name in layout:
@@ -160,13 +224,15 @@ class _Sheet:
 
     def _place(self) -> None:
         """Place each axis by its margins and domain."""
-        width = WIDTH - self.left - self.right
-        tall = self.height - self.top - self.bottom
+        whole, high = self.drawing.get_size_inches() * DPI
+        width = self.box.width - self.left - self.right
+        tall = self.box.height - self.top - self.bottom
+        bottom = high - self.box.top - self.box.height + self.bottom
         for name, axes in self.axes.items():
-            low, high = self._axis(name).get("domain") or (0, 1)
-            foot, rise = self.bottom + low * tall, (high - low) * tall
-            box = (self.left / WIDTH, foot / self.height, width / WIDTH, rise / self.height)
-            axes.set_position(box)
+            low, top = self._axis(name).get("domain") or (0, 1)
+            foot, rise = bottom + low * tall, (top - low) * tall
+            left = self.box.left + self.left
+            axes.set_position((left / whole, foot / high, width / whole, rise / high))
 
     def _axis(self, name: str) -> PictureJson:
         found: PictureJson = self.layout[f"{name[0]}axis{name[1:]}"]
@@ -175,12 +241,13 @@ class _Sheet:
     def make_room(self) -> None:
         """Widen the margins until all axis labels fit, as plotly does."""
         renderer = self.drawing.canvas.get_renderer()  # type: ignore[attr-defined]
+        foot = self.drawing.get_size_inches()[1] * DPI - self.box.top - self.box.height
         for axes in self.axes.values():
-            box = axes.get_tightbbox(renderer)
-            if box is not None:
-                self.left += max(0, 4 - box.x0)
-                self.bottom += max(0, 4 - box.y0)
-                self.right += max(0, box.x1 - WIDTH + 4)
+            found = axes.get_tightbbox(renderer)
+            if found is not None:
+                self.left += max(0, self.box.left + 4 - found.x0)
+                self.bottom += max(0, foot + 4 - found.y0)
+                self.right += max(0, found.x1 - self.box.left - self.box.width + 4)
         self._place()
 
     def draw(self, traces: Sequence[PictureJson]) -> None:
@@ -192,9 +259,9 @@ class _Sheet:
         for order, trace in enumerate(traces, start=2):
             axes = self.axes[trace.get("yaxis", "y")]
             if trace["type"] == "bar":
-                _draw_bars(axes, trace, floors if self.layout.get("barmode") == "stack" else {})
+                draw_bars(axes, trace, floors if self.layout.get("barmode") == "stack" else {})
             elif trace["type"] == "scatter":
-                _draw_scatter(axes, trace, order)
+                draw_scatter(axes, trace, order)
             else:
                 raise CannotDraw(f"Pictures do not support traces of the type {trace['type']}.")
         for name, axes in self.axes.items():
@@ -217,62 +284,63 @@ class _Sheet:
             raise CannotDraw(f"Pictures do not support shapes of the type {shape['type']}.")
         axes, system = self._system(shape)
         ends = ((shape["x0"], shape["x1"]), (shape["y0"], shape["y1"]))
-        axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **_stroke(shape["line"])))
+        axes.add_line(Line2D(*ends, transform=system, zorder=1.5, **stroke(shape["line"])))
 
     def _write_note(self, note: PictureJson) -> None:
         axes, system = self._system(note)
         box = None
         if "bgcolor" in note:
             pad = note.get("borderpad", 1)
-            box = {"facecolor": _colour(note["bgcolor"]), "edgecolor": "none", "pad": pad}
-        shift = offset_copy(system, self.drawing, y=note.get("yshift", 0) * _POINT, units="points")
+            box = {"facecolor": colour_of(note["bgcolor"]), "edgecolor": "none", "pad": pad}
+        shift = offset_copy(system, self.drawing, y=note.get("yshift", 0) * POINT, units="points")
         axes.text(
             note["x"],
             note["y"],
-            _plain(note["text"]),
+            without_markup(note["text"]),
             transform=shift,
             ha=_ANCHORS[note.get("xanchor", "auto")],
             va=_HEIGHTS[note.get("yanchor", "auto")],
-            fontsize=note["font"]["size"] * _POINT,
+            fontsize=note["font"]["size"] * POINT,
             color=note["font"].get("color", "#0b0c0c"),
             bbox=box,
             zorder=20,
         )
 
 
-def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, height: int) -> None:
+def _draw_head(drawing: Drawing, title: str, key: Sequence[Key], note: str, per_line: int) -> None:
     """The title, a note and the key, from the upper left corner."""
+    width, height = drawing.get_size_inches() * DPI
     top = height - 4.0
     if title:
         drawing.text(
-            12 / WIDTH,
+            12 / width,
             (top - 2) / height,
-            _plain(title),
-            fontsize=14 * _POINT,
+            without_markup(title),
+            fontsize=14 * POINT,
             fontweight="bold",
             va="top",
         )
         top -= 26
     if note:
-        place = (12 / WIDTH, (top - 2) / height)
-        drawing.text(*place, note, fontsize=12 * _POINT, color="#505a5f", va="top")
+        place = (12 / width, (top - 2) / height)
+        drawing.text(*place, note, fontsize=12 * POINT, color="#505a5f", va="top")
         top -= _KEY_LINE
     if key:
         drawing.legend(
             handles=[_key_mark(entry) for entry in key],
             loc="upper left",
-            bbox_to_anchor=(4 / WIDTH, top / height),
-            ncols=_PER_LINE,
+            bbox_to_anchor=(4 / width, top / height),
+            ncols=per_line,
             frameon=False,
-            fontsize=12 * _POINT,
+            fontsize=12 * POINT,
             borderpad=0.2,
         )
 
 
 def _key_mark(entry: Key) -> Any:
-    label = _plain(entry.label)
-    if entry.dash in _DASHES:
-        return Line2D([], [], color=entry.colour, linestyle=_DASHES[entry.dash], label=label)
+    label = without_markup(entry.label)
+    if entry.dash in DASH_PATTERNS:
+        return Line2D([], [], color=entry.colour, linestyle=DASH_PATTERNS[entry.dash], label=label)
     hatch = "///" if entry.dash == "stripes" else None
     return Patch(facecolor=entry.colour, edgecolor="#ffffff", hatch=hatch, label=label)
 
@@ -280,7 +348,7 @@ def _key_mark(entry: Key) -> Any:
 def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
     """Range, ticks, grid and title of one axis."""
     axis = axes.xaxis if side == "x" else axes.yaxis
-    size = given.get("tickfont", {}).get("size", 13) * _POINT
+    size = given.get("tickfont", {}).get("size", 13) * POINT
     if "range" in given:
         set_range = axes.set_xlim if side == "x" else axes.set_ylim
         set_range(*given["range"])
@@ -289,18 +357,13 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
         return
     if "tickvals" in given:
         texts = given.get("ticktext") or map(str, given["tickvals"])
-        axis.set_ticks(given["tickvals"], [_plain(text) for text in texts])
+        axis.set_ticks(given["tickvals"], [without_markup(text) for text in texts])
     else:
         if "dtick" in given:
             axis.set_major_locator(MultipleLocator(given["dtick"]))
         if "tickformat" in given:
             axis.set_major_formatter(FuncFormatter(_formatter(given["tickformat"])))
-    turn = -given.get("tickangle", 0)
-    axis.set_tick_params(length=0, labelsize=size, labelrotation=turn)
-    if turn:
-        for tick in axis.get_ticklabels():
-            tick.set_horizontalalignment("right")
-            tick.set_rotation_mode("anchor")
+    axis.set_tick_params(length=0, labelsize=size)
     if not given.get("showticklabels", True):
         axis.set_tick_params(labelleft=False, labelbottom=False)
     if given.get("side") == "top":
@@ -309,130 +372,9 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
         axis.grid(color=given["gridcolor"], linewidth=0.8)
     title = given["title"]["text"]
     if title:
-        axis.set_label_text(_plain(title), fontsize=given["title"]["font"]["size"] * _POINT)
+        axis.set_label_text(without_markup(title), fontsize=given["title"]["font"]["size"] * POINT)
 
 
 def _formatter(pattern: str) -> Any:
     """A function that writes a tick in plotly's pattern, which is Python's."""
     return lambda value, _: format(value, pattern)
-
-
-def _draw_bars(axes: Axes, trace: PictureJson, floors: dict[Any, float]) -> None:
-    """Bars, stacked on earlier traces if `floors` has their tops."""
-    along = trace["y"] if trace.get("orientation") == "h" else trace["x"]
-    lengths = trace["x"] if trace.get("orientation") == "h" else trace["y"]
-    starts = trace.get("base") or [floors.get(place, 0) for place in along]
-    style = {"color": trace["marker"]["color"], "alpha": trace.get("opacity"), "linewidth": 0}
-    if trace.get("orientation") == "h":
-        axes.barh(along, lengths, trace["width"], left=starts, **style)
-    else:
-        axes.bar(along, lengths, trace["width"], bottom=starts, **style)
-    for place, length, start in zip(along, lengths, starts, strict=True):
-        floors[place] = start + length
-    if trace.get("textposition") == "outside":
-        size = trace["textfont"]["size"] * _POINT
-        for place, text in zip(along, trace["text"], strict=True):
-            axes.text(place, floors[place], _plain(text), ha="center", va="bottom", fontsize=size)
-
-
-def _draw_scatter(axes: Axes, trace: PictureJson, order: int) -> None:
-    xs, ys = (_numbers(trace[side]) for side in ("x", "y"))
-    mode = trace["mode"]
-    marker = trace.get("marker", {})
-    for side in ("x", "y"):
-        if f"error_{side}" in trace:
-            _draw_error(axes, trace, side, order)
-    if "lines" in mode:
-        line = trace["line"]
-        steps = "steps-post" if line.get("shape") == "hv" else "default"
-        axes.plot(xs, ys, drawstyle=steps, zorder=order, **_stroke(line))
-    if "markers" in mode:
-        _draw_marks(axes, xs, ys, marker, order)
-    if "text" in mode:
-        font = trace["textfont"]
-        style = {"fontsize": font["size"] * _POINT, "color": font.get("color", "#0b0c0c")}
-        for x, y, text in zip(xs, ys, trace["text"], strict=True):
-            axes.text(x, y, _plain(text), ha="center", va="center", zorder=order, **style)
-
-
-def _draw_marks(
-    axes: Axes, xs: Sequence[float], ys: Sequence[float], marker: PictureJson, order: int
-) -> None:
-    """Marks of any size and symbol, because a matplotlib scatter has only one symbol."""
-    count = len(xs)
-    sizes, symbols = (
-        found if isinstance(found, list) else [found] * count
-        for found in (marker.get("size", 6), marker.get("symbol", "circle"))
-    )
-    for symbol in dict.fromkeys(symbols):
-        places = [place for place in range(count) if symbols[place] == symbol]
-        axes.scatter(
-            [xs[place] for place in places],
-            [ys[place] for place in places],
-            s=[(sizes[place] * _POINT) ** 2 for place in places],
-            marker=_symbol(symbol),
-            alpha=marker.get("opacity"),
-            zorder=order + 0.5,
-            **_surface(marker, symbol),
-        )
-
-
-def _surface(marker: PictureJson, symbol: str) -> dict[str, Any]:
-    """Colours and outline of a mark: filled, open, or a line."""
-    colour, edge = marker["color"], marker.get("line", {})
-    if symbol.startswith("line-"):
-        return {"color": colour, "linewidths": edge["width"] * _POINT}
-    if symbol.endswith("-open"):
-        return {"facecolors": "#ffffff", "edgecolors": colour, "linewidths": 2 * _POINT}
-    outline = edge.get("color", colour)
-    width = edge.get("width", 0) * _POINT
-    return {"facecolors": colour, "edgecolors": outline, "linewidths": width}
-
-
-def _symbol(name: str) -> str:
-    found = _SYMBOLS.get(name.removesuffix("-open"))
-    if found is None:
-        raise CannotDraw(f"Pictures do not support the symbol {name}.")
-    return found
-
-
-def _draw_error(axes: Axes, trace: PictureJson, side: str, order: int) -> None:
-    error = trace[f"error_{side}"]
-    ends = [_numbers(error["arrayminus"]), _numbers(error["array"])]
-    axes.errorbar(
-        _numbers(trace["x"]),
-        _numbers(trace["y"]),
-        xerr=ends if side == "x" else None,
-        yerr=ends if side == "y" else None,
-        fmt="none",
-        ecolor=error.get("color", trace["marker"]["color"]),
-        elinewidth=error["thickness"] * _POINT,
-        capsize=error["width"] * _POINT,
-        zorder=order,
-    )
-
-
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [math.nan if value is None else value for value in values]
-
-
-def _stroke(line: PictureJson) -> dict[str, Any]:
-    return {
-        "color": line["color"],
-        "linewidth": line.get("width", 2) * _POINT,
-        "linestyle": _DASHES[line.get("dash", "solid")],
-    }
-
-
-def _colour(text: str) -> Any:
-    """A colour for matplotlib; `rgba(255,255,255,.8)` is the only other form in use."""
-    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
-    if found is None:
-        return text
-    red, green, blue, alpha = map(float, found.groups())
-    return (red / 255, green / 255, blue / 255, alpha)
-
-
-def _plain(text: str) -> str:
-    """A label without the HTML that plotly interprets."""
-    return html.unescape(re.sub(r"</?b>", "", text.replace("<br>", "\n")))

@@ -24,7 +24,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure
 from analysis.report.registration import mark_of
 from analysis.report.report_json import ReportJson
-from analysis.report.rules import MORE_PARTS, SMALL, TOO_SMALL
+from analysis.report.rules import MORE_PARTS, PLOTLY, SMALL, TOO_SMALL
 from analysis.report.section import (
     ReportPage,
     Section,
@@ -39,7 +39,14 @@ from analysis.report.sections.glance.accuracies import at_a_glance
 from analysis.report.sections.methods import run_facts
 from analysis.report.sentences import Text
 from analysis.report.table_files import TEX, item_rows, pack, plain_rows
-from analysis.report.tables import CONDITIONAL, FIRST_ROWS, ShownTable, Table, TableColumn
+from analysis.report.tables import (
+    CONDITIONAL,
+    FIRST_ROWS,
+    ShownTable,
+    Table,
+    TableColumn,
+    in_general,
+)
 from analysis.report.verdict import verdict_of
 from analysis.report.words import (
     asked_name,
@@ -50,7 +57,6 @@ from analysis.report.words import (
 )
 
 STATIC = Path(settings.BASE_DIR) / "static"
-PLOTLY = STATIC / "vendor" / "plotly" / "plotly-basic-4.1.1.min.js"
 # The page's modules in dependency order, and the parts dropped when joining them.
 SCRIPTS = (
     "report-page",
@@ -75,6 +81,7 @@ class Chapter:
     section: Section
     body: SafeString
     findings: list[Text]
+    begins_appendix: bool
 
 
 def render_html(
@@ -86,13 +93,15 @@ def render_html(
     tables: Mapping[str, Table] | None = None,
     figures: Mapping[str, Figure] | None = None,
     failed: list[str] | None = None,
+    for_paper: bool = False,
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
     `date` is printed on it, and `number` too if it is a numbered report of a study. `asked_on` has
     the days on which runs asked their models, which report.json lacks. `tables` and `figures` are
-    the report's, if already made. `failed` names parts that could not be made; parts that the page
-    cannot show are added.
+    the report's, if already made. `for_paper` says that the folder has the two pages and the
+    article's tables, so that the page links to them. `failed` names parts that could not be made;
+    parts that the page cannot show are added.
     """
     failed = [] if failed is None else failed
     made = all_tables(report, failed) if tables is None else tables
@@ -128,12 +137,20 @@ def render_html(
         ),
         "style": _file("css/report.css"),
         "script": _script(),
-        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
+        "plotly": _file(PLOTLY),
         "policy": content_security_policy(),
+        "for_paper": for_paper,
     }
     needed = [section for section in all_chapters() if _is_needed(section, report, failed)]
+    folded = next((section for section in needed if not section.is_open), None)
     chapters = [
-        Chapter(number, section, _body(section, page, context, failed), _findings(section, report))
+        Chapter(
+            number,
+            section,
+            _body(section, page, context, failed),
+            _findings(section, report),
+            begins_appendix=section is folded,
+        )
         for number, section in enumerate(needed, start=1)
     ]
     # Last, because failures are known only now.
@@ -219,7 +236,7 @@ def render_document(
     """
     drawing = {
         "plots": _json(_plots({figure.name: figure for figure in figures})),
-        "plotly": _file(str(PLOTLY.relative_to(STATIC))),
+        "plotly": _file(PLOTLY),
     }
     shared = {
         "report": {},  # only single reports mark tables by their plan
@@ -240,9 +257,7 @@ def content_security_policy() -> str:
     request more rows of items. Inline styles are allowed because plotly writes them; they cannot
     send data anywhere.
     """
-    hashes = " ".join(
-        f"'sha256-{_sha256(text)}'" for text in (_script(), _file(str(PLOTLY.relative_to(STATIC))))
-    )
+    hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in (_script(), _file(PLOTLY)))
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
         "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
@@ -258,6 +273,11 @@ def _script() -> SafeString:
     """All modules joined, because a page opened from disk cannot import other files."""
     parts = (_IMPORTS_AND_EXPORTS.sub("", _file(f"js/{name}.js")) for name in SCRIPTS)
     return mark_safe("\n".join(parts))  # noqa: S308  as below
+
+
+def style_of(page: str) -> SafeString:
+    """The style sheet of a page, to insert into it."""
+    return _file(f"css/{page}.css")
 
 
 @cache
@@ -365,7 +385,9 @@ def table_2(reports: Sequence[ReportJson]) -> Table:
 
     def cells(report: ReportJson) -> list[ShownCell]:
         sides = _certain(report)
-        return [sides[r][part] if r in sides else NOTHING for r in raters for part in PARTS]
+        return [
+            in_general(sides[r][part]) if r in sides else NOTHING for r in raters for part in PARTS
+        ]
 
     rows: list[list[Any]] = [[report["study"]["title"], *cells(report)] for report in apart]
     names = [f"{rater} ({part})" for rater in raters for part in PARTS]
@@ -396,12 +418,12 @@ def _raters(reports: Sequence[ReportJson], settings: Sequence[str]) -> list[str]
 def _sides(report: ReportJson, setting: str) -> dict[str, ShownCell]:
     """The raters of a setting: the majority, and judges that saw the whole persona."""
     offered = WITH_TIE if report["study"]["allow_tie"] else NO_TIE
-    people = report["human"]["majority"]
+    people = in_general(report["human"]["majority"])
     sides = {"People": people} if offered == setting and people["n"] else {}
     names = ("tie",) if setting == WITH_TIE else ("standard", "certainty")
     for name in reversed(names):
         sides |= {
-            asked_name(judge): judge
+            asked_name(judge): in_general(judge)
             for judge in report["judges"]
             if judge["features"] == "all" and judge["setting"] == name and judge["n"]
         }

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from analysis.report.section import Section
 
 
+# The script that draws figures, below static/.
+PLOTLY = "vendor/plotly/plotly-basic-4.1.1.min.js"
+
 LEVEL = 0.05  # of tests, after adjustment
 # With fewer answers, a cell is in italics and groups are not compared, or a cell is a count
 # without a percentage.

@@ -203,8 +203,18 @@ def table_of_entries(
 
 
 def in_general(side: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An accuracy with the interval that allows for people, personas and questions in common."""
-    return {**side, "ci": side["clusters"]["ci"]}
+    """An accuracy with its one interval in the report.
+
+    It allows for people, personas and questions in common and, for the best of several runs, for
+    this choice.
+    """
+    found = side["clusters"]
+    return {**side, "ci": found.get("ci_as_best") or found["ci"]}
+
+
+def without_interval(side: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An accuracy for a table that repeats it, so that it has one interval in the report."""
+    return {**side, "ci": None}
 
 
 def _dig(entry: Mapping[str, Any], path: str) -> Any:
@@ -221,10 +231,10 @@ def read(value: Any, kind: CellKind, currency: str = "USD") -> Cell:
     raw = tuple(csv_cells(value, kind))
     if kind == "share":
         return _share(value, raw)
+    if value is None:
+        return Cell("" if kind == "tally" else "–", raw=raw)
     if kind == "tally":
         return _tally(value, raw)
-    if value is None:
-        return Cell("–", raw=raw)
     if kind == "money":
         return Cell(format_cost(value, currency=currency), raw=raw)
     return Cell(_FORMS[kind](value), raw=raw)
@@ -274,10 +284,15 @@ def _share(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
 
 
 def _tally(share: Mapping[str, Any], raw: tuple[Any, ...]) -> Cell:
-    """An accuracy and its counts in the style of a paper; any may be None."""
+    """An accuracy and its counts in the style of a paper; any may be None.
+
+    With `short`, it is written as the source article does: .703.
+    """
     correct, n = ("?" if share[key] is None else share[key] for key in ("correct", "n"))
     counts = () if share["n"] is None else (f"({correct}/{n})",)
-    return Cell(words.decimal(share["accuracy"]), counts, raw=raw)
+    figure = words.decimal(share["accuracy"])
+    figure = figure.removeprefix("0") if share.get("short") else figure
+    return Cell(figure, counts, bool(share.get("small")), raw=raw)
 
 
 def csv_rows(table: Table) -> list[list[Any]]:
@@ -310,7 +325,8 @@ def csv_cells(value: Any, kind: CellKind) -> list[Any]:
         counts = ["" if value[key] is None else value[key] for key in ("correct", "n")]
         return [accuracy, *counts, low, high]
     if kind == "tally":
-        return ["" if value[key] is None else value[key] for key in ("accuracy", "correct", "n")]
+        cell = value or {}
+        return ["" if cell.get(k) is None else cell[k] for k in ("accuracy", "correct", "n")]
     if kind in RANGES:
         return list(value) if value is not None else ["", ""]
     return ["" if value is None else value]

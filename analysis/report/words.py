@@ -65,7 +65,7 @@ def points(value: float | None) -> str:
 
 
 def percent_range(ends: Sequence[float] | None) -> str:
-    return "–" if ends is None else f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f}"
+    return "–" if ends is None else f"{ends[0] * 100:.1f}–{ends[1] * 100:.1f} %"
 
 
 def points_range(ends: Sequence[float] | None) -> str:

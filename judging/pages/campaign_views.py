@@ -59,6 +59,9 @@ def new_campaign(request: HttpRequest, slug: str) -> HttpResponse:
     name = campaigns.free_name(study)
     judge = _preselected(request.GET.get("judge", ""))
     form = CampaignForm(study, request.POST or None, name=name, like=like, judge=judge)
+    # A link to a missing run chooses it.
+    chosen = {key: request.GET.getlist(key) for key in ("judges", "settings", "features")}
+    form.initial.update({key: values for key, values in chosen.items() if values})
     estimate = None
     if form.is_valid():
         try:

@@ -22,8 +22,17 @@ export function draw(place) {
   return Plotly.newPlot(place, data, { ...layout, ...size }, { displayModeBar: false });
 }
 
+// In the app, plotly comes after the page. Without it, the tables below the figures remain.
+async function whenPlotlyIsThere() {
+  while (!window.Plotly)
+    await new Promise((next) => {
+      setTimeout(next, 50);
+    });
+}
+
 // One after the other, from the top, so that the page can be scrolled and used in between.
 export async function drawAll() {
+  if (places.length) await whenPlotlyIsThere();
   for (const place of places) {
     await new Promise((next) => {
       setTimeout(next);

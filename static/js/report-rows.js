@@ -8,7 +8,7 @@ export const longTables = new Map();
 
 // In the app, a report's address is below its study; a file on a disk has no such address.
 export function isInApp() {
-  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/report\\.html$`).test(
+  return new RegExp(`/studies/${facts.slug}/reports/[^/]+/(?:report|article/article)\\.html$`).test(
     window.location.pathname,
   );
 }

@@ -18,7 +18,7 @@ function shareWords(correct, n) {
 function showCell(cell, [, n, correct, low, high]) {
   const known = low !== undefined;
   const below = [`(${correct}/${n})`];
-  if (known && n >= TOO_SMALL_N) below.push(`${oneDecimal(100 * low)}–${oneDecimal(100 * high)}`);
+  if (known && n >= TOO_SMALL_N) below.push(`${oneDecimal(100 * low)}–${oneDecimal(100 * high)} %`);
   const figure = n === 0 ? "–" : n < TOO_SMALL_N ? "too few" : oneDecimal((correct / n) * 100);
   cell.replaceChildren(figure, ...below.map(lineBelow));
   cell.classList.toggle("small", n > 0 && n < SMALL_N);

@@ -10,7 +10,7 @@ import {
 } from "./report-figures.js";
 import { addItemFilters, showItemsOf } from "./report-items.js";
 import { save, unfoldAround } from "./report-page.js";
-import { addLongTable } from "./report-rows.js";
+import { addLongTable, isInApp } from "./report-rows.js";
 import { addTableTools } from "./report-tables.js";
 import { addThreshold } from "./report-threshold.js";
 
@@ -42,6 +42,8 @@ for (const element of document.querySelectorAll("button[data-print]")) {
   });
 }
 for (const table of document.querySelectorAll("table[data-rows]")) addLongTable(table);
+// Links to pages of the app lead nowhere from a file.
+for (const element of document.querySelectorAll(".in-app")) element.hidden = !isInApp();
 for (const section of document.querySelectorAll(".items")) addItemFilters(section);
 window.addEventListener("hashchange", unfold);
 // A second click on a link does not change the address.
@@ -85,7 +87,7 @@ window.addEventListener("beforeprint", () => {
   const printed = document.querySelectorAll(isWhole ? `${MAIN}, ${REST}` : MAIN);
   opened = [...printed].filter((details) => !details.open);
   for (const details of opened) details.open = true;
-  for (const place of places) if (!place.data) draw(place);
+  for (const place of places) if (!place.data && window.Plotly) draw(place);
   fit(true);
 });
 window.addEventListener("afterprint", () => {

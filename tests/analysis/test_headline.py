@@ -147,7 +147,7 @@ def test_agreement_without_right_answers_allows_for_people_and_personas_in_commo
     ):
         low, high = found[general]
         assert high - low > 1.5 * (found[items][1] - found[items][0])
-        assert any(f"(95 % CI {low * 100:.1f}–{high * 100:.1f})" in text for text in sentences)
+        assert any(f"(95 % CI {low * 100:.1f}–{high * 100:.1f} %)" in text for text in sentences)
 
 
 def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_were_asked():

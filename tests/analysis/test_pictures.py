@@ -9,7 +9,8 @@ from django.core.management import call_command
 from PIL import Image
 
 from analysis.report.figures import PEOPLE, Figure, Key, axis, corner_note, panel, row_label
-from analysis.report.pictures import BOXES, WIDTH, CannotDraw, draw_pictures, drawn
+from analysis.report.picture_marks import CannotDraw
+from analysis.report.pictures import BOXES, WIDTH, draw_pictures, drawn
 from tests.analysis.builders import random_study
 
 

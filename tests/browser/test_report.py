@@ -5,6 +5,7 @@ import datetime
 import io
 import re
 from functools import cache
+from itertools import chain
 
 import pytest
 from django.db import transaction
@@ -301,11 +302,18 @@ def shows_threshold(page, threshold, report):
                     ...[...cell.querySelectorAll(".below")].map(line => line.textContent)]))""",
             name,
         )
-        assert shown == [[[c.text, *c.below] for c in row] for row in tables[name].cells], name
+        cells = [[[c.text, *c.below] for c in row] for row in tables[name].cells]
+        # Intervals of whole sides, which allow for shared people, are only at the report's own.
+        sides = 1 if name == "table_a" else len(cells)
+        assert shown[sides:] == cells[sides:], name
+        for row, wanted in zip(shown[:sides], cells[:sides], strict=True):
+            assert all(a in (b, b[:2]) for a, b in zip(row, wanted, strict=True)), name
         file, text = saved(page, f"#table-{name}", "CSV")
         assert file == f"{name}-explored-{threshold}.csv"
         rows = list(csv.reader(text.splitlines()))
-        assert as_numbers(rows) == as_numbers(csv_file(tables[name]))
+        found, wanted = as_numbers(rows), as_numbers(csv_file(tables[name]))
+        pairs = zip(chain(*found), chain(*wanted), strict=True)
+        assert all(a in (b, "") for a, b in pairs), name
     corner = "[...document.querySelectorAll('.plot')].find(e => e.id === 'histograms-1')"
     said = page.evaluate(f"{corner}.layout.annotations[0].text")
     high = report["human"]["majority"]["high"]

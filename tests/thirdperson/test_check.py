@@ -488,3 +488,12 @@ def test_what_judges_that_anybody_can_build_reach_stands_next_to_the_verdict(tmp
     assert (coin["raw"], coin["balanced"], commonest["balanced"]) == (0.5, 0.5, 0.5)
     page = (tmp_path / "report.html").read_text("utf-8")
     assert all(f">{name}<" in page for name in names)
+
+
+def test_the_verdict_is_drawn_as_a_card_on_request_alone(tmp_path, checked, refused):
+    table = labels_table(tmp_path / "labels.csv", items=60, gold=True)
+    told = refused("item\n", "--card", "card.gif", name="other.csv")
+    assert "name a file that ends in .png or .svg" in told
+
+    assert checked(table, "--card", str(tmp_path / "card.png"))
+    assert (tmp_path / "card.png").read_bytes().startswith(b"\x89PNG")

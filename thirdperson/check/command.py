@@ -3,7 +3,8 @@
 import json
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,6 +43,9 @@ def parser() -> ArgumentParser:
     found.add_argument("file", type=Path, help="CSV, JSON Lines, JSON, or an export")
     found.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the report (default: report.html)"
+    )
+    found.add_argument(
+        "--card", type=Path, metavar="FILE", help="also draw the verdict as a card, .png or .svg"
     )
     found.add_argument(
         "--format",
@@ -164,7 +168,7 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(options: Namespace) -> int:
-    _check_paths(options.file, options.out)
+    _check_paths(options.file, options.out, options.card)
     from thirdperson.check.rendering import set_up
 
     set_up()
@@ -195,13 +199,16 @@ def _check(options: Namespace) -> int:
         seed=DEFAULT_SEED if options.seed is None else options.seed,
         bootstrap=DEFAULT_BOOTSTRAP if options.bootstrap is None else options.bootstrap,
     )
-    page = render_html(report, date=datetime.now(UTC).date())
-    try:
+    date = datetime.now(UTC).date()
+    page = render_html(report, date=date)
+    with _written(options.out, "--out"):
         options.out.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise BadTable(
-            f"{options.out} cannot be written: {error.strerror}. Name another file with --out."
-        ) from None
+    if options.card:
+        # Only who draws waits for matplotlib.
+        from analysis.report.card import write_card
+
+        with _written(options.card, "--card"):
+            write_card(report, options.card, date=date)
     finding = finding_of(report)
     reading = [*labels.reading, *_skipped(labels), f"labels: {choices.words}"]
     if options.json:
@@ -215,6 +222,16 @@ def _check(options: Namespace) -> int:
     return finding.exit_code
 
 
+@contextmanager
+def _written(path: Path, option: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadTable(
+            f"{path} cannot be written: {error.strerror}. Name another file with {option}."
+        ) from None
+
+
 def _skipped(labels: LabelTable) -> list[str]:
     """Faulty rows that were left out on request."""
     if not labels.skipped:
@@ -225,7 +242,11 @@ def _skipped(labels: LabelTable) -> list[str]:
     return [f"left out: {len(labels.skipped):,} faulty rows", *shown]
 
 
-def _check_paths(file: Path, out: Path) -> None:
+def _check_paths(file: Path, out: Path, card: Path | None) -> None:
+    if card and card.suffix not in {".png", ".svg"}:
+        raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
+    if card and (card.is_dir() or not card.parent.is_dir()):
+        raise BadTable(f"--card {card}: write to a file in a folder that exists.")
     if not file.is_file():
         raise BadTable(f"{file}: there is no such file. Check the path.")
     try:

@@ -58,6 +58,11 @@ class Command(BaseCommand):
             action="store_true",
             help="also draw the figures as SVG and PNG",
         )
+        parser.add_argument(
+            "--paper",
+            action="store_true",
+            help="also write two pages for a paper, the article's tables, and a verdict card",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.lifecycle.build_job import write_across
@@ -75,7 +80,7 @@ class Command(BaseCommand):
         for slug in slugs:
             find_study(slug)
 
-        self.with_pictures = options["pictures"]
+        self.with_pictures, self.for_paper = options["pictures"], options["paper"]
         try:
             _check_output_folders(slugs, out)
             # Check before writing whether the studies can be pooled.
@@ -100,7 +105,13 @@ class Command(BaseCommand):
         from analysis.lifecycle.build_job import write_report
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
-            result = write_report(slug=slug, out=folder, on_progress=_shown_on(bar), **chosen)
+            result = write_report(
+                slug=slug,
+                out=folder,
+                on_progress=_shown_on(bar),
+                for_paper=self.for_paper,
+                **chosen,
+            )
         record(
             find_study(slug), REPORT_WRITTEN, seed=result["seed"], inputs=result["inputs"]["hash"]
         )
@@ -111,7 +122,11 @@ class Command(BaseCommand):
 
         with progress_bar(sys.stderr, total=100, label="pooled") as bar:
             result = write_pooled_report(
-                slugs=slugs, out=folder, on_progress=_shown_on(bar), **chosen
+                slugs=slugs,
+                out=folder,
+                on_progress=_shown_on(bar),
+                for_paper=self.for_paper,
+                **chosen,
             )
         return self._summarise(result, folder)
 

@@ -10,7 +10,7 @@ from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.report_json import Json, estimate, number, put, put_interval
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general, table_of_entries
 from analysis.report.words import asked_name, features_words
 from analysis.stats.comparison.differences import paired_difference
 from analysis.stats.comparison.noise import change_beyond_noise
@@ -126,7 +126,7 @@ def _ablated(judge: ReportJson | None, change: ReportJson | None, *, is_whole: b
     if judge is not None:
         stated = judge["high"]["n"] + judge["low"]["n"]
         share = judge["high"]["n"] / stated if stated else None
-        cells = [judge["high"], judge["low"], share]
+        cells = [in_general(judge["high"]), in_general(judge["low"]), share]
     if is_whole:
         return cells
     lost = None if change is None else change["accuracy_lost"]

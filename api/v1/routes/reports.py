@@ -20,7 +20,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import BOOTSTRAP_RANGE, SEED_RANGE, get_report, reports_for
 from analysis.models import Export, Report
 from analysis.pages.export_views import ExportForm, export_file, find_export
-from analysis.pages.views import report_files, zipped_tables
+from analysis.pages.files import report_files, zipped
 from api.problems import Problem
 from api.v1.access import (
     EDITOR,
@@ -123,7 +123,7 @@ def download_report(
 ) -> Any:
     """The report as one HTML file, or its tables as CSV, XLSX, LaTeX and Markdown in a zip file."""
     folder = _folder(request, slug, report)
-    content = zipped_tables(folder) if name == "tables.zip" else (folder / name).open()
+    content = zipped(folder, "tables/") if name == "tables.zip" else (folder / name).open()
     return FileResponse(content, as_attachment=True, filename=f"{slug}.{name}")
 
 

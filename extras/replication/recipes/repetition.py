@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from analysis.report.article.counts import ArticleData
 from analysis.report.tables import Table
 from extras.replication.recipes import asking
 from extras.replication.recipes.asking import (
@@ -26,6 +27,7 @@ from extras.replication.recipes.reproduction import (
     cell_rows,
     charts,
     collect,
+    in_article,
     persona_table,
     tables,
 )
@@ -60,11 +62,15 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Repeated:
-    """The current results: the content of reproduction.json, tables and figures."""
+    """The current results: the content of reproduction.json, tables and figures.
+
+    `article` has the counts for the article's own layout, if the recipe repeats the article.
+    """
 
     result: Mapping[str, Any]
     tables: list[Table]
     charts: list[PaperFigure]
+    article: list[ArticleData]
 
 
 def questions_of(recipe: Recipe, options: Repetition) -> list[DataQuestion]:
@@ -148,6 +154,8 @@ def found(
     released = _released(recipe, options.outputs)
     rows = cell_rows(recipe, answers, released.result["cells"] if released else ())
     made = tables(recipe, rows)
+    personas: dict[tuple[str, str], list[str]] = {}
+    article: list[ArticleData] = []
     if recipe.is_of_the_paper:
         personas = {
             (one.question.data.title, recipe.variants[one.question.variant]): features_of(one.study)
@@ -155,6 +163,7 @@ def found(
         }
         made.append(persona_table([(*key, labels) for key, labels in personas.items()]))
         made.sort(key=lambda table: table.name)
+        article = in_article(recipe, answers, personas, simulated=models.simulated)
     costs = list(of_items(planned))
     made.append(cost_table(recipe, costs))
     drawn = charts(recipe, answers, released.charts if released else ())
@@ -169,7 +178,7 @@ def found(
         "models": models.names,
         "cells": rows,
     }
-    return Repeated(result, made, drawn)
+    return Repeated(result, made, drawn, article)
 
 
 def _labelled(recipe: Recipe, models: Models) -> Recipe:

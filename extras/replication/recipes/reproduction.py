@@ -10,13 +10,25 @@ import numpy as np
 from analysis.data.arrays import MISSING, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
+from analysis.report.article.counts import (
+    ArticleData,
+    ArticleRun,
+    ByCertainty,
+    certainty_bars,
+)
 from analysis.report.render import render_document, shown
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal
 from extras.replication.recipes.asking import Planned, runs_of
 from extras.replication.recipes.recipe import DataQuestion, Recipe
 from extras.replication.released.cells import published
-from extras.replication.released.replication import Bars, PaperFigure, bars_table, write_output
+from extras.replication.released.replication import (
+    Bars,
+    PaperFigure,
+    bars_table,
+    by_rule_counts,
+    write_output,
+)
 
 _COUNTED = ("done", "unparseable", "refused")  # an item that has a reply from the model
 NOTHING = {"n": 0, "correct": 0, "accuracy": None}
@@ -77,7 +89,7 @@ def _answers(
         }
         for rule, kept in counted.items()
     }
-    bars = _bars(correct, certainty)
+    bars = certainty_bars(correct, certainty)
     return ModelAnswers(question, model, items, int(asked.sum()), rules, bars)
 
 
@@ -87,17 +99,6 @@ _RULES = ("drop_nonAB", "all_rows")
 def _share(correct: Any, kept: Any) -> dict[str, Any]:
     n, right = int(kept.sum()), int((kept & (correct == 1)).sum())
     return {"n": n, "correct": right, "accuracy": right / n if n else None}
-
-
-def _bars(correct: Any, certainty: Any) -> tuple[tuple[str, int, int], ...]:
-    """Right and wrong answers by certainty in tens, clipped to 40–90 as in the paper."""
-    stated = (correct >= 0) & ~np.isnan(certainty)
-    tens = np.clip(certainty[stated] // 10, 4, 9).astype(int) * 10
-    right = correct[stated] == 1
-    return tuple(
-        (str(at), int((right & (tens == at)).sum()), int((~right & (tens == at)).sum()))
-        for at in sorted(set(tens.tolist()))
-    )
 
 
 SCHEMA = "thirdperson.reproduction/1"
@@ -300,10 +301,57 @@ def _summary(one: ModelAnswers) -> str:
     return "<br>".join(parts)
 
 
+def in_article(
+    recipe: Recipe,
+    answers: Sequence[ModelAnswers],
+    variables: Mapping[tuple[str, str], Sequence[str]],
+    *,
+    simulated: bool,
+) -> list[ArticleData]:
+    """The answers as the runs of a data set and variant each, for the article's own layout.
+
+    `variables` are the features of personas by data set and variant.
+    """
+    runs: dict[tuple[str, str], list[ArticleRun]] = {}
+    for one in answers:
+        question = one.question
+        with_tie = question.ask.setting == "tie"
+        counts = by_rule_counts(one.rules, with_tie=with_tie)
+        run = ArticleRun(
+            model=one.model,
+            setting=question.ask.setting,
+            features=question.features,
+            offers_tie=with_tie,
+            label=f"{question.ask.setting}, {one.answered:,} of {one.items:,} items",
+            counts=counts if one.bars else ByCertainty(counts.overall),
+            bars=() if with_tie else one.bars,
+        )
+        # Without an answer, the run is missing.
+        runs.setdefault((question.data.title, question.variant), [])
+        if one.answered:
+            runs[question.data.title, question.variant].append(run)
+    several = len({variant for _, variant in runs}) > 1
+    return [
+        ArticleData(
+            f"{title}, {recipe.variants[variant]}" if several else title,
+            found,
+            variables=variables.get((title, recipe.variants[variant]), ()),
+            is_simulated=simulated,
+            threshold=recipe.threshold,
+            missing_is_low=True,
+        )
+        for (title, variant), found in runs.items()
+    ]
+
+
 def write_reproduction(
-    result: Mapping[str, Any], tables: Sequence[Table], charts: Sequence[PaperFigure], out: Path
+    result: Mapping[str, Any],
+    tables: Sequence[Table],
+    charts: Sequence[PaperFigure],
+    article: Sequence[ArticleData],
+    out: Path,
 ) -> list[Path]:
-    """Write reproduction.json, reproduction.html and tables/ to `out`, and return the paths."""
+    """Write reproduction.json, reproduction.html, tables/ and article/ to `out`."""
     bars = [(chart.figure, bars_table(chart)) for chart in charts]
     page = render_document(
         "replication/reproduction.html",
@@ -315,4 +363,5 @@ def write_reproduction(
         costs=shown(next(table for table in tables if table.name == "costs")),
         drawn=[(figure, shown(table)) for figure, table in bars],
     )
-    return write_output(out, "reproduction", result, page, [*tables, *(table for _, table in bars)])
+    written = [*tables, *(table for _, table in bars)]
+    return write_output(out, "reproduction", result, page, written, article)

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.lifecycle.storage import check_output_folder, holds
-from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, right_and_wrong
+from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article.files import bars_panel, write_article
+from analysis.report.figures import RIGHT_AND_WRONG, Figure
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import to_json
 from analysis.report.table_files import to_text, write_tables
@@ -37,20 +39,26 @@ from extras.replication.released.result_files import (
     read_rows,
     share,
 )
+from studies.statements import clock
 
 
 def check_output(out: Path, name: str) -> None:
     """Raise `ForeignFiles` if the folder `out` has files with these names from another source."""
-    names = (f"{name}.json", f"{name}.html", "tables")
+    names = (f"{name}.json", f"{name}.html", "tables", "article")
     check_output_folder(out, names, is_ours=holds(out, name))
 
 
 def write_output(
-    out: Path, name: str, result: Mapping[str, Any], page: str, tables: Sequence[Table]
+    out: Path,
+    name: str,
+    result: Mapping[str, Any],
+    page: str,
+    tables: Sequence[Table],
+    article: Sequence[ArticleData],
 ) -> list[Path]:
     """Write all files to the folder `out`, creating it if necessary, and return the paths.
 
-    The folder of tables is replaced.
+    The folder of tables is replaced, and so is that of the article's own tables and figures.
     """
     out.mkdir(parents=True, exist_ok=True)
     content, html, folder = out / f"{name}.json", out / f"{name}.html", out / "tables"
@@ -59,7 +67,8 @@ def write_output(
     if folder.exists():
         shutil.rmtree(folder)
     write_tables(tables, folder)
-    return [content, html, *sorted(folder.iterdir())]
+    drawn = write_article(article, out / "article", date=clock.now().date()) if article else []
+    return [content, html, *sorted(folder.iterdir()), *drawn]
 
 
 FIGURE_TITLES = {
@@ -103,7 +112,7 @@ class PaperFigure:
             self.name,
             *(self.words or FIGURE_TITLES[self.name]),
             self.name,
-            [_drawn(panel) for panel in self.panels],
+            [bars_panel(each.title, each.bars, note=each.summary) for each in self.panels],
             key=RIGHT_AND_WRONG,
         )
 
@@ -144,6 +153,39 @@ def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int]
     )
 
 
+def by_rule_counts(rules: Mapping[str, Mapping[str, Any]], *, with_tie: bool) -> ByCertainty:
+    """The counts of one file or run, by the article's rule for its setting."""
+    found = rules["all_rows" if with_tie else "drop_nonAB"]
+    parts = [
+        RightOf.counted(found[p]["correct"], found[p]["n"]) for p in ("overall", "high", "low")
+    ]
+    return ByCertainty(parts[0]) if with_tie else ByCertainty(*parts)
+
+
+def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData]:
+    """The released files as the runs of one data set each, for the article's own layout."""
+    runs: dict[str, list[ArticleRun]] = {}
+    for file, answers in rows.items():
+        name = ResultName.parse(file)
+        if name is None:
+            continue
+        counts = by_rule_counts(describe(answers)["rules"], with_tie=name.with_tie)
+        bars = certainty_bars(answers)
+        hundred = bool(bars) and all(has_hundred_scale(row) for row in answers)
+        features = "all" if name.features == "All features" else name.features.lower()
+        run = ArticleRun(
+            model=f"{name.model} ({name.edition})" if name.edition else name.model,
+            setting="tie" if name.with_tie else "certainty" if hundred else "standard",
+            features=features if name.with_persona else "none",
+            offers_tie=name.with_tie,
+            label=file,
+            counts=counts if hundred else ByCertainty(counts.overall),
+            bars=bars if hundred and not name.with_tie else (),
+        )
+        runs.setdefault(name.dataset, []).append(run)
+    return [ArticleData(title, found, missing_is_low=True) for title, found in runs.items()]
+
+
 def bars_table(chart: PaperFigure) -> Table:
     """The numbers of a figure as a table."""
     rows = [
@@ -159,21 +201,6 @@ def bars_table(chart: PaperFigure) -> Table:
         TableColumn("Accuracy", "decimal"),
     )
     return Table(chart.name, chart.title, columns, rows)
-
-
-def _drawn(panel: Bars) -> Panel:
-    bars = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in panel.bars)
-    return right_and_wrong(
-        panel.title,
-        f"{panel.title}. {bars}",
-        [
-            (label, right, wrong, decimal(right / (right + wrong), 2))
-            for label, right, wrong in panel.bars
-        ],
-        top=max(right + wrong for _, right, wrong in panel.bars),
-        unit="answers",
-        note=panel.summary,
-    )
 
 
 def _summary(rows: Sequence[ReleasedAnswer]) -> str:
@@ -357,11 +384,14 @@ class Replication:
         Figures 2 and 3.
     unreadable : tuple of str
         Messages about files that are named like results but cannot be read.
+    article : sequence of ArticleData
+        The files as data sets, for the article's own layout.
     """
 
     result: Mapping[str, Any]
     charts: tuple[PaperFigure, ...]
     unreadable: tuple[str, ...]
+    article: Sequence[ArticleData] = ()
 
 
 def find_files(folder: Path) -> list[Path]:
@@ -407,11 +437,11 @@ def replicate(files: Sequence[Path], *, on_file: Callable[[], None] = lambda: No
         "printed": check_printed(),
         "skipped": skipped,
     }
-    return Replication(result, charts(rows), tuple(unreadable))
+    return Replication(result, charts(rows), tuple(unreadable), in_article(rows))
 
 
 def write_replication(found: Replication, out: Path) -> list[Path]:
-    """Write replication.json, replication.html and tables/ to `out`, and return the paths."""
+    """Write replication.json, replication.html, tables/ and article/ to `out`; return the paths."""
     tables = all_tables(found.result, found.charts)
     page = render_document(
         "replication/replication.html",
@@ -424,4 +454,5 @@ def write_replication(found: Replication, out: Path) -> list[Path]:
         printed=shown(tables["printed"]),
         drawn=[(chart.figure, shown(tables[chart.name])) for chart in found.charts],
     )
-    return write_output(out, "replication", found.result, page, list(tables.values()))
+    written = list(tables.values())
+    return write_output(out, "replication", found.result, page, written, found.article)

@@ -13,7 +13,7 @@ from analysis.data.verdicts import Ints, Verdicts, run_options
 from analysis.report.report_json import Json, ends, number, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, by_certainty, members_of
-from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn
+from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn, in_general
 from analysis.report.words import (
     named_comparisons,
     run_name,
@@ -50,7 +50,7 @@ def table_a(report: ReportJson) -> Table:
             continue
         columns += [TableColumn("High", "share", name), TableColumn("Low", "share", name)]
         for row, side, change in zip(rows, cells, changes, strict=True):
-            row += high_and_low(side, change)
+            row += high_and_low(side, change, report["parameters"]["threshold"])
     return Table(
         "table_a",
         "Table A. Accuracy at high and low certainty",
@@ -77,7 +77,11 @@ def _judges_and_majority(report: ReportJson, name: str, title: str, unit: str) -
     steps = report["by_threshold"]
     sides = [("People", report["human"][unit], steps[unit])]
     sides += zip(run_names(report), report["judges"], steps["judges"], strict=True)
-    rows = [[who, *high_and_low(side, change), side] for who, side, change in sides]
+    threshold = report["parameters"]["threshold"]
+    rows = [
+        [who, *high_and_low(side, change, threshold), in_general(side)]
+        for who, side, change in sides
+    ]
     columns = (
         TableColumn("Who"),
         TableColumn("High", "share"),
@@ -94,12 +98,25 @@ def _judges_and_majority(report: ReportJson, name: str, title: str, unit: str) -
     )
 
 
-def high_and_low(side: ReportJson, steps: Sequence[ReportJson]) -> list[ReportJson]:
-    """A side's two cells, each with its values at other thresholds."""
-    return [
-        {**side[part], "tried": [{"from": step["from"], **step[part]} for step in steps]}
-        for part in ("high", "low")
-    ]
+def high_and_low(
+    side: ReportJson, steps: Sequence[ReportJson], threshold: float
+) -> list[Mapping[str, Any]]:
+    """A side's two cells, each with its values at other thresholds.
+
+    Where the interval allows for what answers share, there is one only at the report's threshold.
+    """
+    cells: list[Mapping[str, Any]] = []
+    here = max((step["from"] for step in steps if step["from"] <= threshold), default=None)
+    for part in ("high", "low"):
+        is_general = "clusters" in side[part]
+        cell = in_general(side[part]) if is_general else side[part]
+        tried = [{"from": step["from"], **step[part]} for step in steps]
+        if is_general:
+            tried = [
+                {**step, "ends": cell["ci"] if step["from"] == here else None} for step in tried
+            ]
+        cells.append({**cell, "tried": tried})
+    return cells
 
 
 LOWEST, HIGHEST = 50, 95
@@ -182,7 +199,7 @@ class HighAndLow(Section):
     analyses = (
         Analysis(
             "certain",
-            tables=("table_a", "table_b", "table_b_single", "single_intervals", "paper_compat"),
+            tables=("table_a", "table_b", "table_b_single", "paper_compat"),
             paths=(
                 "human.majority.high",
                 "human.majority.low",
@@ -385,28 +402,6 @@ def _share(right: Floats, weights: Floats) -> Floats:
     return np.asarray(weights @ right / weights.sum(axis=1), dtype=np.float64)
 
 
-def single_intervals(report: ReportJson) -> Table:
-    single = report["human"]["individual"]
-    rows = [
-        [label, single[band], single[band]["pigeonhole_ci"]]
-        for band, label in (("high", "High certainty"), ("low", "Low certainty"))
-        if single[band]["n"]
-    ]
-    columns = (
-        TableColumn("Single answers by people"),
-        TableColumn("Accuracy", "share"),
-        TableColumn("Pigeonhole 95 %", "percent_range"),
-    )
-    return Table(
-        "single_intervals",
-        "Single answers by another interval",
-        columns,
-        rows,
-        "The pigeonhole bootstrap resamples people and items independently. It is conservative: "
-        "up to 1.7 times too wide if answers share nothing.",
-    )
-
-
 class SingleAnswers(Section):
     """Accuracy of single answers in either band, with items and annotators resampled."""
 
@@ -422,6 +417,3 @@ class SingleAnswers(Section):
                 }
             }
         }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield single_intervals(report)

@@ -19,7 +19,7 @@ from analysis.report.report_json import (
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.sentences import DETECTABLE
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
-from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, without_interval
 from analysis.report.words import named_comparisons, run_names
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.certainty.high_sets import HighSets as ComparedSets
@@ -103,7 +103,8 @@ def like_for_like_table(report: ReportJson) -> Table:
             (judges, "model_majority", f"{name}, three replies, majority"),
         ):
             side = panel[key]
-            row = [label, side["overall"], side["high_share"], side["high"]]
+            row = [label, without_interval(side["overall"]), side["high_share"]]
+            row.append(without_interval(side["high"]))
             row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
             # Annotators' values are the same for every run, unless a run scores true ties.
             if side["overall"]["n"] and row not in rows:
@@ -267,7 +268,7 @@ def high_sets(report: ReportJson) -> Table:
                 cells = sets["cells"][key]
                 rows.append([name, label, cells["people"], cells["judge"], *[None] * 4])
             gap = sets["difference_general"]
-            own = [sets["people_on_own"], sets["judge_on_own"]]
+            own = [without_interval(sets[key]) for key in ("people_on_own", "judge_on_own")]
             ends = gap["ci_as_best"] or gap["ci"]
             rows.append([name, OWN, *own, gap["value"], ends, gap["p_holm"], gap.get("detectable")])
     columns = (

@@ -22,7 +22,7 @@ from analysis.report.sections.certainty.distribution import (
 )
 from analysis.report.sentences import RANKING, held, of_names
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn
+from analysis.report.tables import Table, TableColumn, in_general, without_interval
 from analysis.report.words import chosen, percent, run_names, whole_runs
 from analysis.stats.certainty.held_out import (
     folds_by_key,
@@ -63,7 +63,8 @@ def sweep_table(report: ReportJson) -> Table:
         for point in side["certainty"]["sweep"]:
             tau = point["threshold"]
             gap = [t for t in side["certainty"]["unreachable"] if below < t < tau]
-            rows.append([who, tau, _span(gap), point["at"], point["coverage"], point])
+            rows.append([who, tau, _span(gap), point["at"], point["coverage"]])
+            rows[-1].append(without_interval(point))
             rows[-1].append(point["band"])
             below = tau
     columns = (
@@ -93,7 +94,8 @@ def coverage(report: ReportJson) -> Table:
         # From the strictest threshold to the most lenient.
         points = side["certainty"]["sweep"][::-1]
         if points:
-            rows.append([who, *(_first_to_accept(points, tenth / 10) for tenth in range(1, 11))])
+            accepted = (_first_to_accept(points, tenth / 10) for tenth in range(1, 11))
+            rows.append([who, *map(without_interval, accepted)])
     columns = (
         TableColumn("Who"),
         *(TableColumn(f"{tenth}0 %", "share", "Most certain answers") for tenth in range(1, 11)),
@@ -122,7 +124,7 @@ def _span(neighbours: Sequence[int]) -> str | None:
 
 def paper_compat(report: ReportJson) -> Table:
     rows = [
-        [who, side["no_certainty"], side["low"], side["paper_compat"]["low"]]
+        [who, side["no_certainty"], in_general(side["low"]), side["paper_compat"]["low"]]
         for who, side in certain_sides(report)
         if side["no_certainty"]
     ]
@@ -391,7 +393,7 @@ def threshold_rules(report: ReportJson) -> Table:
             [
                 who,
                 rules["at"],
-                rules["at_least"],
+                without_interval(rules["at_least"]),
                 rules["above"],
                 held["threshold"],
                 held["chosen_on"],

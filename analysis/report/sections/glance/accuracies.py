@@ -92,8 +92,7 @@ def clusters(report: ReportJson) -> Table:
             found = cell["clusters"]
             if cell["n"]:
                 kinds = (found["personas"], found["questions"], found.get("people"))
-                as_best = found.get("ci_as_best")
-                rows.append([who, part, cell, *kinds, found["ci"], as_best])
+                rows.append([who, part, in_general(cell), *kinds])
     columns = (
         TableColumn("Who"),
         TableColumn("Certainty"),
@@ -101,8 +100,6 @@ def clusters(report: ReportJson) -> Table:
         TableColumn("Personas", "count"),
         TableColumn("Questions", "count"),
         TableColumn("People", "count"),
-        TableColumn("95 % in general", "percent_range"),
-        TableColumn("as the best", "percent_range"),
     )
     return Table(
         "clusters",
@@ -110,9 +107,8 @@ def clusters(report: ReportJson) -> Table:
         columns,
         rows,
         "Answers about the same persona or question, or by the same person, are correlated. The "
-        "interval in general, which the headline uses, allows for all three; the one below the "
-        "accuracy is about these personas and questions alone. As the best: with a lower end "
-        "that allows for choosing the best of several runs. " + CONDITIONAL,
+        "interval, which the headline uses too, allows for all three and, for a run, for choosing "
+        "the best of several. " + CONDITIONAL,
     )
 
 

@@ -41,9 +41,10 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     if human["answers"]:
         yield (
             "generality",
-            "Intervals in the headline, in “At a glance” and in the comparison with people are "
-            "about items, people, personas and questions like these. Those under accuracies in "
-            "other tables are about items like these, with these personas and questions. Where a "
+            "Intervals in the headline, in “At a glance”, in Tables A and B and in the comparison "
+            "with people are about items, people, personas and questions like these. Those under "
+            "accuracies in other tables are about items like these, with these personas and "
+            "questions. Where a "
             "table says so, intervals are about these annotators only. No interval is about "
             "people unlike those who took part.",
         )
@@ -63,8 +64,9 @@ def _shared_items(report: ReportJson) -> Iterator[tuple[str, str]]:
             f"The {number_of(inputs['items'], 'item')} share "
             f"{number_of(inputs['personas'], 'persona')} and "
             f"{number_of(inputs['questions'], 'question')}; items that share them are "
-            "correlated. The intervals in the headline, in “At a glance”, of differences from "
-            "people and of groups allow for that; those under accuracies in other tables do not.",
+            "correlated. The intervals in the headline, in “At a glance”, in Tables A and B, of "
+            "differences from people and of groups allow for that; those under accuracies in other "
+            "tables do not.",
         )
 
 

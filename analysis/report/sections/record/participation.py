@@ -13,7 +13,7 @@ from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.report_json import Json, cell, number, put, undefined
 from analysis.report.section import NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, on_side
-from analysis.report.tables import CellKind, Table, TableColumn
+from analysis.report.tables import CellKind, Table, TableColumn, in_general
 from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
@@ -174,7 +174,9 @@ def exclusions(report: ReportJson) -> Table:
     """Accuracy before and after exclusions by researchers; empty without exclusions."""
     human, before = report["human"], report["human"]["before_exclusions"]
     sides = (("People, majority", "majority"), ("People, single", "individual"))
-    rows = [[who, before[key], human[key]] for who, key in sides if before[key] is not None]
+    rows = [
+        [who, before[key], in_general(human[key])] for who, key in sides if before[key] is not None
+    ]
     columns = (
         TableColumn("Who"),
         TableColumn("before", "share", "Accuracy"),
@@ -195,7 +197,11 @@ def without_flagged(report: ReportJson) -> Table:
     """Accuracy with and without annotators who have signs of a program; empty without any."""
     human, without = report["human"], report["human"]["without_flagged"]
     sides = (("People, majority", "majority"), ("People, single", "individual"))
-    rows = [[who, human[key], without[key]] for who, key in sides if without[key] is not None]
+    rows = [
+        [who, in_general(human[key]), without[key]]
+        for who, key in sides
+        if without[key] is not None
+    ]
     columns = (
         TableColumn("Who"),
         TableColumn("of everybody", "share", "Accuracy"),

@@ -25,7 +25,7 @@ class Command(BaseCommand):
             "--out",
             type=Path,
             metavar="DIR",
-            help="folder for replication.json, replication.html and tables/",
+            help="folder for replication.json, replication.html, tables/ and article/",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -116,7 +116,7 @@ class Command(BaseCommand):
             "--out",
             type=Path,
             metavar="DIR",
-            help="folder for reproduction.html, .json and tables/",
+            help="folder for reproduction.html, .json, tables/ and article/",
         )
 
     def handle(self, *args: Any, **given: Any) -> None:
@@ -177,7 +177,9 @@ class Command(BaseCommand):
         self.stdout.write(made.result["state"])
         if out is not None:
             try:
-                written = write_reproduction(made.result, made.tables, made.charts, out)
+                written = write_reproduction(
+                    made.result, made.tables, made.charts, made.article, out
+                )
             except OSError as error:
                 raise CommandError(
                     f"{out} cannot be written: {error.strerror}. Name another folder with --out."

@@ -33,7 +33,7 @@ def written(tmp_path_factory):
         "cells": rows,
     }
     made = [*tables(RECIPE, rows), cost_table(RECIPE, costs)]
-    write_reproduction(result, made, charts(RECIPE, found), out)
+    write_reproduction(result, made, charts(RECIPE, found), [], out)
     return out
 
 

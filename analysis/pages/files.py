@@ -1,0 +1,193 @@
+"""A report's files: its pages with their own policies, its pictures, and downloads."""
+
+import io
+import shutil
+import zipfile
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.templatetags.static import static
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_GET
+
+from analysis.lifecycle.storage import ITEM_ROWS, get_report, report_dir
+from analysis.models import Report
+from analysis.report.rules import PLOTLY
+from analysis.report.table_files import read_item_rows
+from studies.file_storage.storage import Stored
+
+
+def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple[Report, Stored]:
+    """A finished report and its folder; 404 if it is not finished or its files are gone."""
+    report = get_report(user, slug, public_id)
+    folder = report_dir(report.public_id)
+    if report.state != Report.State.DONE or not (folder / "report.html").is_file():
+        raise Http404("The files of this report do not exist. Build it again.")
+    return report, folder
+
+
+# The pages of a report have neither secrets nor words of a request, so they may be compressed.
+@gzip_page
+@login_required
+@require_GET
+def open_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Send the report with its own content security policy."""
+    report, folder = report_files(request.user, slug, public_id)
+    return scripted_page(request, folder / "report.html", report.content_security_policy)
+
+
+@gzip_page
+@login_required
+@require_GET
+def open_article(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Send the page with the tables and figures as in the source article."""
+    report, folder = report_files(request.user, slug, public_id)
+    page = _drawn(folder / "article/article.html")
+    return scripted_page(request, page, report.content_security_policy)
+
+
+@gzip_page
+@login_required
+@require_GET
+def open_paper(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+    """Send the report on two pages."""
+    _, folder = report_files(request.user, slug, public_id)
+    page = _drawn(folder / "paper/paper.html").read_bytes()
+    return _own_page(page, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+
+
+def scripted_page(request: HttpRequest, page: Stored, policy: str) -> HttpResponse:
+    """A stored page, with plotly as a file that comes later and that browsers keep.
+
+    Inside the page, as in a file on a disk, it would double what has to arrive before a reader can
+    open a chapter. Pages of older versions, which cannot wait for it, stay as they are.
+    """
+    html = page.read_bytes()
+    inside = b"<script>%b</script>" % (settings.BASE_DIR / "static" / PLOTLY).read_bytes()
+    if b"whenPlotlyIsThere" in html and inside in html:
+        html = html.replace(inside, f'<script async src="{static(PLOTLY)}"></script>'.encode())
+        address = request.build_absolute_uri(static(PLOTLY))
+        html = html.replace(b"script-src ", f"script-src {address} ".encode(), 1)
+        policy = policy.replace("script-src ", f"script-src {address} ")
+    return _own_page(html, policy)
+
+
+def _own_page(html: bytes, policy: str) -> HttpResponse:
+    """A page with its own content security policy."""
+    response = HttpResponse(html, content_type="text/html")
+    response["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
+    response["Cache-Control"] = "private"
+    return response
+
+
+def _drawn(file: Stored) -> Stored:
+    """A file that a worker draws with a report; 404 for reports that are older than the file."""
+    if not file.is_file():
+        raise Http404("This report has no such file. Build it again.")
+    return file
+
+
+@login_required
+@require_GET
+def card(request: HttpRequest, slug: str, public_id: str, kind: str) -> FileResponse:
+    """Send the verdict as a card, a picture."""
+    _, folder = report_files(request.user, slug, public_id)
+    return card_picture(folder, kind, slug)
+
+
+def card_picture(folder: Stored, kind: str, name: str) -> FileResponse:
+    file = _drawn(folder / f"card.{kind}").open()
+    content_type = {"svg": "image/svg+xml", "png": "image/png"}[kind]
+    response = FileResponse(file, content_type=content_type, filename=f"{name}.card.{kind}")
+    response["Cache-Control"] = "private"
+    return response
+
+
+@login_required
+@require_GET
+def download_json(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """Download every number of the report."""
+    _, folder = report_files(request.user, slug, public_id)
+    return FileResponse(
+        (folder / "report.json").open(), as_attachment=True, filename=f"{slug}.report.json"
+    )
+
+
+@login_required
+@require_GET
+def download_html(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """Download the report as one HTML file."""
+    _, folder = report_files(request.user, slug, public_id)
+    return FileResponse(
+        (folder / "report.html").open(), as_attachment=True, filename=f"{slug}.report.html"
+    )
+
+
+@login_required
+@require_GET
+def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """Download every table as CSV, LaTeX and Markdown, and all of them as one workbook."""
+    _, folder = report_files(request.user, slug, public_id)
+    archive = zipped(folder, "tables/")
+    return FileResponse(archive, as_attachment=True, filename=f"{slug}.tables.zip")
+
+
+@login_required
+@require_GET
+def download_paper(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """Download what a paper needs: two pages, figures, tables, report.json, methods, BibTeX."""
+    _, folder = report_files(request.user, slug, public_id)
+    _drawn(folder / "paper/paper.html")
+    files = ("paper/", "tables/", "card.", "report.json", "cite.bib", "methods.txt")
+    archive = zipped(folder, *files)
+    return FileResponse(archive, as_attachment=True, filename=f"{slug}.paper.zip")
+
+
+@login_required
+@require_GET
+def download_article(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
+    """Download the tables and figures as in the source article."""
+    _, folder = report_files(request.user, slug, public_id)
+    _drawn(folder / "article/article.html")
+    archive = zipped(folder, "article/")
+    return FileResponse(archive, as_attachment=True, filename=f"{slug}.article.zip")
+
+
+def zipped(folder: Stored, *beginnings: str) -> io.BytesIO:
+    """The files of a report whose paths begin with one of these words, as a zip file."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for file in folder.files():
+            inside = file.path.removeprefix(f"{folder.path}/")
+            if inside.startswith(beginnings):
+                with file.open() as source, bundle.open(inside, "w") as out:
+                    shutil.copyfileobj(source, out)
+    archive.seek(0)
+    return archive
+
+
+@login_required
+@require_GET
+def download_table(request: HttpRequest, slug: str, public_id: str, name: str) -> FileResponse:
+    """Send one table as CSV, because the page links to files in the report's folder."""
+    _, folder = report_files(request.user, slug, public_id)
+    path = folder / "tables" / f"{name}.csv"
+    if not path.is_file():
+        raise Http404("The report has no such table.")
+    return FileResponse(path.open(), as_attachment=True, filename=f"{slug}.{name}.csv")
+
+
+@login_required
+@require_GET
+def item_rows(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
+    """Send the next rows of the items table after a key, for the page's script."""
+    _, folder = report_files(request.user, slug, public_id)
+    try:
+        rows, more = read_item_rows(folder / ITEM_ROWS, after=request.GET.get("after", ""))
+    except FileNotFoundError:
+        raise Http404("The page of this report has all rows.") from None
+    response = JsonResponse({"rows": rows, "more": more})
+    response["Cache-Control"] = "private"
+    return response

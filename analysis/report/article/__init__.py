@@ -1,0 +1,1 @@
+"""The tables and figures of the source article, for any studies: counts, tables, files."""

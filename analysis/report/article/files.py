@@ -1,0 +1,185 @@
+"""Figures 2 and 3 of the source article, and all its tables and figures as files and as a page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date as Date
+from pathlib import Path
+
+from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty
+from analysis.report.article.tables import (
+    ArticleTable,
+    article_tables,
+    feature_sets,
+    find_run,
+    models_of,
+)
+from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, plain, right_and_wrong
+from analysis.report.render import render_document, shown
+from analysis.report.table_files import write_tables
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import decimal, features_words
+
+CAPTION = (
+    "Answers by stated certainty in tens, clipped to 40–90; accuracy above each bar. High: a "
+    "certainty at the threshold or above it."
+)
+MOST_COLUMNS = 4
+WRITTEN = ("article.html", "table_[1-8]*.*", "figure_[23].*", "all.tex", "all.xlsx")
+
+
+@dataclass(frozen=True)
+class ArticleFigure:
+    """One picture with a panel per run; `columns` panels make a row."""
+
+    figure: Figure
+    table: Table
+    columns: int
+
+
+def article_figures(data: Sequence[ArticleData]) -> list[ArticleFigure]:
+    """Figure 2 (models × data sets) and Figure 3 (models × features), if runs for them exist."""
+    return [*_figure("figure_2", data), *_figure("figure_3", data)]
+
+
+def _figure(name: str, data: Sequence[ArticleData]) -> Iterator[ArticleFigure]:
+    panels = list(_whole(data) if name == "figure_2" else _fewer(data))
+    if not panels:
+        return
+    simulated = "Simulated data. " if any(each.is_simulated for each in data) else ""
+    what = {
+        "figure_2": "certainty and accuracy with the whole persona",
+        "figure_3": "certainty and accuracy with fewer features of the persona",
+    }[name]
+    title = f"Figure {name[-1]}. {simulated}{what[:1].upper()}{what[1:]}"
+    rows = [
+        [head, label, right, wrong, right / (right + wrong)]
+        for head, run in panels
+        for label, right, wrong in run.bars
+    ]
+    columns = (
+        TableColumn("Panel"),
+        TableColumn("Certainty from"),
+        TableColumn("Right", "count"),
+        TableColumn("Wrong", "count"),
+        TableColumn("Accuracy", "decimal"),
+    )
+    figure = Figure(
+        name,
+        title,
+        CAPTION,
+        name,
+        [bars_panel(head, run.bars, note=corner(run.counts)) for head, run in panels],
+        key=RIGHT_AND_WRONG,
+    )
+    yield ArticleFigure(figure, Table(name, title, columns, rows), _in_a_row(name, data))
+
+
+def _whole(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
+    for each in data:
+        for model in models_of(data):
+            run = find_run(each, model, certain=True)
+            if run and run.bars:
+                yield f"{each.title} · {model}" if len(data) > 1 else model, run
+
+
+def _fewer(data: Sequence[ArticleData]) -> Iterator[tuple[str, ArticleRun]]:
+    ablated = [each for each in data if len(feature_sets(each)) > 1]
+    for each in ablated:
+        sets = feature_sets(each)
+        for model in models_of([each]):
+            runs = [(name, find_run(each, model, features=name, certain=True)) for name in sets]
+            found = [(name, run) for name, run in runs if run and run.bars]
+            before = f"{each.title} · {model}" if len(ablated) > 1 else model
+            # A model that saw only whole personas belongs to Figure 2 alone.
+            for name, run in found if any(name != "all" for name, _ in found) else ():
+                shown_features = "all features" if name == "all" else features_words(name)
+                yield f"{before} · {shown_features}", run
+
+
+def _in_a_row(name: str, data: Sequence[ArticleData]) -> int:
+    """Models in a row for Figure 2, sets of features for Figure 3, as long as they fit."""
+    widths = [len(models_of(data))]
+    if name == "figure_3":
+        widths = [len(feature_sets(each)) for each in data]
+    return min(max(widths, default=1), MOST_COLUMNS)
+
+
+def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -> Panel:
+    """One panel: bars by certainty, with overall, high and low accuracy as a note."""
+    words = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in bars)
+    return right_and_wrong(
+        plain(title),
+        f"{title}. {words}",
+        [
+            (label, right, wrong, _written(right / (right + wrong), 2) if right + wrong else "")
+            for label, right, wrong in _padded(bars)
+        ],
+        top=max(right + wrong for _, right, wrong in bars),
+        unit="answers",
+        note=note,
+    )
+
+
+def _padded(bars: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """The bars with empty ones from 40 to 90, so that panels compare; another scale is kept."""
+    found = {bar[0]: bar for bar in bars}
+    usual = [str(at) for at in range(40, 100, 10)]
+    return [found.get(at, (at, 0, 0)) for at in usual] if set(found) <= {*usual} else [*bars]
+
+
+def corner(counts: ByCertainty) -> str:
+    """Overall, high and low accuracy, a line each."""
+    parts = (("All", counts.overall), ("High", counts.high), ("Low", counts.low))
+    return "<br>".join(
+        f"{label} {_written(part.accuracy)} ({part.correct}/{part.n})"
+        for label, part in parts
+        if part is not None
+    )
+
+
+def _written(share: float | None, places: int = 3) -> str:
+    """A share as the article writes it: .703."""
+    return decimal(share, places).removeprefix("0")
+
+
+def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> list[Path]:
+    """Write tables and figures of the article to `folder`, replacing old ones; return the paths.
+
+    Tables are CSV, LaTeX, Markdown and one workbook, figures SVG and PNG with 300 dots per inch,
+    and `article.html` shows them all.
+    """
+    # Only who draws loads matplotlib.
+    from analysis.report.pictures import drawn_figure, save_picture
+
+    for pattern in WRITTEN:
+        for path in folder.glob(pattern):
+            path.unlink()
+    tables, figures = article_tables(data), article_figures(data)
+    write_tables([*(each.table for each in tables), *(each.table for each in figures)], folder)
+    for each in figures:
+        with drawn_figure(each.figure, columns=each.columns, title=each.figure.title) as drawing:
+            for kind in ("svg", "png"):
+                save_picture(drawing, folder / f"{each.figure.name}.{kind}")
+    page = render_article(data, tables, figures, date=date)
+    (folder / "article.html").write_text(page, encoding="utf-8")
+    return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))
+
+
+def render_article(
+    data: Sequence[ArticleData],
+    tables: Sequence[ArticleTable],
+    figures: Sequence[ArticleFigure],
+    *,
+    date: Date,
+) -> str:
+    """The page with all tables and figures, and a link for each run that is missing."""
+    return render_document(
+        "analysis/report/article.html",
+        slug=data[0].slug if len(data) == 1 else "article",
+        figures=[each.figure for each in figures],
+        titles=[each.title for each in data],
+        tables=[(shown(each.table), each.missing) for each in tables],
+        drawn=[(each.figure, shown(each.table)) for each in figures],
+        is_simulated=any(each.is_simulated for each in data),
+        made_on=date,
+    )

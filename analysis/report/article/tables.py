@@ -1,0 +1,363 @@
+"""Tables 1 to 8 of the source article, in its rows and columns, for any data sets.
+
+An average over data sets is unweighted. “–” means that nobody asked, and a line below each table
+says which run fills which column and what is missing to fill the rest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import features_words, listed
+
+NO_TIE, WITH_TIE = "No tie", "With tie"
+BANDS = ("high", "low")
+NOT_ASKED: Mapping[str, Any] = {"accuracy": None, "correct": None, "n": None}
+PEOPLE = "Third person"
+OF_ARTICLE = (
+    "Correct/total below each share. Italics: fewer than 30. “–” alone: not asked; with (0/0): no "
+    "answer in the cell."
+)
+
+
+@dataclass(frozen=True)
+class MissingRun:
+    """A run that would fill empty cells; `slug` is empty if no study can ask it."""
+
+    words: str
+    title: str
+    slug: str
+    model: str
+    setting: str
+    features: str
+
+    @property
+    def address(self) -> str:
+        """The page that asks the run, with this choice."""
+        chosen = {"judges": self.model, "settings": self.setting, "features": self.features}
+        return f"{reverse('judging:new', args=[self.slug])}?{urlencode(chosen)}"
+
+
+@dataclass(frozen=True)
+class ArticleTable:
+    """A table with the runs that fill it, and the runs that would fill its empty cells."""
+
+    table: Table
+    missing: Sequence[MissingRun] = ()
+
+
+@dataclass
+class _Sources:
+    """What fills the cells of one table, and what is missing."""
+
+    filled: dict[str, list[str]] = field(default_factory=dict)
+    missing: dict[str, MissingRun] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def fill(self, column: str, data: ArticleData, run: ArticleRun) -> None:
+        words = f"{data.title}: {run.label}"
+        found = self.filled.setdefault(column, [])
+        if words not in found:
+            found.append(words)
+
+    def lack_certainty(self, data: ArticleData, model: str, features: str) -> None:
+        """A run for cells of certainty is missing, or was asked and stated none."""
+        found = find_run(data, model, features=features)
+        if found is None or found.setting == "standard":
+            self.lack(data, model, "certainty", features)
+        else:
+            words = f"{data.title}: {model} states no certainty ({found.label})."
+            if words not in self.remarks:
+                self.remarks.append(words)
+
+    def lack(self, data: ArticleData, model: str, setting: str, features: str) -> None:
+        shown = "" if features == "all" else f", {features_words(features)}"
+        words = f"{model} ({setting}{shown})"
+        run = MissingRun(words, data.title, data.slug, model, setting, features)
+        self.missing[f"{data.title}: {words}"] = run
+
+    def note(self) -> str:
+        lines = [OF_ARTICLE, *self.remarks]
+        lines += [f"{column}: {'; '.join(runs)}." for column, runs in self.filled.items()]
+        if self.missing:
+            of_data: dict[str, list[str]] = {}
+            for run in self.missing.values():
+                of_data.setdefault(run.title, []).append(run.words)
+            shown = (f"{title}: {'; '.join(runs)}" for title, runs in of_data.items())
+            lines.append(f"Missing to fill the rest: {'. '.join(shown)}.")
+        return "\n".join(lines)
+
+
+def article_tables(data: Sequence[ArticleData]) -> list[ArticleTable]:
+    """Every table of the article; one without any cell has a line that says what it needs."""
+    made = [_table_1(data), _table_2(data), *_tables_3_and_4(data)]
+    made += [_with_people(data, single=False), _table_6(data), _with_people(data, single=True)]
+    return [*made, _table_8(data)]
+
+
+def _made(
+    number: str,
+    title: str,
+    columns: Sequence[TableColumn],
+    rows: Sequence[Sequence[Any]],
+    sources: _Sources,
+    data: Sequence[ArticleData],
+) -> ArticleTable:
+    simulated = "Simulated data. " if any(each.is_simulated for each in data) else ""
+    table = Table(
+        f"table_{number}",
+        f"Table {number.replace('_', ', part ')}. {simulated}{title}",
+        tuple(columns),
+        rows,
+        sources.note(),
+    )
+    return ArticleTable(table, list(sources.missing.values()))
+
+
+def _cell(found: RightOf | None) -> Mapping[str, Any]:
+    if found is None:
+        return NOT_ASKED
+    small = found.n is not None and 0 < found.n < 30
+    cell = {"accuracy": found.accuracy, "correct": found.correct, "n": found.n}
+    return cell | {"small": small, "short": True}
+
+
+def models_of(data: Iterable[ArticleData]) -> list[str]:
+    return list(dict.fromkeys(run.model for each in data for run in each.runs))
+
+
+def find_run(
+    data: ArticleData,
+    model: str,
+    *,
+    features: str = "all",
+    tie: bool = False,
+    certain: bool = False,
+) -> ArticleRun | None:
+    """The run for a cell: for a certainty the certainty setting, else the standard one, first."""
+    usual = ("certainty", "standard") if certain else ("standard", "certainty")
+    found = [
+        run
+        for run in data.runs
+        if (run.model, run.features, run.offers_tie) == (model, features, tie)
+        and (run.counts.high is not None or not certain)
+    ]
+
+    def place(run: ArticleRun) -> int:
+        return usual.index(run.setting) if run.setting in usual else len(usual)
+
+    return min(found, key=place, default=None)
+
+
+def _average(cells: Iterable[RightOf | None]) -> RightOf | None:
+    known = [c.accuracy for c in cells if c is not None and c.accuracy is not None]
+    return RightOf(None, None, sum(known) / len(known)) if known else None
+
+
+def _table_1(data: Sequence[ArticleData]) -> ArticleTable:
+    models, sources = models_of(data), _Sources()
+    columns = [TableColumn("Setup")]
+    columns += [TableColumn(m, "tally", side) for side in (NO_TIE, WITH_TIE) for m in models]
+    found: list[list[RightOf | None]] = []
+    for each in data:
+        row: list[RightOf | None] = []
+        for side, tie, setting in ((NO_TIE, False, "standard"), (WITH_TIE, True, "tie")):
+            for model in models:
+                run = find_run(each, model, tie=tie)
+                row.append(run.counts.overall if run else None)
+                if run:
+                    sources.fill(f"{model}, {side.lower()}", each, run)
+                else:
+                    sources.lack(each, model, setting, "all")
+        found.append(row)
+    rows = [[each.title, *map(_cell, row)] for each, row in zip(data, found, strict=True)]
+    rows.append(["Average", *(_cell(_average(column)) for column in zip(*found, strict=True))])
+    sources.remarks.append(
+        "Average: unweighted, over the data sets with a value. A guess is right on .500 without a "
+        "tie and .333 with one."
+    )
+    return _made("1", "Accuracy on every data set", columns, rows, sources, data)
+
+
+def _by_band(models: Iterable[str]) -> list[TableColumn]:
+    return [TableColumn(band, "tally", model) for model in models for band in BANDS]
+
+
+def _bands(counts: ByCertainty | None) -> list[RightOf | None]:
+    return [None, None] if counts is None else [counts.high, counts.low]
+
+
+def _banded_row(
+    data: ArticleData, models: Sequence[str], features: str, sources: _Sources
+) -> list[Mapping[str, Any]]:
+    row = []
+    for model in models:
+        run = find_run(data, model, features=features, certain=True)
+        row += [_cell(found) for found in _bands(run.counts if run else None)]
+        if run:
+            shown = "" if features == "all" else f", {features_words(features)}"
+            sources.fill(f"{model}{shown}", data, run)
+        else:
+            sources.lack_certainty(data, model, features)
+    return row
+
+
+def _threshold(data: Sequence[ArticleData]) -> str:
+    found = sorted({each.threshold for each in data})
+    is_low = any(each.missing_is_low for each in data)
+    missing = "low, as in the article's code" if is_low else "in neither column"
+    return (
+        f"High: a stated certainty of {listed([str(each) for each in found])} or more. An answer "
+        f"without a certainty is {missing}."
+    )
+
+
+def _table_2(data: Sequence[ArticleData]) -> ArticleTable:
+    models, sources = models_of(data), _Sources(remarks=[_threshold(data)])
+    rows = [[each.title, *_banded_row(each, models, "all", sources)] for each in data]
+    columns = [TableColumn("Data"), *_by_band(models)]
+    return _made("2", "Accuracy at high and low certainty", columns, rows, sources, data)
+
+
+def _size(features: str) -> tuple[int, str]:
+    return (-99 if features == "all" else -len(features.split(",")), features)
+
+
+def feature_sets(data: ArticleData) -> list[str]:
+    """The whole persona first, then fewer and fewer features; a run without persona is apart."""
+    return sorted({run.features for run in data.runs} - {"none"} | {"all"}, key=_size)
+
+
+def _tables_3_and_4(data: Sequence[ArticleData]) -> Iterator[ArticleTable]:
+    """Table 3 for the first data set with fewer features, Table 4 for the others."""
+    ablated = [each for each in data if len(feature_sets(each)) > 1]
+    for place in range(max(2, len(ablated))):
+        number = "3" if place == 0 else "4" if place == 1 else f"4_{place}"
+        if place >= len(ablated):
+            sources = _Sources(
+                remarks=[
+                    "Nothing to show: this table needs runs that see fewer features of a persona, "
+                    f"on {'a' if place == 0 else 'another'} data set."
+                ]
+            )
+            columns = [TableColumn("Features"), TableColumn("Accuracy", "tally")]
+            yield _made(
+                number, "Fewer features", columns, [["All features", NOT_ASKED]], sources, data
+            )
+            continue
+        each = ablated[place]
+        models = [m for m in models_of([each]) if _sees_less(each, m)]
+        sources = _Sources(remarks=[_threshold([each])])
+        rows = [
+            [_features(name), *_banded_row(each, models, name, sources)]
+            for name in feature_sets(each)
+        ]
+        columns = [TableColumn("Features"), *_by_band(models)]
+        title = f"Accuracy with fewer features of the persona, {each.title}"
+        yield _made(number, title, columns, rows, sources, [each])
+
+
+def _sees_less(data: ArticleData, model: str) -> bool:
+    return any(run.model == model and run.features not in {"all", "none"} for run in data.runs)
+
+
+def _features(name: str) -> str:
+    if name == "all":
+        return "All features"
+    return features_words(name)[:1].upper() + features_words(name)[1:]
+
+
+def _with_people(data: Sequence[ArticleData], *, single: bool) -> ArticleTable:
+    """Table 5 (majority) and Table 7 (single answers): judges and people on the same items."""
+    asked = [each for each in data if each.majority is not None]
+    models, sources = models_of(asked or data), _Sources(remarks=[_threshold(data)])
+    rows: list[list[Any]] = []
+    for each in asked:
+        before = "" if len(asked) == 1 else f"{each.title}: "
+        bands: list[Any] = [f"{before}All features"]
+        overall: list[Any] = [f"{before}Overall"]
+        for model in models:
+            run = find_run(each, model, certain=True) or find_run(each, model)
+            found = None if run is None else run.repeated if single else run.answered
+            bands += map(_cell, _bands(found))
+            overall += [_cell(found.overall if found else None), None]
+            if run:
+                sources.fill(model, each, run)
+            if found is None or found.high is None:
+                sources.lack_certainty(each, model, "all")
+        people = each.single if single else each.majority
+        bands += map(_cell, _bands(people))
+        overall += [_cell(people.overall if people else None), None]
+        rows += [bands, overall]
+        if people and people.high is None:
+            sources.remarks.append(f"{each.title}: people were not asked for a certainty.")
+    if not asked:
+        sources.remarks.append(
+            "No people answered. The column “Third person” needs a study with annotators."
+        )
+        rows = [["All features", *(NOT_ASKED for _ in range(2 * len(models) + 2))]]
+    sources.remarks.append(
+        "A judge counts once for each answer of a person."
+        if single
+        else "Third person: the majority of an item's answers, its certainty the mean of those "
+        "who chose it. Judges: on the items that people answered."
+    )
+    number, title = ("7", "single answers") if single else ("5", "majority")
+    columns = [TableColumn(""), *_by_band([*models, PEOPLE])]
+    return _made(number, f"Judges against people, {title}", columns, rows, sources, data)
+
+
+def _table_6(data: Sequence[ArticleData]) -> ArticleTable:
+    rows = [[each.title, ", ".join(each.variables) or None] for each in data]
+    columns = [TableColumn("Task"), TableColumn("Variables")]
+    table = Table("table_6", "Table 6. Variables of the personas", tuple(columns), rows)
+    return ArticleTable(table)
+
+
+def _table_8(data: Sequence[ArticleData]) -> ArticleTable:
+    """With and without persona; both columns of a model come from the same setting."""
+    sources = _Sources()
+    models = [
+        model
+        for model in models_of(data)
+        if any(run.model == model and run.features == "none" for e in data for run in e.runs)
+    ] or models_of(data)
+    rows: list[list[Any]] = []
+    for each in data:
+        row: list[Any] = [each.title]
+        for model in models:
+            pair = _with_and_without(each, model)
+            row += [_cell(run.counts.overall if run else None) for run in pair]
+            for run, side in zip(pair, ("with", "without"), strict=True):
+                if run:
+                    sources.fill(f"{model}, {side}", each, run)
+            if pair[1] is None:
+                setting = pair[0].setting if pair[0] else "standard"
+                sources.lack(each, model, setting, "none")
+            if pair[0] is None:
+                sources.lack(each, model, pair[1].setting if pair[1] else "standard", "all")
+        rows.append(row)
+    sources.remarks.append("Both columns of a model come from the same setting.")
+    columns = [TableColumn("")]
+    for model in models:
+        columns += [TableColumn("with", "tally", model), TableColumn("without", "tally", model)]
+    return _made("8", "With and without persona", columns, rows, sources, data)
+
+
+def _with_and_without(data: ArticleData, model: str) -> tuple[ArticleRun | None, ArticleRun | None]:
+    """The pair of runs in the first setting that has both; otherwise what there is."""
+    settings = dict.fromkeys(("standard", "certainty", *(run.setting for run in data.runs)))
+    pairs = []
+    for setting in settings:
+        of_setting = [r for r in data.runs if (r.model, r.setting) == (model, setting)]
+        whole, none = (
+            next((r for r in of_setting if r.features == features), None)
+            for features in ("all", "none")
+        )
+        pairs.append((whole, none))
+    return max(pairs, key=lambda pair: sum(run is not None for run in pair))

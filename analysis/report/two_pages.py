@@ -1,0 +1,141 @@
+"""Paper mode: a report on two A4 pages, with its figures as files for an article.
+
+Verdict, three finished figures, Tables A and B, methods, limits and BibTeX. Everything else is in
+the report itself. The page has no script; its figures are pictures inside it.
+"""
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date as Date
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from django.template.loader import render_to_string
+
+from analysis.report.card import DOTS_PER_INCH, KINDS, write_card
+from analysis.report.citation import bibtex, methods_paragraph
+from analysis.report.figures import Figure
+from analysis.report.pictures import drawn_figure, save_picture
+from analysis.report.render import style_of
+from analysis.report.sections.glance.accuracies import forest
+from analysis.report.tables import Table
+from analysis.report.verdict import verdict_of
+from analysis.report.words import run_names, whole_runs
+
+# The figures in order of preference, the first of each group that a report has. The last is wide.
+FIGURES = (
+    ("accuracy", "sheets"),
+    ("risk_coverage", "certainty_curves", "position"),
+    ("histograms", "reliability", "heat_topics"),
+)
+# Panels in a row, and the pixels of a figure that has half or all of the page's width.
+IN_A_ROW, HALF, WIDE = 3, 430, 900
+MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 6, 4
+
+
+@dataclass(frozen=True)
+class PaperPicture:
+    """A figure on the page: its picture as a data address, and how many panels are left out."""
+
+    figure: Figure
+    picture: str
+    is_wide: bool
+    left_out: int
+
+
+def write_two_pages(
+    report: Mapping[str, Any],
+    folder: Path,
+    *,
+    date: Date,
+    tables: Mapping[str, Table],
+    figures: Mapping[str, Figure],
+) -> None:
+    """Write `paper.html`, and its figures as SVG and PNG of 300 dots per inch, to a new folder."""
+    folder.mkdir(parents=True)
+    accuracies = forest(_first_runs(report))
+    drawn = {**figures, **({"accuracy": accuracies} if accuracies else {})}
+    pictures = list(_pictures(report, drawn, folder))
+    page = render_to_string(
+        "analysis/report/paper.html",
+        {
+            "report": report,
+            "style": style_of("paper"),
+            "verdict": verdict_of(report),
+            "pictures": pictures,
+            "tables": list(_tables(report, tables)),
+            "methods": methods_paragraph(report),
+            "bibtex": bibtex(report, date),
+            "date": date,
+        },
+    )
+    (folder / "paper.html").write_text(page, encoding="utf-8")
+
+
+def write_cards(report: Mapping[str, Any], folder: Path, *, date: Date) -> None:
+    """Write the card of the verdict as `card.svg` and `card.png`."""
+    for kind in KINDS:
+        write_card(report, folder / f"card.{kind}", date=date)
+
+
+def _first_runs(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The report with a few runs that saw the whole persona, for a figure with a row for each."""
+    kept = whole_runs(report)[:MOST_RUNS]
+    return {**report, "judges": [report["judges"][index] for index in kept]}
+
+
+def _pictures(
+    report: Mapping[str, Any], figures: Mapping[str, Figure], folder: Path
+) -> Iterator[PaperPicture]:
+    title = "Simulated data" if report["study"]["simulated"] else ""
+    for group in FIGURES:
+        name = next((one for one in group if one in figures), "")
+        if not name:
+            continue
+        is_wide = group is FIGURES[-1]
+        whole = figures[name]
+        figure = replace(whole, panels=whole.panels[:MOST_PANELS])
+        columns, width = (IN_A_ROW, WIDE) if is_wide else (1, HALF)
+        svg = io.BytesIO()
+        with drawn_figure(figure, columns=columns, width=width, title=title) as drawing:
+            for kind in KINDS:
+                save_picture(drawing, folder / f"{name}.{kind}")
+            save_picture(drawing, svg, kind="svg", dpi=DOTS_PER_INCH)
+        address = f"data:image/svg+xml,{quote(svg.getvalue(), safe=_UNQUOTED)}"
+        left = len(whole.panels) - len(figure.panels)
+        yield PaperPicture(figure, address, is_wide=is_wide, left_out=left)
+
+
+# Characters that an address within quotes may have as they are; percent-codes compress badly.
+_UNQUOTED = " /:=;,.-_()'+*!?@$|[]{}~\n\t"
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table with the rows that fit on the page; `left_out` says in words what does not."""
+
+    table: Table
+    left_out: str
+
+
+def _tables(report: Mapping[str, Any], tables: Mapping[str, Table]) -> Iterator[PaperTable]:
+    names = run_names(report)
+    whole = {"People", *(names[index] for index in whole_runs(report))}
+    for name in ("table_a", "table_b"):
+        if name not in tables:
+            continue
+        table = tables[name]
+        sides = list(dict.fromkeys(c.group for c in table.columns if c.group))[:MOST_SIDES]
+        places = [at for at, c in enumerate(table.columns) if not c.group or c.group in sides]
+        # Runs that saw less of the persona are in the report.
+        rows = [row for row in table.rows if name == "table_a" or row[0] in whole]
+        cut = replace(
+            table,
+            columns=tuple(table.columns[at] for at in places),
+            rows=[[row[at] for at in places] for row in rows[:MOST_ROWS]],
+        )
+        more = len(table.rows) - len(cut.rows), len(table.columns) - len(cut.columns)
+        words = [f"{n} more {what}" for n, what in zip(more, ("rows", "columns"), strict=True) if n]
+        yield PaperTable(cut, " and ".join(words))

@@ -1,0 +1,186 @@
+"""The article's tables and figures for own studies: every number equals a recount of the rows."""
+
+import csv
+from collections import Counter
+
+import pytest
+from django.core.management import CommandError, call_command
+from PIL import Image
+
+from analysis.data.dataset import load_dataset
+from analysis.report.article.counts import count_article
+from analysis.report.article.files import article_figures, write_article
+from analysis.report.article.tables import article_tables
+from annotation.models import Annotation
+from judging.models import Judgment
+from studies.models import Item
+from tests.analysis import latex
+from tests.analysis.builders import random_study
+
+RUNS = [
+    {"judge": "steady", "setting": "certainty"},
+    {"judge": "steady", "setting": "certainty", "features": "age"},
+    {"judge": "steady", "setting": "certainty", "features": "none"},
+    {"judge": "steady", "setting": "tie"},
+    {"judge": "other", "setting": "standard"},
+]
+
+
+@pytest.fixture(scope="module")
+def studies(module_db):
+    return [random_study(seed, n_items=50, runs=RUNS, title=f"Set {seed}") for seed in (4, 9)]
+
+
+@pytest.fixture(scope="module")
+def tables(studies):
+    data = [count_article(load_dataset(study.slug)) for study in studies]
+    return {each.table.name: each for each in article_tables(data)}
+
+
+def recount(study, judge, setting, features="all", *, weights=None):
+    """Right answers and all, overall and by certainty, from the rows of one run."""
+    counts = {"overall": [0, 0], "high": [0, 0], "low": [0, 0]}
+    truths = ("r1", "r2", "tie") if setting == "tie" else ("r1", "r2")
+    judgments = Judgment.objects.filter(
+        run__study=study, run__judge__name=judge, run__setting=setting, run__features=features
+    )
+    for row in judgments.select_related("item"):
+        if not row.choice or row.item.first_person not in truths:
+            continue
+        bands = ["overall"]
+        if row.certainty is not None:
+            bands.append("high" if row.certainty >= 80 else "low")
+        for band in bands:
+            for _ in range(1 if weights is None else weights[row.item_id]):
+                counts[band][0] += row.choice == row.item.first_person
+                counts[band][1] += 1
+    return {band: tuple(found) for band, found in counts.items()}
+
+
+def answers_of(study):
+    found = Annotation.objects.filter(
+        assignment__item__study=study,
+        standing="counted",
+        assignment__item__first_person__in=("r1", "r2"),
+    )
+    return list(found.select_related("assignment__item"))
+
+
+def cell(table, row, column, group=""):
+    place = next(
+        at for at, c in enumerate(table.columns) if (c.heading, c.group) == (column, group)
+    )
+    found = next(each for each in table.rows if each[0] == row)[place]
+    return found["correct"], found["n"]
+
+
+def test_accuracies_by_setting_certainty_features_and_persona_equal_a_recount(studies, tables):
+    for study in studies:
+        title, one = study.title, {name: each.table for name, each in tables.items()}
+        whole = recount(study, "steady", "certainty")
+        assert cell(one["table_1"], title, "steady", "No tie") == whole["overall"]
+        tie = recount(study, "steady", "tie")["overall"]
+        assert cell(one["table_1"], title, "steady", "With tie") == tie
+        other = recount(study, "other", "standard")["overall"]
+        assert cell(one["table_1"], title, "other", "No tie") == other
+        less = recount(study, "steady", "certainty", "age")
+        ablated = one["table_3" if study is studies[0] else "table_4"]
+        for band in ("high", "low"):
+            assert cell(one["table_2"], title, band, "steady") == whole[band]
+            assert cell(ablated, "All features", band, "steady") == whole[band]
+            assert cell(ablated, "Age", band, "steady") == less[band]
+        none = recount(study, "steady", "certainty", "none")["overall"]
+        assert cell(one["table_8"], title, "without", "steady") == none
+        assert cell(one["table_8"], title, "with", "steady") == whole["overall"]
+    shares = [recount(study, "steady", "tie")["overall"] for study in studies]
+    columns = one["table_1"].columns
+    place = [(each.heading, each.group) for each in columns].index(("steady", "With tie"))
+    mean = one["table_1"].rows[-1][place]["accuracy"]
+    assert mean == pytest.approx(sum(right / n for right, n in shares) / 2)
+
+
+def test_people_and_judges_on_the_same_items_equal_a_recount(studies, tables):
+    for study in studies:
+        votes = {}
+        single = {"high": [0, 0], "low": [0, 0]}
+        for row in answers_of(study):
+            votes.setdefault(row.assignment.item, []).append(row)
+            if row.certainty is not None:
+                band = single["high" if row.certainty >= 80 else "low"]
+                band[0] += row.choice == row.assignment.item.first_person
+                band[1] += 1
+        majority = {"high": [0, 0], "low": [0, 0]}
+        for item, rows in votes.items():
+            (first, n), *rest = Counter(row.choice for row in rows).most_common()
+            stated = [r.certainty for r in rows if r.choice == first and r.certainty is not None]
+            if stated and not any(m == n for _, m in rest):
+                band = majority["high" if sum(stated) / len(stated) >= 80 else "low"]
+                band[0] += first == item.first_person
+                band[1] += 1
+        row = f"{study.title}: All features"
+        weights = Counter(row.assignment.item_id for row in answers_of(study))
+        repeated = recount(study, "steady", "certainty", weights=weights)
+        once = recount(study, "steady", "certainty", weights=dict.fromkeys(weights, 1))
+        for band in ("high", "low"):
+            for name, people, judge in (("5", majority, once), ("7", single, repeated)):
+                table = tables[f"table_{name}"].table
+                assert cell(table, row, band, "Third person") == tuple(people[band])
+                assert cell(table, row, band, "steady") == judge[band]
+
+
+def test_each_table_says_what_fills_it_and_what_is_missing(studies, tables):
+    found = tables["table_1"]
+    run = load_dataset(studies[0].slug).runs
+    standard = next(each for each in run if each.setting == "standard")
+    assert f"other, no tie: Set 4: standard, run {standard.run[:8]}" in found.table.note
+    assert "Missing to fill the rest: Set 4: other (tie)" in found.table.note
+    missing = next(each for each in found.missing if each.title == "Set 4")
+    assert missing.address.endswith("/new/?judges=other&settings=tie&features=all")
+
+
+def test_figures_have_all_answers_that_state_a_certainty(studies):
+    data = [count_article(load_dataset(study.slug)) for study in studies]
+    second, third = article_figures(data)
+
+    assert [panel.title for panel in second.figure.panels] == ["Set 4 · steady", "Set 9 · steady"]
+    assert (second.columns, third.columns) == (2, 2)
+    for each, study in zip(data, studies, strict=True):
+        bars = next(run.bars for run in each.runs if run.features == "all" and run.bars)
+        found = recount(study, "steady", "certainty")
+        n = found["high"][1] + found["low"][1]
+        assert sum(right + wrong for _, right, wrong in bars) == n
+        high = sum(right for label, right, _ in bars if int(label) >= 80)
+        assert high == found["high"][0]
+
+
+@pytest.mark.slow
+def test_the_command_writes_every_file_and_replaces_only_its_own(studies, tmp_path):
+    slugs, out = [study.slug for study in studies], tmp_path / "out"
+    call_command("tables", *slugs, layout="paper", out=str(out), verbosity=0)
+
+    names = {path.name for path in out.iterdir()}
+    wanted = {f"table_{n}.{kind}" for n in range(1, 9) for kind in ("csv", "tex", "md")}
+    assert wanted | {"all.xlsx", "all.tex", "article.html", "figure_3.svg"} <= names
+    with Image.open(out / "figure_2.png") as picture:
+        assert round(picture.info["dpi"][0]) == 300
+    with (out / "table_2.csv").open(encoding="utf-8") as file:
+        assert [row[0] for row in csv.reader(file)] == ["Data", "Set 4", "Set 9"]
+    for path in out.glob("*.tex"):
+        latex.check(path.read_text(encoding="utf-8"))
+
+    call_command("tables", *slugs, out=str(out), verbosity=0)
+    (out / "article.html").unlink()
+    with pytest.raises(CommandError, match="did not create and would replace"):
+        call_command("tables", *slugs, out=str(out), verbosity=0)
+
+
+def test_a_study_without_answers_gives_tables_that_say_so(tmp_path, db):
+    study = random_study(2, n_items=2, n_raters=1, per_item=(0,), runs=())
+    Item.objects.filter(study=study).update(first_person="")
+
+    data = [count_article(load_dataset(study.slug))]
+    written = write_article(data, tmp_path, date=study.created_at.date())
+
+    assert not article_figures(data)
+    assert "No people answered" in (tmp_path / "table_5.md").read_text(encoding="utf-8")
+    assert len(written) == 8 * 3 + 3
