@@ -88,7 +88,11 @@ _PAGES = (
     ("Checks", "people:checks"),
     ("Completion codes", "people:codes"),
 )
-_PROLIFIC = (("Prolific", "people:prolific"), ("Approve and pay", "people:prolific-settle"))
+_PROLIFIC = (
+    ("Prolific", "people:prolific"),
+    ("Approve and pay", "people:prolific-settle"),
+    ("Messages", "people:prolific-messages"),
+)
 _LIST = (("Invitations", "people:invitations"),)
 
 

@@ -43,6 +43,7 @@ from annotation.participants.item_context import ItemProgress, ProgressOnItems, 
 from annotation.participants.tokens import read_shown_token, shown_token
 from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.sync.entry import verify_return
+from annotation.prolific.sync.messages import Audience
 from annotation.seats import flow
 from annotation.seats.identity import identity_hashes
 from annotation.services.answers import believable_ms
@@ -52,6 +53,7 @@ from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Membership, Side, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
+from studies.pages.workbench import Need, once
 from studies.selectors import get_study
 from studies.services.studies import record
 from studies.statements import clock
@@ -149,6 +151,32 @@ def pids_due(*, study_id: int, user: User) -> list[str]:
     found = list(wanted.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
     record(study, "ids of second visits downloaded", user=user, ids=len(found))
     return found
+
+
+def _people_due(study: Study) -> QuerySet[Annotator]:
+    """The annotators to remind; excluded ones are left out."""
+    return Annotator.objects.filter(excluded_at=None, retest_visit__in=_due(study))
+
+
+def _reminder(study: Study) -> str:
+    return (
+        f"Thank you for taking part in “{study.title}”. Your second visit is now open: you answer "
+        "a few of the same questions again. Use the link that the last page of the study showed "
+        "you. If you do not have it any more, reply to this message."
+    )
+
+
+DUE = Audience("second-visits", "Second visit due and not finished", _people_due, _reminder)
+
+
+def reminder_needs(study: Study) -> Iterator[Need]:
+    """People to bring back; only on Prolific, where a message can reach them."""
+    if study.entry != Study.Entry.PROLIFIC or not study.retest_share:
+        return
+    if due := once(study, "second visits due", lambda: _people_due(study).count()):
+        words = "1 second visit is" if due == 1 else f"{due:,} second visits are"
+        address = reverse("people:prolific-write", args=[study.slug])
+        yield Need(f"{words} due.", f"{address}?{urlencode({'to': DUE.name})}", "Write a reminder")
 
 
 def visits_of(study: Study) -> dict[str, int]:

@@ -6,7 +6,8 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from annotation.models import ProlificAccount
-from annotation.prolific.api.client import ProlificClient, claimed, client_with, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, client_with, connect
 from annotation.prolific.api.credentials import (
     ADD_PERMISSION,
     Credentials,

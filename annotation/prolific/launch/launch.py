@@ -9,7 +9,8 @@ from django.db import transaction
 from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import ProlificClient, claimed, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import (
     LaunchRefused,
     NotAllowed,

@@ -13,7 +13,8 @@ from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
 from annotation.prolific.api import types
-from annotation.prolific.api.client import ProlificClient, claimed, connect, read_account
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, connect, read_account
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
     AWAITING_REVIEW,

@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -351,8 +352,17 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
         account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
-    recruitment.account = account.stored()
+    recruitment.account = replace(account, unread=_unread(study, client)).stored()
     recruitment.save(update_fields=["account"])
+
+
+def _unread(study: Study, client: ProlificClient) -> int:
+    """How many messages about a study nobody has read on Prolific; 0 if they cannot be listed."""
+    ids = set(study.prolific_studies.values_list("prolific_id", flat=True))
+    try:
+        return sum(message.study_id in ids for message in client.unread_messages())
+    except ProlificError:
+        return 0
 
 
 def refresh_submission(submission_id: str, *, client: ProlificClient) -> bool:

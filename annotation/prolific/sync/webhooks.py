@@ -16,13 +16,8 @@ from django.urls import reverse
 
 from annotation.models import ProlificEvent, ProlificStudy, ProlificSubmission, Recruitment
 from annotation.prolific.api.accounts import store_secret
-from annotation.prolific.api.client import (
-    IN_WORKER,
-    ProlificClient,
-    claimed_workspace,
-    connect,
-    is_local,
-)
+from annotation.prolific.api.claims import claimed_workspace
+from annotation.prolific.api.client import IN_WORKER, ProlificClient, connect, is_local
 from annotation.prolific.api.credentials import recruitments_in, signing_secrets, signs_for
 from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificError
 from annotation.prolific.launch.launch import mirror
