@@ -231,6 +231,9 @@ class World(Studies):
         if pauses and study["status"] in ("ACTIVE", "AWAITING REVIEW"):
             self.set_status(study, "PAUSED")
 
+    def report_many_returns(self, study_id: str) -> None:
+        self.notify("study.has_high_return_rate", study_id, metadata={})
+
     def time_out(self, submission_id: str) -> Submission:
         submission = self._under_way(submission_id)
         submission.status = "TIMED-OUT"

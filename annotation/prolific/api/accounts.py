@@ -87,7 +87,13 @@ def enter(
         workspace_id=workspace, given_by=user, defaults=fields
     )
     record(study, "Prolific token entered", user=user, workspace=str(account))
+    _read_soon(account)
     return account
+
+
+def _read_soon(account: ProlificAccount) -> None:
+    """Let the next run read the studies of an account whose token works."""
+    account.recruitments.update(read_next_at=None, quiet_reads=0)
 
 
 def choose(*, study_id: int, account_id: int | None, user: User | None = None) -> str:
@@ -161,6 +167,7 @@ def try_again(*, study: Study, account_id: int) -> ProlificAccount:
     if account.workspace_id not in client.workspaces():
         raise NotAllowed(f"This token has no access to workspace “{account}” any more.")
     ProlificAccount.objects.filter(pk=account.pk).update(tested_at=clock.now(), refused_at=None)
+    _read_soon(account)
     return account
 
 

@@ -5,19 +5,17 @@ Repeating a request for places after a crash adds these places only once.
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api import types
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, connect, read_account
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
-    AWAITING_REVIEW,
     COMPLETED,
     SCHEDULED,
     UNPUBLISHED,
@@ -31,16 +29,15 @@ from annotation.prolific.launch.launch_plan import (
     content_warnings,
     workspace_of,
 )
+from annotation.prolific.launch.open_places import RESTING, good_submissions
 from annotation.prolific.launch.targeting import (
     planned_targeting,
     resolve_drafts,
     targeting_of,
 )
 from annotation.prolific.money import note_reservation
-from annotation.seats.capacity import SeatForecast, forecast_of
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.selectors import SeatGroup
 from studies.services.studies import StateNote, record
 from studies.statements import clock
 
@@ -275,12 +272,17 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
                 _transition(client, row, sent, unless=row.status)
                 changed.append(row)
         if changed:
+            note_returns_seen(study_id=study.pk)
             record(study, f"{action.lower()} on Prolific", user=user)
     return changed
 
 
-# Statuses in which returned places stay empty until recruiting is started again.
-RESTING = ("PAUSED", AWAITING_REVIEW)
+def note_returns_seen(*, study_id: int) -> int:
+    """Note that a user has seen to Prolific's report of many returns."""
+    reported = ProlificStudy.objects.filter(study=study_id, many_returns_at__isnull=False)
+    return reported.update(many_returns_at=None)
+
+
 # Statuses in which nobody new gets a place.
 _AT_REST = (*RESTING, COMPLETED)
 _FOLLOWING = {
@@ -422,12 +424,6 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     return started
 
 
-def good_submissions(row: ProlificStudy) -> int:
-    """Submissions that hold a place, permanently or for now."""
-    lost = ["RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT", "UNKNOWN", ""]
-    return row.submissions.exclude(status__in=lost).count()
-
-
 def _bound(study: Study) -> list[ProlificStudy]:
     rows = list(ProlificStudy.objects.filter(study=study, prolific_id__isnull=False))
     if not rows:
@@ -459,38 +455,3 @@ def _transition(
         if remote.status == unless:
             raise
     mirror(row, remote)
-
-
-def forecast_on_prolific(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
-    """The forecast of a study, with the places that Prolific still fills, as last read.
-
-    A page that has already counted the items passes their `groups`.
-
-    Before a draft exists, its places are unknown. The pay is without Prolific's fee: ask Prolific
-    for the full cost of the places.
-    """
-    rows = list(ProlificStudy.objects.filter(study=study))
-    found = [_places_left(row) for row in rows]
-    # A study that is paused here is reopened here, which starts recruiting there too.
-    rests = [study.state == Study.State.OPEN and row.status in RESTING for row in rows]
-    return forecast_of(
-        study,
-        places_left=sum(
-            coming + (0 if is_resting else free)
-            for (free, coming), is_resting in zip(found, rests, strict=True)
-        )
-        if rows
-        else None,
-        resting=sum(free for (free, _), is_resting in zip(found, rests, strict=True) if is_resting),
-        groups=groups,
-    )
-
-
-def _places_left(row: ProlificStudy) -> tuple[int, int]:
-    """Free places, and places of participants who have not opened the link yet."""
-    coming = row.submissions.filter(
-        annotator=None, status__in=[types.ACTIVE, types.RESERVED]
-    ).count()
-    # An ended study admits no new participants.
-    free = 0 if row.status == types.COMPLETED else max(0, row.places - good_submissions(row))
-    return free, coming

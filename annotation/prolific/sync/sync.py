@@ -1,7 +1,4 @@
-"""Synchronisation with Prolific: an event is only a hint, the data read afterwards counts.
-
-Webhooks make it fast; `follow_all`, once a minute, makes up for lost ones.
-"""
+"""Synchronisation with Prolific: an event is only a hint, the data read afterwards counts."""
 
 import datetime as dt
 import itertools
@@ -26,23 +23,18 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
-from annotation.prolific.api.accounts import note_accepted, note_refusal
+from annotation.prolific.api.accounts import note_accepted
 from annotation.prolific.api.client import (
-    IN_WORKER,
     MAX_BULK_APPROVE,
     Account,
     ProlificClient,
-    client_with,
     connect,
-    is_local,
     read_account,
 )
-from annotation.prolific.api.credentials import Credentials, credentials_of
 from annotation.prolific.api.transport import (
     NotFound,
     ProlificError,
     ProlificUnreachable,
-    Unauthorized,
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
@@ -89,10 +81,10 @@ def page_client(study_id: int) -> Iterator[ProlificClient]:
 
 def is_watched(study: Study) -> bool:
     """Whether a study's participants can be looked up: it was launched from here."""
-    return _with_account(ProlificStudy.objects.filter(study=study)).exists()
+    return with_account(ProlificStudy.objects.filter(study=study)).exists()
 
 
-def _with_account(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
+def with_account(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     """Those that were created on Prolific, and whose studies have an account."""
     rows = rows.filter(prolific_id__isnull=False)
     if settings.PROLIFIC_API_TOKEN:
@@ -197,77 +189,9 @@ FINAL = frozenset(
 )
 # An approval that is not visible after this time is requested again; a repeat is free.
 _ASK_AGAIN = dt.timedelta(minutes=2)
-# Studies launched longer ago rarely change, so they are read less often.
-OLD_AFTER = dt.timedelta(days=60)
-_OLD_READ_EVERY = _REFUSED_READ_EVERY = dt.timedelta(hours=1)
 # Arrivals, however many, request a reading at most this often.
 REFRESHED_EVERY = dt.timedelta(seconds=30)
 _TOGETHER = 100
-
-
-def follow_all() -> int:
-    """Read every recruitment that may still change; return the number of studies read.
-
-    An error in one study does not stop the others. If Prolific refuses a token, only the studies
-    with that account wait.
-    """
-    due = _due(_with_account(ProlificStudy.objects.all()))
-    clients: dict[Credentials, ProlificClient] = {}
-    followed = 0
-    for study_id in sorted(set(due.values_list("study", flat=True))):
-        # Read again, because the study before it may have found that Prolific refuses the token.
-        if not due.filter(study=study_id).exists():
-            continue
-        try:
-            credentials = credentials_of(study_id)
-            if credentials not in clients:
-                clients[credentials] = client_with(credentials, patience=IN_WORKER)
-            follow(study_id=study_id, client=clients[credentials])
-            followed += 1
-        except ProlificError as error:
-            _note_failure(study_id, error)
-    return followed
-
-
-def _note_failure(study_id: int, error: ProlificError) -> None:
-    Recruitment.objects.filter(study=study_id).update(last_error=str(error))
-    logger.warning("study %s: Prolific could not be read: %s", study_id, error)
-    if isinstance(error, Unauthorized):
-        note_refusal(study_id)
-
-
-def refresh(*, study_id: int) -> bool:
-    """Read a study for all new arrivals, at most twice a minute; return whether it was read."""
-    now = clock.now()
-    recruitment = Recruitment.objects.filter(study=study_id)
-    before = recruitment.values_list("checked_at", flat=True).first()
-    is_due = Q(checked_at=None) | clock.long_ago("checked_at", REFRESHED_EVERY)
-    # Claimed first, so that only one of several workers reads it.
-    if not recruitment.filter(is_due).update(checked_at=now):
-        return False
-    try:
-        follow(study_id=study_id, client=connect(study_id, patience=IN_WORKER))
-    except ProlificError as error:
-        recruitment.update(checked_at=before)
-        _note_failure(study_id, error)
-    return True
-
-
-def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
-    """All studies except completed ones whose submissions are settled and were read since.
-
-    Old ones are read once an hour, and so are those whose token Prolific refuses. A simulated study
-    is read only from a simulated Prolific.
-    """
-    if not is_local():
-        rows = rows.filter(study__is_simulated=False)
-    refused = "study__recruitment__prolific_account__refused_at"
-    rows = rows.filter(Q(**{refused: None}) | clock.long_ago(refused, _REFUSED_READ_EVERY))
-    unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
-    now = clock.now()
-    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER)
-    due |= clock.long_ago("seen_at", _OLD_READ_EVERY)
-    return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
 
 
 def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
@@ -288,7 +212,10 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
-    Recruitment.objects.filter(study=study).update(checked_at=clock.now(), last_error="")
+    # Read again soon, unless `polling` then decides to wait.
+    Recruitment.objects.filter(study=study).update(
+        checked_at=clock.now(), last_error="", read_next_at=None, quiet_reads=0
+    )
     note_accepted(client)
     return read
 

@@ -27,7 +27,8 @@ from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock
 
-EVENTS = ("submission.status.change", "study.status.change")
+_MANY_RETURNS = "study.has_high_return_rate"
+EVENTS = ("submission.status.change", "study.status.change", _MANY_RETURNS)
 # Prolific repeats unanswered webhooks, and the next reading makes up for missed ones.
 _REPEATED_FOR, _AHEAD = dt.timedelta(days=1), dt.timedelta(minutes=10)
 _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -128,6 +129,9 @@ def handle(*, event_id: int) -> bool:
     elif study_id is not None:
         row = ProlificStudy.objects.get(prolific_id=event.resource_id)
         mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))
+        if event.kind == _MANY_RETURNS:
+            row.many_returns_at = clock.now()
+            row.save(update_fields=["many_returns_at"])
     event.handled_at = clock.now()
     event.save(update_fields=["handled_at"])
     return ours
