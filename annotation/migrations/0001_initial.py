@@ -842,6 +842,15 @@ class Migration(migrations.Migration):
                         blank=True, help_text="The group, if one each.", max_length=200
                     ),
                 ),
+                ("is_follow_up", models.BooleanField(default=False)),
+                (
+                    "group_id",
+                    models.CharField(
+                        blank=True,
+                        help_text="The participant group of those whom it brings back.",
+                        max_length=64,
+                    ),
+                ),
                 ("prolific_id", models.CharField(max_length=64, null=True, unique=True)),
                 ("child_ids", models.JSONField(blank=True, default=list)),
                 ("status", models.CharField(blank=True, max_length=40)),

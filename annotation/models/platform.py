@@ -145,17 +145,29 @@ class Recruitment(models.Model):
         return f"recruitment of {self.study_id}"
 
 
+class RecruitingManager(models.Manager["ProlificStudy"]):
+    """The studies that recruit people, without those that bring them back."""
+
+    def get_queryset(self) -> models.QuerySet["ProlificStudy"]:
+        return super().get_queryset().filter(is_follow_up=False)
+
+
 class ProlificStudy(models.Model):
     """A copy of Prolific's data on a study; never the source of our own state.
 
-    A study has one row, or one for each quota group if the groups are recruited separately. The row
-    is stored before the study is created there: while `prolific_id` is empty, it is unknown whether
-    the study was created.
+    A study has one row, or one for each quota group if the groups are recruited separately, and one
+    for each follow-up, which brings the same people back and changes nothing about their first
+    part. The row is stored before the study is created there: while `prolific_id` is empty, it is
+    unknown whether the study was created.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
     internal_name = models.CharField(max_length=80, unique=True, default=internal_name)
     label = models.CharField(max_length=200, blank=True, help_text="The group, if one each.")
+    is_follow_up = models.BooleanField(default=False)
+    group_id = models.CharField(
+        max_length=64, blank=True, help_text="The participant group of those whom it brings back."
+    )
     prolific_id = models.CharField(max_length=64, unique=True, null=True)  # noqa: DJ001
     child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
@@ -174,6 +186,9 @@ class ProlificStudy(models.Model):
         default=dict, blank=True, help_text="Prolific's own figures, as last read; minor units."
     )
     created_at = clock.MomentField(auto_now_add=True)
+
+    objects = RecruitingManager()
+    everything = models.Manager["ProlificStudy"]()
 
     class Meta:
         ordering = ["pk"]

@@ -234,6 +234,26 @@ def _group(platform: Platform, query: Query) -> Reply:
     return Reply.of({"id": group, "name": name}, 201)
 
 
+@route("GET", "participant-groups/<id>/participants/")
+def _members(platform: Platform, query: Query) -> Reply:
+    return _memberships(platform, query.ids[0])
+
+
+@route("POST", "participant-groups/<id>/participants/")
+def _add_members(platform: Platform, query: Query) -> Reply:
+    (group,) = query.ids
+    if group in platform.world.groups:
+        platform.world.groups[group].update(query.body["participant_ids"])
+    return _memberships(platform, group)
+
+
+def _memberships(platform: Platform, group: str) -> Reply:
+    if group not in platform.world.groups:
+        raise Problem(404, "Not found.")
+    people = sorted(platform.world.groups[group])
+    return Reply.of({"results": [{"participant_id": one} for one in people]})
+
+
 @route("DELETE", "participant-groups/<id>/")
 def _remove_group(platform: Platform, query: Query) -> Reply:
     world, (group,) = platform.world, query.ids

@@ -201,6 +201,17 @@ class ProlificClient(Transport):
         body = self._dict("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
 
+    def group_members(self, group: str) -> set[str]:
+        """The ids of the participants of a group."""
+        rows = self._dict("GET", f"participant-groups/{group}/participants/")
+        return shaped(lambda: {str(row["participant_id"]) for row in rows["results"]})
+
+    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
+        """Add participants to a group; those who are in it already stay."""
+        body = {"participant_ids": list(participants)}
+        path = f"participant-groups/{group}/participants/"
+        self._send("POST", path, json=body, again=True)
+
     def delete_group(self, group: str) -> None:
         self._send("DELETE", f"participant-groups/{group}/", again=True)
 

@@ -99,16 +99,21 @@ class Sum:
         return f"{major_units(self.amount, self.currency):f}"
 
 
-def cost_of_publishing(study: Study) -> Sum:
-    """Prolific's charge for the drafts; published studies cost nothing more."""
+def cost_of_publishing(study: Study, *, follow_up: str = "") -> Sum:
+    """Prolific's charge for the drafts; published studies cost nothing more.
+
+    With the name of a `follow_up`, here and below, the study that brings people back is meant.
+    """
     client = connect(study.pk)
-    return _sum(study, _costs(client, _drafts(client, study)))
+    return _sum(study, _costs(client, _drafts(client, study, follow_up)))
 
 
-def _drafts(client: ProlificClient, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
+def _drafts(
+    client: ProlificClient, study: Study, follow_up: str
+) -> list[tuple[ProlificStudy, RemoteStudy]]:
     """The rows that are still drafts on Prolific, checked now."""
     found = []
-    for row in _bound(study):
+    for row in _bound(study, follow_up):
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
         if remote.status == UNPUBLISHED:
@@ -143,6 +148,7 @@ def publish(
     study_id: int,
     confirmed: str,
     at: dt.datetime | None = None,
+    follow_up: str = "",
     user: User | None = None,
 ) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
@@ -154,21 +160,22 @@ def publish(
     because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
-    if study.state != Study.State.OPEN:
+    if study.state != Study.State.OPEN and not follow_up:
         raise NotAllowed("The study is not open. Open it, then publish.")
     if at is not None and at <= clock.now():
         raise NotAllowed(f"{at:%Y-%m-%d %H:%M %Z} is over. Enter a time in the future.")
     client = connect(study_id)
     with claimed(study_id, client) as recruitment:
-        drafts = _drafts(client, study)
+        drafts = _drafts(client, study, follow_up)
         if not drafts:
-            return _bound(study)
+            return _bound(study, follow_up)
         costs = _costs(client, drafts)
         total = _sum(study, costs)
         if not _is_sum(confirmed, total):
             raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
         workspace = workspace_of(recruitment, client)
-        _compare(client, study, recruitment, workspace, drafts)
+        if not follow_up:
+            _compare(client, study, recruitment, workspace, drafts)
         balance = read_account(client, study.currency, workspace.id).balance
         if balance is not None and balance < total.amount:
             held = format_money(balance, total.currency)
@@ -179,14 +186,14 @@ def publish(
             for row in costs:
                 _transition(client, row, "SCHEDULE_PUBLISH", unless=UNPUBLISHED, at=at)
             record(study, SCHEDULED_EVENT, user=user, cost=total.amount, at=at.isoformat())
-            return _bound(study)
+            return _bound(study, follow_up)
         for row, cost in costs.items():
             _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
             note_reservation(
                 row, places=row.places, rewards=cost.rewards, total=cost.total, user=user
             )
-        record(study, "published on Prolific", user=user, cost=total.amount)
-    return _bound(study)
+        record(study, "published on Prolific", user=user, cost=total.amount, of=follow_up)
+    return _bound(study, follow_up)
 
 
 def scheduled_at(study: Study) -> dt.datetime | None:
@@ -239,15 +246,18 @@ def _compare(
         raise LaunchRefused([*dict.fromkeys(problems), again])
 
 
-def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
+def change(
+    *, study_id: int, action: str, follow_up: str = "", user: User | None = None
+) -> list[ProlificStudy]:
     """PAUSE, START or STOP the study on Prolific, where that is currently possible.
 
     CANCEL_PUBLISH, and the two that stop recruiting, make a scheduled study a draft again.
     """
     study = Study.objects.get(pk=study_id)
-    if changed := _change(study, action, user):
+    if changed := _change(study, action, user, follow_up):
         return changed
-    states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
+    rows = _bound(study, follow_up)
+    states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
     raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
 
 
@@ -259,12 +269,14 @@ _WAYS = {
 }
 
 
-def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
+def _change(
+    study: Study, action: str, user: User | None, follow_up: str = ""
+) -> list[ProlificStudy]:
     """Do the action on each of the study's rows for which it is possible; return these rows."""
     client = connect(study.pk)
     changed = []
     with claimed(study.pk, client):
-        for row in _bound(study):
+        for row in _bound(study, follow_up):
             mirror(row, client.study(str(row.prolific_id)))
             cancels = row.status == SCHEDULED and action != "START"
             sent = "CANCEL_PUBLISH" if cancels else action
@@ -273,7 +285,8 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
                 changed.append(row)
         if changed:
             note_returns_seen(study_id=study.pk)
-            record(study, f"{action.lower()} on Prolific", user=user)
+            done = f"{action.lower()} on Prolific"
+            record(study, f"{done}: {follow_up}" if follow_up else done, user=user)
     return changed
 
 
@@ -345,7 +358,7 @@ def add_places(
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
     with claimed(study_id, client):
-        row = ProlificStudy.objects.filter(
+        row = ProlificStudy.everything.filter(
             study=study, label=label, prolific_id__isnull=False
         ).first()
         if row is None:
@@ -424,8 +437,11 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     return started
 
 
-def _bound(study: Study) -> list[ProlificStudy]:
-    rows = list(ProlificStudy.objects.filter(study=study, prolific_id__isnull=False))
+def _bound(study: Study, follow_up: str = "") -> list[ProlificStudy]:
+    wanted = ProlificStudy.everything.filter(study=study, is_follow_up=bool(follow_up))
+    rows = list(wanted.filter(prolific_id__isnull=False))
+    if follow_up:
+        rows = [row for row in rows if row.label == follow_up]
     if not rows:
         raise NotAllowed("The study is not on Prolific yet. Launch it first.")
     return rows

@@ -56,7 +56,7 @@ def follow_all() -> int:
     An error in one study does not stop the others. If Prolific refuses a token, only the studies
     with that account wait. A study that another worker is reading is left to that worker.
     """
-    due = _due(with_account(ProlificStudy.objects.all()))
+    due = _due(with_account(ProlificStudy.everything.all()))
     clients: dict[Credentials, ProlificClient] = {}
     followed = 0
     for study_id in sorted(set(due.values_list("study", flat=True))):
@@ -107,7 +107,7 @@ def _poll(study_id: int, client: ProlificClient) -> bool:
 
 def _known(study_id: int) -> list[list[tuple[object, ...]]]:
     """What Prolific says of a study: different after a reading that found something new."""
-    rows = ProlificStudy.objects.filter(study=study_id)
+    rows = ProlificStudy.everything.filter(study=study_id)
     submissions = ProlificSubmission.objects.filter(prolific_study__in=rows)
     return [
         list(rows.values_list("pk", "status", "places")),
@@ -117,7 +117,7 @@ def _known(study_id: int) -> list[list[tuple[object, ...]]]:
 
 def _plan_next(recruitment: Recruitment, quiet: int, has_changed: bool) -> None:
     study_id = recruitment.study_id
-    rows = ProlificStudy.objects.filter(study=study_id)
+    rows = ProlificStudy.everything.filter(study=study_id)
     is_happening = rows.filter(status__in=_HAPPENING).exists()
     has_webhooks = bool(recruitment.webhooks_at) and knows_secret(recruitment)
     is_busy = _waits(study_id) or (is_happening and not has_webhooks and _at_work(study_id))

@@ -203,7 +203,7 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     client = client or connect(study_id)
     study = Study.objects.get(pk=study_id)
     read = 0
-    for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
+    for row in ProlificStudy.everything.filter(study=study, prolific_id__isnull=False):
         row.study = study
         mirror(row, client.study(str(row.prolific_id)))
         read += read_submissions(row, client)
@@ -249,7 +249,7 @@ def _changed(
     for remote in listed:
         one = known.get(remote.id)
         is_new = arrived.intersection(hashes.get(remote.id, ()))
-        if one is None or is_new or _differs(row, one, remote) or _wants_move(one):
+        if one is None or is_new or _differs(row, one, remote) or _wants_move(row, one):
             changed.append(remote)
         else:
             same.append(one.pk)
@@ -285,7 +285,8 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
 
 def _unread(study: Study, client: ProlificClient) -> int:
     """How many messages about a study nobody has read on Prolific; 0 if they cannot be listed."""
-    ids = set(study.prolific_studies.values_list("prolific_id", flat=True))
+    rows = ProlificStudy.everything.filter(study=study)
+    ids = set(rows.values_list("prolific_id", flat=True))
     try:
         return sum(message.study_id in ids for message in client.unread_messages())
     except ProlificError:
@@ -313,7 +314,7 @@ def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
     """Our study that a submission belongs to: its own, or the parent of its child study."""
     ids = [remote_id for remote_id in (remote.parent_study_id, remote.study_id) if remote_id]
     return (
-        ProlificStudy.objects.select_related("study").filter(prolific_id__in=ids).first()
+        ProlificStudy.everything.select_related("study").filter(prolific_id__in=ids).first()
         if ids
         else None
     )
@@ -321,7 +322,7 @@ def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
 
 @transaction.atomic
 def _remember_child(row: ProlificStudy, child: str) -> None:
-    row = ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
+    row = ProlificStudy.everything.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
     if child and child not in row.child_ids:
         row.child_ids = [*row.child_ids, child]
         row.save(update_fields=["child_ids"])
@@ -337,7 +338,8 @@ def apply(
     if remote.study_id not in (row.prolific_id, *row.child_ids):
         _remember_child(row, remote.study_id)
     submission = _store(row, remote, read_at)
-    if submission.seen_at == read_at and _is_latest(submission):
+    is_first_part = not row.is_follow_up
+    if is_first_part and submission.seen_at == read_at and _is_latest(submission):
         _move(submission)
     return submission
 
@@ -392,7 +394,9 @@ def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None
 def _is_latest(submission: ProlificSubmission) -> bool:
     """Whether this is the participant's latest submission: earlier ones are no longer relevant."""
     newest = (
-        ProlificSubmission.objects.filter(annotator=submission.annotator_id)
+        ProlificSubmission.objects.filter(
+            annotator=submission.annotator_id, prolific_study__is_follow_up=False
+        )
         .order_by("-started_at", "-pk")
         .values_list("pk", flat=True)
         .first()
@@ -437,9 +441,9 @@ def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
     return None
 
 
-def _wants_move(submission: ProlificSubmission) -> bool:
+def _wants_move(row: ProlificStudy, submission: ProlificSubmission) -> bool:
     """Whether `_move` must still run, because it was interrupted or failed."""
-    if submission.annotator is None:
+    if row.is_follow_up or submission.annotator is None:
         return False
     if submission.followed != submission.status:
         return True

@@ -88,7 +88,7 @@ def _study_of(event_type: str, resource_id: str) -> int | None:
     if event_type.startswith("submission."):
         listed = ProlificSubmission.objects.filter(submission_id=resource_id)
         return listed.values_list("prolific_study__study", flat=True).first()
-    launched = ProlificStudy.objects.filter(prolific_id=resource_id)
+    launched = ProlificStudy.everything.filter(prolific_id=resource_id)
     return launched.values_list("study", flat=True).first()
 
 
@@ -127,7 +127,7 @@ def handle(*, event_id: int) -> bool:
     if event.kind.startswith("submission."):
         ours = _refresh(event, study_id)
     elif study_id is not None:
-        row = ProlificStudy.objects.get(prolific_id=event.resource_id)
+        row = ProlificStudy.everything.get(prolific_id=event.resource_id)
         mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))
         if event.kind == _MANY_RETURNS:
             row.many_returns_at = clock.now()

@@ -81,6 +81,13 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
         ("name", "workspace_id"),
     ),
     ("DELETE", f"participant-groups/{ID}/", {}, ()),
+    ("GET", f"participant-groups/{ID}/participants/", {}, ()),
+    (
+        "POST",
+        f"participant-groups/{ID}/participants/",
+        {"participant_ids": [ID]},
+        ("participant_ids",),
+    ),
     ("GET", "submissions/", {"study": ID}, ("study",)),
     ("GET", f"submissions/{ID}/", {}, ()),
     ("POST", f"submissions/{ID}/transition/", {"action": "APPROVE"}, ("action",)),
@@ -218,6 +225,9 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     group = client.create_group("Seen", workspace=WORKSPACE)
     assert client.groups(workspace=WORKSPACE) == {"Seen": group}
     assert client.groups(workspace=client.workspaces().popitem()[0])
+    for _ in range(2):
+        client.add_to_group(group, [ID])
+    assert client.group_members(group) == {ID}
     client.delete_group(group)
     draft = client.create_study(study_payload(project=project_id))
     client.delete_study(draft.id)
