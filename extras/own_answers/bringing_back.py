@@ -88,6 +88,11 @@ def reminder_needs(study: Study) -> Iterator[Need]:
     """People to bring back; only on Prolific, where a message can reach them."""
     if study.entry != Study.Entry.PROLIFIC or not study.retest_share:
         return
+    row = row_of(study, BACK)
+    if row is not None and row.status == "PAUSED":
+        address = reverse("own_people:second-visits-on-prolific", args=[study.slug])
+        words = "The study for second visits is paused on Prolific."
+        yield Need(words, address, "Resume second visits", sends={"action": "start"})
     if due := once(study, "second visits due", lambda: _people_due(study).count()):
         words = "1 second visit is" if due == 1 else f"{due:,} second visits are"
         address = reverse("people:prolific-write", args=[study.slug])
@@ -151,6 +156,10 @@ def on_prolific(request: HttpRequest, slug: str) -> HttpResponse:
                 study_id=pk, confirmed=request.POST.get("sum", ""), follow_up=BACK.name, user=user
             ),
             "Published. Those who are due can take part now.",
+        ),
+        "start": (
+            lambda: publication.change(study_id=pk, action="START", follow_up=BACK.name, user=user),
+            "Resumed. Those who are due can take part again.",
         ),
         "stop": (
             lambda: publication.change(study_id=pk, action="STOP", follow_up=BACK.name, user=user),

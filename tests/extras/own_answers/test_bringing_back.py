@@ -172,6 +172,11 @@ def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
     follow(study_id=study.pk)
 
     assert back(study).status == "ACTIVE"
+    prolific.world.transition_study(back(study).prolific_id, "PAUSE")
+    follow(study_id=study.pk)
+    paused, _ = reminder_needs(study)
+    assert "Resumed" in page(**paused.sends)
+    assert back(study).status == "ACTIVE"
     assert ProlificStudy.objects.get(study=study).status == "COMPLETED"
     assert "Stopped" in page(action="stop")
 
