@@ -120,6 +120,7 @@ NOT_HERE = {
     "people/annotator/",
     "people/invitations/",
     "people/prolific/bonuses/act/",
+    "people/prolific/messages/send/",
     "reports/<public_id>/download/",
     "reports/<public_id>/items.json",
     "reports/<public_id>/report.html",

@@ -192,7 +192,8 @@ def publish(
             note_reservation(
                 row, places=row.places, rewards=cost.rewards, total=cost.total, user=user
             )
-        record(study, "published on Prolific", user=user, cost=total.amount, of=follow_up)
+        about = {"of": follow_up} if follow_up else {}
+        record(study, "published on Prolific", user=user, cost=total.amount, **about)
     return _bound(study, follow_up)
 
 
