@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific.api import types
-from annotation.prolific.api.client import Account
+from annotation.prolific.api.balance import Account
 from annotation.prolific.api.credentials import trouble_of
 from annotation.prolific.launch.open_places import (
     forecast_on_prolific,

@@ -5,16 +5,14 @@ transitions that Prolific documents as idempotent. Creating a study and paying a
 once.
 """
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
 from annotation.prolific.api.credentials import Credentials, credentials_of
-from annotation.prolific.api.transport import ProlificError, Transport, shaped
+from annotation.prolific.api.transport import Transport, shaped
 from annotation.prolific.api.types import (
     BonusSetup,
     Costs,
@@ -26,7 +24,6 @@ from annotation.prolific.api.types import (
     StudyCost,
     minor,
 )
-from studies.statements import clock
 
 _RECOMMENDED = "recommended_reward_per_hour"
 MAX_BULK_APPROVE = 1000
@@ -350,12 +347,8 @@ def _submission(body: dict[str, Any], study_id: str = "") -> RemoteSubmission:
     return shaped(lambda: RemoteSubmission.of(body, study_id=study_id))
 
 
-Read = TypeVar("Read")
-
 IN_WORKER = 60.0
-_NO_WORKSPACE = "Choose the plan's workspace first."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
 
 def connect(
@@ -383,76 +376,3 @@ def client_with(
 def is_local() -> bool:
     """Whether our Prolific server is on this machine, and therefore simulated."""
     return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
-
-
-@dataclass(frozen=True)
-class Account:
-    """A workspace's balance and the platform's minimum pay, in minor units; None if unknown.
-
-    `unread` counts participants' messages about the study that nobody has read on Prolific. All are
-    advisory: a value that could not be read becomes a sentence, and blocks nothing.
-    """
-
-    currency: str = ""
-    balance: int | None = None
-    least: int | None = None
-    recommended: int | None = None
-    read_at: str = ""
-    unread: int = 0
-    pay_problem: str = ""
-    balance_problem: str = ""
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> "Account":
-        return cls(**stored) if stored else cls()
-
-    @property
-    def problems(self) -> list[str]:
-        return [problem for problem in (self.balance_problem, self.pay_problem) if problem]
-
-    def stored(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def is_fresh(self) -> bool:
-        return bool(self.read_at) and not clock.is_long_ago(
-            dt.datetime.fromisoformat(self.read_at), _ACCOUNT_KEEPS
-        )
-
-
-def read_account(client: ProlificClient, currency: str, workspace: str) -> Account:
-    """The balance of the workspace's wallet, and the minimum hourly pay in `currency`.
-
-    Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
-    """
-    held, balance_problem = _advice(
-        "The workspace's balance could not be read.",
-        workspace,
-        lambda: client.balance(workspace),
-    )
-    pay, pay_problem = _advice(
-        f"Prolific's recommended pay in {currency} could not be read.",
-        workspace,
-        lambda: client.least_pay(currency, workspace=workspace),
-    )
-    balance, wallet_currency = held or (None, "")
-    least, recommended = pay or (None, None)
-    return Account(
-        currency=wallet_currency,
-        balance=balance,
-        least=least,
-        recommended=recommended,
-        read_at=clock.now().isoformat(),
-        pay_problem=pay_problem,
-        balance_problem=balance_problem,
-    )
-
-
-def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read | None, str]:
-    """The value that was read, or None and a sentence with the reason."""
-    if not workspace:
-        return None, f"{words} {_NO_WORKSPACE}"
-    try:
-        return read(), ""
-    except ProlificError as error:
-        return None, f"{words} {error}"

@@ -12,8 +12,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.api.balance import read_account
 from annotation.prolific.api.claims import claimed
-from annotation.prolific.api.client import ProlificClient, connect, read_account
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
     COMPLETED,

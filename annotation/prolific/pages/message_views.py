@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificMessage, Recruitment
-from annotation.prolific.api.client import Account
+from annotation.prolific.api.balance import Account
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from annotation.prolific.sync.messages import (

@@ -19,7 +19,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import Account, client_with, connect, is_local, read_account
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import client_with, connect, is_local
 from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
 from annotation.prolific.api.transport import (
     LaunchRefused,

@@ -24,13 +24,8 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.accounts import note_accepted
-from annotation.prolific.api.client import (
-    MAX_BULK_APPROVE,
-    Account,
-    ProlificClient,
-    connect,
-    read_account,
-)
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import MAX_BULK_APPROVE, ProlificClient, connect
 from annotation.prolific.api.transport import (
     NotFound,
     ProlificError,

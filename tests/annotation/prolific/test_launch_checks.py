@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotation.prolific.api.client import Account, connect, read_account
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_checks import time_checks
