@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from annotation.prolific.api.transport import ProlificError
-from annotation.prolific.sync.sync import follow_all, refresh
+from annotation.prolific.sync.polling import follow_all, refresh
 from annotation.prolific.sync.webhooks import handle
 from annotation.services.endings import release_expired
 

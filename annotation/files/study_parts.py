@@ -73,7 +73,7 @@ def content_of(study: Study) -> StudyContent:
     answers = Annotation.objects.filter(assignment__annotator__study=study).count()
     people = Annotator.objects.filter(study=study).count()
     obstacles = []
-    if ProlificStudy.objects.filter(study=study).exclude(status__in=_ENDED).exists():
+    if ProlificStudy.everything.filter(study=study).exclude(status__in=_ENDED).exists():
         obstacles.append(
             "The study is not completed on Prolific, so participants may still have to be paid. "
             "Approve and pay them first."

@@ -799,6 +799,44 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="ProlificMessage",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "audience",
+                    models.CharField(help_text="To whom, as the page offers it.", max_length=100),
+                ),
+                ("text", models.TextField()),
+                ("sent_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="prolific_messages",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.CreateModel(
             name="ProlificStudy",
             fields=[
                 (
@@ -819,6 +857,15 @@ class Migration(migrations.Migration):
                         blank=True, help_text="The group, if one each.", max_length=200
                     ),
                 ),
+                ("is_follow_up", models.BooleanField(default=False)),
+                (
+                    "group_id",
+                    models.CharField(
+                        blank=True,
+                        help_text="The participant group of those whom it brings back.",
+                        max_length=64,
+                    ),
+                ),
                 ("prolific_id", models.CharField(max_length=64, null=True, unique=True)),
                 ("child_ids", models.JSONField(blank=True, default=list)),
                 ("status", models.CharField(blank=True, max_length=40)),
@@ -828,6 +875,14 @@ class Migration(migrations.Migration):
                 ("reward", models.PositiveIntegerField(default=0, help_text="Minor units.")),
                 ("currency", models.CharField(blank=True, max_length=3)),
                 ("seen_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "many_returns_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When Prolific reported many returns; until seen to.",
+                        null=True,
+                    ),
+                ),
                 (
                     "costs",
                     models.JSONField(
@@ -1004,6 +1059,63 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="MessageRecipient",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "not sent yet"),
+                            ("sending", "sent, not yet confirmed"),
+                            ("sent", "sent"),
+                            ("refused", "refused"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("tried_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "message",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="recipients",
+                        to="annotation.prolificmessage",
+                    ),
+                ),
+                (
+                    "submission",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="messages",
+                        to="annotation.prolificsubmission",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("message", "submission"), name="message_once_per_submission"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["waiting", "sending", "sent", "refused"])
+                        ),
+                        name="message_recipient_state",
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="Bonus",
             fields=[
                 (
@@ -1121,6 +1233,9 @@ class Migration(migrations.Migration):
                 ),
                 ("last_error", models.TextField(blank=True)),
                 ("checked_at", models.DateTimeField(blank=True, null=True)),
+                ("reading_until", models.DateTimeField(blank=True, null=True)),
+                ("read_next_at", models.DateTimeField(blank=True, null=True)),
+                ("quiet_reads", models.PositiveSmallIntegerField(default=0)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "prolific_account",

@@ -134,23 +134,40 @@ class Recruitment(models.Model):
     )
     last_error = models.TextField(blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
+    # One worker at a time reads a study; the more readings in a row show nothing new, the longer
+    # the wait for the next.
+    reading_until = models.DateTimeField(null=True, blank=True)
+    read_next_at = models.DateTimeField(null=True, blank=True)
+    quiet_reads = models.PositiveSmallIntegerField(default=0)
     created_at = clock.MomentField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"recruitment of {self.study_id}"
 
 
+class RecruitingManager(models.Manager["ProlificStudy"]):
+    """The studies that recruit people, without those that bring them back."""
+
+    def get_queryset(self) -> models.QuerySet["ProlificStudy"]:
+        return super().get_queryset().filter(is_follow_up=False)
+
+
 class ProlificStudy(models.Model):
     """A copy of Prolific's data on a study; never the source of our own state.
 
-    A study has one row, or one for each quota group if the groups are recruited separately. The row
-    is stored before the study is created there: while `prolific_id` is empty, it is unknown whether
-    the study was created.
+    A study has one row, or one for each quota group if the groups are recruited separately, and one
+    for each follow-up, which brings the same people back and changes nothing about their first
+    part. The row is stored before the study is created there: while `prolific_id` is empty, it is
+    unknown whether the study was created.
     """
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
     internal_name = models.CharField(max_length=80, unique=True, default=internal_name)
     label = models.CharField(max_length=200, blank=True, help_text="The group, if one each.")
+    is_follow_up = models.BooleanField(default=False)
+    group_id = models.CharField(
+        max_length=64, blank=True, help_text="The participant group of those whom it brings back."
+    )
     prolific_id = models.CharField(max_length=64, unique=True, null=True)  # noqa: DJ001
     child_ids = models.JSONField(default=list, blank=True)
     status = models.CharField(max_length=40, blank=True)
@@ -162,10 +179,16 @@ class ProlificStudy(models.Model):
     reward = models.PositiveIntegerField(default=0, help_text="Minor units.")
     currency = models.CharField(max_length=3, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
+    many_returns_at = models.DateTimeField(
+        null=True, blank=True, help_text="When Prolific reported many returns; until seen to."
+    )
     costs = models.JSONField(
         default=dict, blank=True, help_text="Prolific's own figures, as last read; minor units."
     )
     created_at = clock.MomentField(auto_now_add=True)
+
+    objects = RecruitingManager()
+    everything = models.Manager["ProlificStudy"]()
 
     class Meta:
         ordering = ["pk"]
@@ -269,6 +292,60 @@ class ProlificEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+
+class ProlificMessage(models.Model):
+    """A message to annotators on Prolific: a draft until a user sends it."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_messages")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    audience = models.CharField(max_length=100, help_text="To whom, as the page offers it.")
+    text = models.TextField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"message {self.pk}"
+
+
+class MessageRecipient(models.Model):
+    """One recipient of a sent message, stored before it is sent so that nobody gets it twice."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "not sent yet"
+        SENDING = "sending", "sent, not yet confirmed"
+        SENT = "sent", "sent"
+        REFUSED = "refused", "refused"
+
+    message = models.ForeignKey(
+        ProlificMessage, on_delete=models.CASCADE, related_name="recipients"
+    )
+    submission = models.ForeignKey(
+        ProlificSubmission, null=True, on_delete=models.SET_NULL, related_name="messages"
+    )
+    state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    tried_at = models.DateTimeField(null=True, blank=True)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["message", "submission"], name="message_once_per_submission"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "sending", "sent", "refused"]),
+                name="message_recipient_state",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"recipient {self.pk}: {self.state}"
 
 
 class BonusPayment(models.Model):

@@ -24,7 +24,8 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
-from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, claimed, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import MAX_BULK_BONUS, ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from studies.models import Membership, Study
 from studies.money import format_money, major_units

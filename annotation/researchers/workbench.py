@@ -14,21 +14,20 @@ from annotation.models import (
     Annotator,
     BonusPayment,
     ProlificReservation,
-    ProlificStudy,
     ProlificSubmission,
     QuotaGroup,
     Recruitment,
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.client import client_with
-from annotation.prolific.api.credentials import credentials_in, trouble_of
+from annotation.prolific.api.credentials import credentials_in
 from annotation.prolific.api.transport import NotConfigured
 from annotation.prolific.launch.launch import plan_of
-from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.prolific.launch.shares import places_of
 from annotation.prolific.pages.views import launch_route
 from annotation.quality import RULES, quality_of
 from annotation.researchers.opening_checks import opening_checks
+from annotation.researchers.recruitment_needs import recruitment_needs
 from annotation.researchers.selectors import (
     Coverage,
     coverage,
@@ -40,7 +39,7 @@ from annotation.seats.capacity import SeatCapacity, named_groups
 from annotation.seats.capacity import places_of as places_in
 from studies.models import Item, Study
 from studies.money import sums_in_words
-from studies.pages.listing import recent_seat_groups, study_figures
+from studies.pages.listing import study_figures
 from studies.pages.workbench import (
     ListCell,
     Mark,
@@ -96,7 +95,11 @@ _PAGES = (
     ("Checks", "people:checks"),
     ("Completion codes", "people:codes"),
 )
-_PROLIFIC = (("Prolific", "people:prolific"), ("Approve and pay", "people:prolific-settle"))
+_PROLIFIC = (
+    ("Prolific", "people:prolific"),
+    ("Approve and pay", "people:prolific-settle"),
+    ("Messages", "people:prolific-messages"),
+)
 _LIST = (("Invitations", "people:invitations"),)
 
 
@@ -174,46 +177,9 @@ def annotator_needs(study: Study) -> Iterator[Need]:
         words = "1 submission waits" if waiting == 1 else f"{waiting:,} submissions wait"
         address = reverse("people:prolific-settle", args=[study.slug])
         yield Need(f"{words} for approval and pay.", address, "Approve and pay", is_urgent=True)
-    yield from _recruitment_needs(study)
+    yield from recruitment_needs(study, items=lambda: _coverage(study).items)
     yield from _quota_needs(study)
     yield from _flag_needs(study)
-
-
-def _recruitment_needs(study: Study) -> Iterator[Need]:
-    if study.entry == Study.Entry.PROLIFIC:
-        recruitment = (
-            Recruitment.objects.filter(study=study)
-            .select_related("study", "prolific_account__given_by")
-            .first()
-        )
-        if recruitment is not None and (trouble := trouble_of(recruitment)):
-            address = reverse("people:prolific-accounts", args=[study.slug])
-            yield Need(trouble, address, "Test or replace token", is_urgent=True)
-        elif recruitment is not None and recruitment.last_error:
-            address = reverse("people:prolific", args=[study.slug])
-            words = f"We could not read from Prolific. {recruitment.last_error}"
-            yield Need(words, address, "Open Prolific", is_urgent=True)
-        if study.state == Study.State.OPEN and not _can_be_found(study):
-            has_draft = ProlificStudy.objects.filter(study=study).exists()
-            page = "people:prolific" if has_draft else "people:prolific-plan"
-            address = reverse(page, args=[study.slug])
-            words = "Nobody can find the study yet: it is not published on Prolific."
-            yield Need(words, address, "Recruit on Prolific")
-    warning = kept(
-        "monitor-forecast",
-        study.pk,
-        study.version,
-        count=lambda: forecast_on_prolific(study, recent_seat_groups(study)).warning,
-        rows=lambda _: _coverage(study).items,
-    )
-    if warning:
-        yield Need(warning, reverse("people:places", args=[study.slug]), "Places and quota")
-
-
-def _can_be_found(study: Study) -> bool:
-    """Whether it was published, or somebody has used the link."""
-    published = ProlificStudy.objects.filter(study=study).exclude(status__in=["", "UNPUBLISHED"])
-    return study.annotators.exists() or published.exists()
 
 
 def _quota_needs(study: Study) -> Iterator[Need]:

@@ -49,6 +49,8 @@ class Memory:
         self.group_workspaces: dict[str, str] = {}
         self.filter_sets: dict[str, dict[str, Any]] = {}
         self.test_participants: list[str] = []
+        self.messages: list[dict[str, Any]] = []
+        self.blocking: set[str] = set()  # participants who get no messages
         self.hooks: dict[str, Hook] = {}
         # The signing secret of each workspace, and the workspace of each subscription.
         self.hook_secrets = {WORKSPACE: secret} if secret else {}
@@ -162,6 +164,7 @@ class Memory:
             "group_workspaces": self.group_workspaces,
             "filter_sets": self.filter_sets,
             "test_participants": self.test_participants,
+            "messages": self.messages,
             "hooks": [asdict(hook) for hook in self.hooks.values()],
             "hook_secrets": self.hook_secrets,
             "hook_workspaces": self.hook_workspaces,
@@ -184,6 +187,7 @@ class Memory:
         self.group_workspaces = state["group_workspaces"]
         self.filter_sets = state.get("filter_sets", {})
         self.test_participants = state.get("test_participants", [])
+        self.messages = state.get("messages", [])
         self.hooks = {row["id"]: Hook(**row) for row in state["hooks"]}
         self.hook_secrets = state["hook_secrets"] | self.hook_secrets
         self.hook_workspaces = state["hook_workspaces"]

@@ -11,6 +11,7 @@ from typing import Any
 
 FEE, VAT = Decimal(1) / 3, Decimal("0.2")
 WORKSPACE = "1" * 24
+RESEARCHER = "0" * 24
 FUNDS = 10_000_000
 FILTERS: list[dict[str, Any]] = [
     {

@@ -1,6 +1,8 @@
 """The researcher API of the simulated Prolific, as far as Thirdperson uses it."""
 
-from demo.prolific.records import FILTERS, Problem, new_id
+from typing import Any
+
+from demo.prolific.records import FILTERS, RESEARCHER, Problem, new_id
 from demo.prolific.routing import Platform, Query, Reply, page_of, route, slice_of
 
 
@@ -8,7 +10,7 @@ from demo.prolific.routing import Platform, Query, Reply, page_of, route, slice_
 def _me(platform: Platform, query: Query) -> Reply:
     """The account, without its money: every workspace has its own wallet."""
     return Reply.of(
-        {"id": "0" * 24, "email": "simulated@example.org", "name": "Simulated researcher"}
+        {"id": RESEARCHER, "email": "simulated@example.org", "name": "Simulated researcher"}
     )
 
 
@@ -232,6 +234,26 @@ def _group(platform: Platform, query: Query) -> Reply:
     return Reply.of({"id": group, "name": name}, 201)
 
 
+@route("GET", "participant-groups/<id>/participants/")
+def _members(platform: Platform, query: Query) -> Reply:
+    return _memberships(platform, query.ids[0])
+
+
+@route("POST", "participant-groups/<id>/participants/")
+def _add_members(platform: Platform, query: Query) -> Reply:
+    (group,) = query.ids
+    if group in platform.world.groups:
+        platform.world.groups[group].update(query.body["participant_ids"])
+    return _memberships(platform, group)
+
+
+def _memberships(platform: Platform, group: str) -> Reply:
+    if group not in platform.world.groups:
+        raise Problem(404, "Not found.")
+    people = sorted(platform.world.groups[group])
+    return Reply.of({"results": [{"participant_id": one} for one in people]})
+
+
 @route("DELETE", "participant-groups/<id>/")
 def _remove_group(platform: Platform, query: Query) -> Reply:
     world, (group,) = platform.world, query.ids
@@ -301,6 +323,43 @@ def _set_up(platform: Platform, query: Query) -> Reply:
 def _pay_bonus(platform: Platform, query: Query) -> Reply:
     platform.world.pay_bonuses(query.ids[0])
     return Reply.of({}, 202)
+
+
+@route("GET", "messages/")
+def _messages(platform: Platform, query: Query) -> Reply:
+    """Messages in both directions; one does not say who received it."""
+    who = query.params.get("user_id", "")
+    after = query.params.get("created_after", "")
+    rows = [
+        one
+        for one in platform.world.messages
+        if who in ("", one["sender_id"], one["to"]) and one["sent_at"] >= after
+    ]
+    return Reply.of({"results": [_shown(one) for one in rows]})
+
+
+@route("GET", "messages/unread/")
+def _unread(platform: Platform, query: Query) -> Reply:
+    rows = [one for one in platform.world.messages if one["to"] == RESEARCHER]
+    return Reply.of({"results": [_shown(one) for one in rows]})
+
+
+def _shown(message: dict[str, Any]) -> dict[str, Any]:
+    hidden = {"to", "study_id"}
+    shown = {name: value for name, value in message.items() if name not in hidden}
+    return {**shown, "data": {"study_id": message["study_id"]}}
+
+
+@route("POST", "messages/")
+def _message(platform: Platform, query: Query) -> Reply:
+    platform.world.message([query.body["recipient_id"]], query.body)
+    return Reply(204)
+
+
+@route("POST", "messages/bulk/")
+def _message_many(platform: Platform, query: Query) -> Reply:
+    platform.world.message(query.body["ids"], query.body)
+    return Reply(204)
 
 
 @route("GET", "hooks/secrets/")

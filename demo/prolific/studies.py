@@ -120,9 +120,12 @@ class Studies(Memory):
         people = [s for s in self.submissions.values() if s.study == study["id"]]
         if not is_projected:
             places = sum(s.status == "APPROVED" for s in people)
+        rewards = study["reward"] * places
+        if not is_projected:
+            rewards += sum(s.status == "SCREENED OUT" for s in people) * _screen_out_pay(study)
         bonuses = sum(sum(s.bonuses) for s in people)
         return {
-            "rewards": self._parts(study["reward"] * places),
+            "rewards": self._parts(rewards),
             "bonuses": self._parts(bonuses),
         }
 
@@ -194,6 +197,11 @@ class Studies(Memory):
     def set_status(self, study: dict[str, Any], status: str) -> None:
         study["status"] = status
         self.notify("study.status.change", study["id"], status=status, metadata={})
+
+
+def _screen_out_pay(study: dict[str, Any]) -> int:
+    actions = [action for code in study["completion_codes"] for action in code["actions"]]
+    return next((a["fixed_screen_out_reward"] for a in actions if "slots" in a), 0)
 
 
 def _future(text: str) -> str:

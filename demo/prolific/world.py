@@ -14,6 +14,7 @@ from demo.prolific.records import (
     FILTERS,
     HOLDING,
     REJECTION_CATEGORIES,
+    RESEARCHER,
     VAT,
     Problem,
     Submission,
@@ -230,6 +231,9 @@ class World(Studies):
         if pauses and study["status"] in ("ACTIVE", "AWAITING REVIEW"):
             self.set_status(study, "PAUSED")
 
+    def report_many_returns(self, study_id: str) -> None:
+        self.notify("study.has_high_return_rate", study_id, metadata={})
+
     def time_out(self, submission_id: str) -> Submission:
         submission = self._under_way(submission_id)
         submission.status = "TIMED-OUT"
@@ -286,6 +290,28 @@ class World(Studies):
         submission.return_requested = datetime.now(UTC)
         submission.messages += 1
         return submission
+
+    # Messages
+
+    def message(self, recipients: list[str], body: dict[str, Any]) -> None:
+        """Send a message to participants of a study: to all of them or, with an error, to none."""
+        study = self.study(body["study_id"])
+        people = {s.participant for s in self.people(study)}
+        if not body["body"].strip() or not recipients:
+            raise Problem(400, {"body": ["A text and a recipient are needed."]})
+        for one in recipients:
+            if one not in people or one in self.blocking:
+                raise Problem(400, {"ids": [f"{one} cannot be messaged."]})
+        for one in recipients:
+            self.write(RESEARCHER, one, body["body"], study["id"])
+
+    def write(self, sender: str, to: str, text: str, study_id: str) -> None:
+        """Store a message; one from a participant stays unread."""
+        stored = re.sub(r"<[^>]*>", "", text)  # sanitised, as the platform does
+        row = {"id": new_id(), "sender_id": sender, "body": stored, "to": to}
+        known = {"type": "message", "channel_id": named_id(*sorted((sender, to)))}
+        times = {"sent_at": stamp(datetime.now(UTC)), "study_id": study_id}
+        self.messages.append({**row, **known, **times})
 
     def _changed(self, submission: Submission) -> None:
         self.notify(

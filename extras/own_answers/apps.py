@@ -13,8 +13,11 @@ class OwnAnswersConfig(AppConfig):
         from analysis.exports import catalogue
         from analysis.report import rules
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
+        from annotation.prolific.launch import follow_up
+        from annotation.prolific.sync import messages
         from annotation.services import endings
-        from extras.own_answers import linked_studies
+        from extras.own_answers import bringing_back, linked_studies
+        from studies.pages import workbench
         from studies.services import whole_studies
 
         READERS.add(f"{self.name}.answers_twice:RETESTS")
@@ -24,5 +27,8 @@ class OwnAnswersConfig(AppConfig):
         STEPS.add(f"{self.name}.profiles:STEP")
         NOTES.add(f"{self.name}.second_visits:NOTE", f"{self.name}.profiles:NOTE")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
+        follow_up.MORE.add(f"{self.name}.bringing_back:BACK")
+        messages.MORE.add(f"{self.name}.bringing_back:DUE")
+        workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
         linked_studies.register()

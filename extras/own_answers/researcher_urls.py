@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from extras.own_answers import linked_studies, second_visits
+from extras.own_answers import bringing_back, linked_studies
 
 app_name = "own_people"
 urlpatterns = [
     path("linked/", linked_studies.linked, name="linked"),
-    path("second-visits/", second_visits.second_visits, name="second-visits"),
-    path("second-visits/ids/", second_visits.due_ids, name="second-visit-ids"),
+    path("second-visits/", bringing_back.second_visits, name="second-visits"),
+    path("second-visits/prolific/", bringing_back.on_prolific, name="second-visits-on-prolific"),
+    path("second-visits/ids/", bringing_back.due_ids, name="second-visit-ids"),
 ]

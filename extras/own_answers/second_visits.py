@@ -4,21 +4,18 @@ import datetime as dt
 import math
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import (
-    require_GET,
     require_http_methods,
-    require_POST,
     require_safe,
 )
 
@@ -41,7 +38,6 @@ from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
 from annotation.participants.tokens import read_shown_token, shown_token
-from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.sync.entry import verify_return
 from annotation.seats import flow
 from annotation.seats.identity import identity_hashes
@@ -49,10 +45,8 @@ from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
 from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
 from extras.own_answers.profiles import forget_profile, own_answers
-from studies.models import Item, Membership, Side, Study
-from studies.pages.listing import role_of
+from studies.models import Item, Side, Study
 from studies.pages.responses import REFUSED
-from studies.selectors import get_study
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -143,7 +137,7 @@ def pids_due(*, study_id: int, user: User) -> list[str]:
     Excluded annotators and deleted ids are left out. The log records who read the ids.
     """
     study = Study.objects.get(pk=study_id)
-    wanted = _due(study).filter(
+    wanted = visits_due(study).filter(
         annotator__excluded_at=None, annotator__prolific_identity__isnull=False
     )
     found = list(wanted.values_list("annotator__prolific_identity__pid", flat=True).order_by("pk"))
@@ -155,10 +149,14 @@ def visits_of(study: Study) -> dict[str, int]:
     """How many second visits are planned, due and finished."""
     visits = RetestVisit.objects.filter(annotator__study=study)
     finished = visits.exclude(finished_at=None)
-    return {"planned": visits.count(), "due": _due(study).count(), "finished": finished.count()}
+    return {
+        "planned": visits.count(),
+        "due": visits_due(study).count(),
+        "finished": finished.count(),
+    }
 
 
-def _due(study: Study) -> QuerySet[RetestVisit]:
+def visits_due(study: Study) -> QuerySet[RetestVisit]:
     """Unfinished visits that annotators can make now."""
     return RetestVisit.objects.filter(
         annotator__study=study,
@@ -289,42 +287,6 @@ def _shown_at_end(annotator: Annotator) -> Mapping[str, Any]:
 
 
 NOTE = EndNote("second_visit", "annotation/endings/_second_visit.html", _shown_at_end)
-
-
-@require_GET
-@login_required
-def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how many second visits are due, and the address and code for a study on Prolific."""
-    study = _first_person_study(request, slug, Membership.Role.EDITOR)
-    context = {"study": study, "visits": visits_of(study)}
-    if study.entry == Study.Entry.PROLIFIC:
-        path = reverse("own_answers:retest", args=[study.slug])
-        context |= {
-            "address": with_ids(f"{settings.PUBLIC_BASE_URL}{path}"),
-            "code": second_visit_code(study.pk),
-            "may_download": role_of(request.user, study) == Membership.Role.OWNER,
-        }
-    return render(request, "annotation/researcher/second_visits.html", context)
-
-
-@require_POST
-@login_required
-def due_ids(request: HttpRequest, slug: str) -> HttpResponse:
-    """Download the Prolific ids of those who are due, one per line; for owners."""
-    study = _first_person_study(request, slug, Membership.Role.OWNER)
-    pids = pids_due(study_id=study.pk, user=cast(User, request.user))
-    response = HttpResponse(
-        "".join(f"{pid}\n" for pid in pids), content_type="text/plain; charset=utf-8"
-    )
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-second-visits.txt"'
-    return response
-
-
-def _first_person_study(request: HttpRequest, slug: str, role: str) -> Study:
-    study = get_study(request.user, slug, role=role)
-    if not study.asks_own_answers:
-        raise Http404("only people who answer for themselves are asked again")
-    return study
 
 
 _CHUNK = 500

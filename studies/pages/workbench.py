@@ -72,13 +72,17 @@ class SetupTask:
 
 @dataclass(frozen=True)
 class Need:
-    """Something that needs the researcher: a sentence, and a button that leads there."""
+    """Something that needs the researcher: a sentence, and a button that leads there.
+
+    With `sends`, the button posts these fields to the address instead.
+    """
 
     sentence: str
     address: str
     button: str
     is_urgent: bool = False
     for_editors: bool = True
+    sends: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
+from annotation.prolific.launch.open_places import forecast_on_prolific
 from annotation.prolific.launch.plan_words import plan_sentence
-from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle import decisions, money_ledger

@@ -6,7 +6,8 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from annotation.models import ProlificAccount
-from annotation.prolific.api.client import ProlificClient, claimed, client_with, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, client_with, connect
 from annotation.prolific.api.credentials import (
     ADD_PERMISSION,
     Credentials,
@@ -86,7 +87,13 @@ def enter(
         workspace_id=workspace, given_by=user, defaults=fields
     )
     record(study, "Prolific token entered", user=user, workspace=str(account))
+    _read_soon(account)
     return account
+
+
+def _read_soon(account: ProlificAccount) -> None:
+    """Let the next run read the studies of an account whose token works."""
+    account.recruitments.update(read_next_at=None, quiet_reads=0)
 
 
 def choose(*, study_id: int, account_id: int | None, user: User | None = None) -> str:
@@ -160,6 +167,7 @@ def try_again(*, study: Study, account_id: int) -> ProlificAccount:
     if account.workspace_id not in client.workspaces():
         raise NotAllowed(f"This token has no access to workspace “{account}” any more.")
     ProlificAccount.objects.filter(pk=account.pk).update(tested_at=clock.now(), refused_at=None)
+    _read_soon(account)
     return account
 
 

@@ -5,30 +5,25 @@ transitions that Prolific documents as idempotent. Creating a study and paying a
 once.
 """
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db.models import Q, QuerySet
 
-from annotation.models import ProlificWorkspace, Recruitment
 from annotation.prolific.api.credentials import Credentials, credentials_of
-from annotation.prolific.api.transport import NotAllowed, ProlificError, Transport, shaped
+from annotation.prolific.api.transport import Transport, shaped
 from annotation.prolific.api.types import (
     BonusSetup,
     Costs,
     Filter,
     FilterSet,
+    RemoteMessage,
     RemoteStudy,
     RemoteSubmission,
     StudyCost,
     minor,
 )
-from studies.statements import clock
 
 _RECOMMENDED = "recommended_reward_per_hour"
 MAX_BULK_APPROVE = 1000
@@ -203,6 +198,17 @@ class ProlificClient(Transport):
         body = self._dict("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
 
+    def group_members(self, group: str) -> set[str]:
+        """The ids of the participants of a group."""
+        rows = self._dict("GET", f"participant-groups/{group}/participants/")
+        return shaped(lambda: {str(row["participant_id"]) for row in rows["results"]})
+
+    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
+        """Add participants to a group; those who are in it already stay."""
+        body = {"participant_ids": list(participants)}
+        path = f"participant-groups/{group}/participants/"
+        self._send("POST", path, json=body, again=True)
+
     def delete_group(self, group: str) -> None:
         self._send("DELETE", f"participant-groups/{group}/", again=True)
 
@@ -282,6 +288,27 @@ class ProlificClient(Transport):
 
         return shaped(read)
 
+    # Messages
+
+    def message(self, recipients: Sequence[str], text: str, *, study_id: str) -> None:
+        """Send a message to participants of a study. Sent once: look at `messages_with` first."""
+        if len(recipients) == 1:
+            body = {"recipient_id": recipients[0], "body": text, "study_id": study_id}
+            self._send("POST", "messages/", json=body)
+        else:
+            several = {"ids": list(recipients), "body": text, "study_id": study_id}
+            self._send("POST", "messages/bulk/", json=several)
+
+    def messages_with(self, participant: str) -> list[RemoteMessage]:
+        """The messages between the account and a participant."""
+        body = self._dict("GET", "messages/", params={"user_id": participant})
+        return shaped(lambda: [RemoteMessage.of(row) for row in body["results"]])
+
+    def unread_messages(self) -> list[RemoteMessage]:
+        """The messages that the account has received and nobody has read on Prolific."""
+        body = self._dict("GET", "messages/unread/")
+        return shaped(lambda: [RemoteMessage.of(row) for row in body["results"]])
+
     # Webhooks
 
     def secrets(self, workspace: str) -> list[dict[str, Any]]:
@@ -320,14 +347,8 @@ def _submission(body: dict[str, Any], study_id: str = "") -> RemoteSubmission:
     return shaped(lambda: RemoteSubmission.of(body, study_id=study_id))
 
 
-Read = TypeVar("Read")
-
 IN_WORKER = 60.0
-_NO_WORKSPACE = "Choose the plan's workspace first."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-# A claim expires after a crash. It is renewed before each request.
-_CLAIM, _RENEWED_AFTER = dt.timedelta(minutes=3), dt.timedelta(seconds=30)
-_ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 
 
 def connect(
@@ -355,150 +376,3 @@ def client_with(
 def is_local() -> bool:
     """Whether our Prolific server is on this machine, and therefore simulated."""
     return urlsplit(settings.PROLIFIC_BASE_URL).hostname in _LOOPBACK
-
-
-@dataclass(frozen=True)
-class Account:
-    """A workspace's balance and the platform's minimum pay, in minor units; None if unknown.
-
-    Both are advisory: a value that could not be read becomes a sentence, and blocks nothing.
-    """
-
-    currency: str = ""
-    balance: int | None = None
-    least: int | None = None
-    recommended: int | None = None
-    read_at: str = ""
-    pay_problem: str = ""
-    balance_problem: str = ""
-
-    @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> "Account":
-        return cls(**stored) if stored else cls()
-
-    @property
-    def problems(self) -> list[str]:
-        return [problem for problem in (self.balance_problem, self.pay_problem) if problem]
-
-    def stored(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def is_fresh(self) -> bool:
-        return bool(self.read_at) and not clock.is_long_ago(
-            dt.datetime.fromisoformat(self.read_at), _ACCOUNT_KEEPS
-        )
-
-
-def read_account(client: ProlificClient, currency: str, workspace: str) -> Account:
-    """The balance of the workspace's wallet, and the minimum hourly pay in `currency`.
-
-    Never raises a `ProlificError`: a value that cannot be read is a problem of the account.
-    """
-    held, balance_problem = _advice(
-        "The workspace's balance could not be read.",
-        workspace,
-        lambda: client.balance(workspace),
-    )
-    pay, pay_problem = _advice(
-        f"Prolific's recommended pay in {currency} could not be read.",
-        workspace,
-        lambda: client.least_pay(currency, workspace=workspace),
-    )
-    balance, wallet_currency = held or (None, "")
-    least, recommended = pay or (None, None)
-    return Account(
-        currency=wallet_currency,
-        balance=balance,
-        least=least,
-        recommended=recommended,
-        read_at=clock.now().isoformat(),
-        pay_problem=pay_problem,
-        balance_problem=balance_problem,
-    )
-
-
-def _advice(words: str, workspace: str, read: Callable[[], Read]) -> tuple[Read | None, str]:
-    """The value that was read, or None and a sentence with the reason."""
-    if not workspace:
-        return None, f"{words} {_NO_WORKSPACE}"
-    try:
-        return read(), ""
-    except ProlificError as error:
-        return None, f"{words} {error}"
-
-
-class AccountClaim:
-    """The exclusive right to change something on Prolific, for three minutes unless renewed."""
-
-    def __init__(self, rows: QuerySet[Any], until: dt.datetime) -> None:
-        self._rows = rows
-        self._until = until
-
-    def renew(self) -> None:
-        """Hold the claim for another three minutes.
-
-        Raises `NotAllowed` if it has expired and somebody else has taken it: the next request must
-        then not be sent.
-        """
-        now = clock.now()
-        if self._until - now > _CLAIM - _RENEWED_AFTER:
-            return
-        until = now + _CLAIM
-        if not self._held().update(busy_until=until):
-            raise NotAllowed(
-                "This took so long that somebody else may have taken over. Nothing more was sent. "
-                "Check what was done, then try again."
-            )
-        self._until = until
-
-    def end(self) -> None:
-        self._held().update(busy_until=None)
-
-    def _held(self) -> QuerySet[Any]:
-        return self._rows.filter(busy_until=self._until)
-
-
-@contextmanager
-def claimed(study_id: int, client: ProlificClient | None = None) -> Iterator[Recruitment]:
-    """Claim a study's recruitment while something is sent that must not be sent twice.
-
-    No transaction is open meanwhile: the claim is a time in the row, so one left by a crash
-    expires. Every request of `client` renews it first, however long the work takes. Raises
-    `NotAllowed` while somebody else holds it, or if the study has changed to another account.
-    """
-    recruitment, _ = Recruitment.objects.get_or_create(study_id=study_id)
-    with _claimed(Recruitment.objects.filter(pk=recruitment.pk), client, what="this study"):
-        found = Recruitment.objects.select_related("study").get(pk=recruitment.pk)
-        if client is not None and client.account_id != found.prolific_account_id:
-            raise NotAllowed("This study has changed to another Prolific account. Try again.")
-        yield found
-
-
-@contextmanager
-def claimed_workspace(workspace_id: str, client: ProlificClient) -> Iterator[ProlificWorkspace]:
-    """Claim a workspace's webhooks, which all its studies share, as `claimed` does a study."""
-    row, _ = ProlificWorkspace.objects.get_or_create(workspace_id=workspace_id)
-    with _claimed(ProlificWorkspace.objects.filter(pk=row.pk), client, what="this workspace"):
-        yield ProlificWorkspace.objects.get(pk=row.pk)
-
-
-@contextmanager
-def _claimed(rows: QuerySet[Any], client: ProlificClient | None, *, what: str) -> Iterator[None]:
-    until = clock.now() + _CLAIM
-    # One conditional UPDATE: of two callers at once, only one changes the row.
-    is_free = Q(busy_until=None) | clock.has_ended("busy_until", _CLAIM)
-    if not rows.filter(is_free).update(busy_until=until):
-        raise NotAllowed(
-            f"Another change on Prolific for {what} is in progress. Wait a moment, check what it "
-            "did, then try again."
-        )
-    claim = AccountClaim(rows, until)
-    if client is not None:
-        client.before_request = claim.renew
-    try:
-        yield
-    finally:
-        if client is not None:
-            client.before_request = None
-        claim.end()

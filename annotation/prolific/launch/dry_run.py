@@ -17,7 +17,8 @@ from django.contrib.auth.models import User
 from django.utils.crypto import salted_hmac
 
 from annotation.models import Recruitment
-from annotation.prolific.api.client import ProlificClient, claimed, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import LaunchRefused, NotFound, OutcomeUnknown, ProlificError
 from annotation.prolific.api.types import UNPUBLISHED, RemoteStudy
 from annotation.prolific.launch.launch import create, delete_draft, group_name, study_name

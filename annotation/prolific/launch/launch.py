@@ -10,7 +10,8 @@ from django.db import transaction
 from django.utils.crypto import salted_hmac
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import ProlificClient, claimed, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import (
     LaunchRefused,
     NotAllowed,
@@ -138,7 +139,7 @@ def launch(*, study_id: int, user: User | None = None) -> list[ProlificStudy]:
                 project=workspace.project,
             )
             body["name"] = study_name(study, label)
-            _adopt(row, create(client, body, is_new=is_new), user)
+            adopt(row, create(client, body, is_new=is_new), user)
     return list(ProlificStudy.objects.filter(study=study))
 
 
@@ -204,7 +205,8 @@ def find(client: ProlificClient, name: str, project: str) -> RemoteStudy | None:
 
 
 @transaction.atomic
-def _adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
+def adopt(row: ProlificStudy, remote: RemoteStudy, user: User | None) -> None:
+    """Store that the row's study was created."""
     row.prolific_id = remote.id
     row.save(update_fields=["prolific_id"])
     mirror(row, remote)

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.urls import reverse
 
 from annotation.models import ProlificStudy, QuotaGroup
-from annotation.prolific.api.client import Account, ProlificClient, is_local, read_account
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import ProlificClient, is_local
 from annotation.prolific.api.types import Filter, Resolved
 from annotation.prolific.launch.launch_plan import LaunchPlan, Workspace
 from annotation.prolific.launch.shares import shares_of

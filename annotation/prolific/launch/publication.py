@@ -5,18 +5,18 @@ Repeating a request for places after a crash adds these places only once.
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api import types
-from annotation.prolific.api.client import ProlificClient, claimed, connect, read_account
+from annotation.prolific.api.balance import read_account
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import (
-    AWAITING_REVIEW,
     COMPLETED,
     SCHEDULED,
     UNPUBLISHED,
@@ -30,16 +30,15 @@ from annotation.prolific.launch.launch_plan import (
     content_warnings,
     workspace_of,
 )
+from annotation.prolific.launch.open_places import RESTING, good_submissions
 from annotation.prolific.launch.targeting import (
     planned_targeting,
     resolve_drafts,
     targeting_of,
 )
 from annotation.prolific.money import note_reservation
-from annotation.seats.capacity import SeatForecast, forecast_of
 from studies.models import Study
 from studies.money import format_money, major_units
-from studies.selectors import SeatGroup
 from studies.services.studies import StateNote, record
 from studies.statements import clock
 
@@ -101,16 +100,21 @@ class Sum:
         return f"{major_units(self.amount, self.currency):f}"
 
 
-def cost_of_publishing(study: Study) -> Sum:
-    """Prolific's charge for the drafts; published studies cost nothing more."""
+def cost_of_publishing(study: Study, *, follow_up: str = "") -> Sum:
+    """Prolific's charge for the drafts; published studies cost nothing more.
+
+    With the name of a `follow_up`, here and below, the study that brings people back is meant.
+    """
     client = connect(study.pk)
-    return _sum(study, _costs(client, _drafts(client, study)))
+    return _sum(study, _costs(client, _drafts(client, study, follow_up)))
 
 
-def _drafts(client: ProlificClient, study: Study) -> list[tuple[ProlificStudy, RemoteStudy]]:
+def _drafts(
+    client: ProlificClient, study: Study, follow_up: str
+) -> list[tuple[ProlificStudy, RemoteStudy]]:
     """The rows that are still drafts on Prolific, checked now."""
     found = []
-    for row in _bound(study):
+    for row in _bound(study, follow_up):
         remote = client.study(str(row.prolific_id))
         mirror(row, remote)
         if remote.status == UNPUBLISHED:
@@ -145,6 +149,7 @@ def publish(
     study_id: int,
     confirmed: str,
     at: dt.datetime | None = None,
+    follow_up: str = "",
     user: User | None = None,
 ) -> list[ProlificStudy]:
     """Publish the drafts and spend the money; `confirmed` is the sum that a user typed.
@@ -156,21 +161,22 @@ def publish(
     because Prolific dropped a filter.
     """
     study = Study.objects.get(pk=study_id)
-    if study.state != Study.State.OPEN:
+    if study.state != Study.State.OPEN and not follow_up:
         raise NotAllowed("The study is not open. Open it, then publish.")
     if at is not None and at <= clock.now():
         raise NotAllowed(f"{at:%Y-%m-%d %H:%M %Z} is over. Enter a time in the future.")
     client = connect(study_id)
     with claimed(study_id, client) as recruitment:
-        drafts = _drafts(client, study)
+        drafts = _drafts(client, study, follow_up)
         if not drafts:
-            return _bound(study)
+            return _bound(study, follow_up)
         costs = _costs(client, drafts)
         total = _sum(study, costs)
         if not _is_sum(confirmed, total):
             raise NotAllowed(f"Publishing costs {total}. Type {total.plain} to confirm.")
         workspace = workspace_of(recruitment, client)
-        _compare(client, study, recruitment, workspace, drafts)
+        if not follow_up:
+            _compare(client, study, recruitment, workspace, drafts)
         balance = read_account(client, study.currency, workspace.id).balance
         if balance is not None and balance < total.amount:
             held = format_money(balance, total.currency)
@@ -181,14 +187,15 @@ def publish(
             for row in costs:
                 _transition(client, row, "SCHEDULE_PUBLISH", unless=UNPUBLISHED, at=at)
             record(study, SCHEDULED_EVENT, user=user, cost=total.amount, at=at.isoformat())
-            return _bound(study)
+            return _bound(study, follow_up)
         for row, cost in costs.items():
             _transition(client, row, "PUBLISH", unless=UNPUBLISHED)
             note_reservation(
                 row, places=row.places, rewards=cost.rewards, total=cost.total, user=user
             )
-        record(study, "published on Prolific", user=user, cost=total.amount)
-    return _bound(study)
+        about = {"of": follow_up} if follow_up else {}
+        record(study, "published on Prolific", user=user, cost=total.amount, **about)
+    return _bound(study, follow_up)
 
 
 def scheduled_at(study: Study) -> dt.datetime | None:
@@ -241,15 +248,18 @@ def _compare(
         raise LaunchRefused([*dict.fromkeys(problems), again])
 
 
-def change(*, study_id: int, action: str, user: User | None = None) -> list[ProlificStudy]:
+def change(
+    *, study_id: int, action: str, follow_up: str = "", user: User | None = None
+) -> list[ProlificStudy]:
     """PAUSE, START or STOP the study on Prolific, where that is currently possible.
 
     CANCEL_PUBLISH, and the two that stop recruiting, make a scheduled study a draft again.
     """
     study = Study.objects.get(pk=study_id)
-    if changed := _change(study, action, user):
+    if changed := _change(study, action, user, follow_up):
         return changed
-    states = ", ".join(dict.fromkeys(row.status.lower() for row in _bound(study)))
+    rows = _bound(study, follow_up)
+    states = ", ".join(dict.fromkeys(row.status.lower() for row in rows))
     raise NotAllowed(f"The study is {states} on Prolific: nothing to {action.lower()}.")
 
 
@@ -261,12 +271,14 @@ _WAYS = {
 }
 
 
-def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]:
+def _change(
+    study: Study, action: str, user: User | None, follow_up: str = ""
+) -> list[ProlificStudy]:
     """Do the action on each of the study's rows for which it is possible; return these rows."""
     client = connect(study.pk)
     changed = []
     with claimed(study.pk, client):
-        for row in _bound(study):
+        for row in _bound(study, follow_up):
             mirror(row, client.study(str(row.prolific_id)))
             cancels = row.status == SCHEDULED and action != "START"
             sent = "CANCEL_PUBLISH" if cancels else action
@@ -274,12 +286,18 @@ def _change(study: Study, action: str, user: User | None) -> list[ProlificStudy]
                 _transition(client, row, sent, unless=row.status)
                 changed.append(row)
         if changed:
-            record(study, f"{action.lower()} on Prolific", user=user)
+            note_returns_seen(study_id=study.pk)
+            done = f"{action.lower()} on Prolific"
+            record(study, f"{done}: {follow_up}" if follow_up else done, user=user)
     return changed
 
 
-# Statuses in which returned places stay empty until recruiting is started again.
-RESTING = ("PAUSED", AWAITING_REVIEW)
+def note_returns_seen(*, study_id: int) -> int:
+    """Note that a user has seen to Prolific's report of many returns."""
+    reported = ProlificStudy.objects.filter(study=study_id, many_returns_at__isnull=False)
+    return reported.update(many_returns_at=None)
+
+
 # Statuses in which nobody new gets a place.
 _AT_REST = (*RESTING, COMPLETED)
 _FOLLOWING = {
@@ -342,7 +360,7 @@ def add_places(
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
     with claimed(study_id, client):
-        row = ProlificStudy.objects.filter(
+        row = ProlificStudy.everything.filter(
             study=study, label=label, prolific_id__isnull=False
         ).first()
         if row is None:
@@ -421,14 +439,11 @@ def refill(*, study_id: int, user: User | None = None) -> int:
     return started
 
 
-def good_submissions(row: ProlificStudy) -> int:
-    """Submissions that hold a place, permanently or for now."""
-    lost = ["RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT", "UNKNOWN", ""]
-    return row.submissions.exclude(status__in=lost).count()
-
-
-def _bound(study: Study) -> list[ProlificStudy]:
-    rows = list(ProlificStudy.objects.filter(study=study, prolific_id__isnull=False))
+def _bound(study: Study, follow_up: str = "") -> list[ProlificStudy]:
+    wanted = ProlificStudy.everything.filter(study=study, is_follow_up=bool(follow_up))
+    rows = list(wanted.filter(prolific_id__isnull=False))
+    if follow_up:
+        rows = [row for row in rows if row.label == follow_up]
     if not rows:
         raise NotAllowed("The study is not on Prolific yet. Launch it first.")
     return rows
@@ -458,38 +473,3 @@ def _transition(
         if remote.status == unless:
             raise
     mirror(row, remote)
-
-
-def forecast_on_prolific(study: Study, groups: Sequence[SeatGroup] | None = None) -> SeatForecast:
-    """The forecast of a study, with the places that Prolific still fills, as last read.
-
-    A page that has already counted the items passes their `groups`.
-
-    Before a draft exists, its places are unknown. The pay is without Prolific's fee: ask Prolific
-    for the full cost of the places.
-    """
-    rows = list(ProlificStudy.objects.filter(study=study))
-    found = [_places_left(row) for row in rows]
-    # A study that is paused here is reopened here, which starts recruiting there too.
-    rests = [study.state == Study.State.OPEN and row.status in RESTING for row in rows]
-    return forecast_of(
-        study,
-        places_left=sum(
-            coming + (0 if is_resting else free)
-            for (free, coming), is_resting in zip(found, rests, strict=True)
-        )
-        if rows
-        else None,
-        resting=sum(free for (free, _), is_resting in zip(found, rests, strict=True) if is_resting),
-        groups=groups,
-    )
-
-
-def _places_left(row: ProlificStudy) -> tuple[int, int]:
-    """Free places, and places of participants who have not opened the link yet."""
-    coming = row.submissions.filter(
-        annotator=None, status__in=[types.ACTIVE, types.RESERVED]
-    ).count()
-    # An ended study admits no new participants.
-    free = 0 if row.status == types.COMPLETED else max(0, row.places - good_submissions(row))
-    return free, coming

@@ -7,7 +7,8 @@ that copy, so its id is kept in the study's log. Their answers count nowhere.
 from django.contrib.auth.models import User
 
 from annotation.models import ProlificStudy
-from annotation.prolific.api.client import claimed, connect
+from annotation.prolific.api.claims import claimed
+from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificRejected
 from annotation.prolific.api.types import UNPUBLISHED
 from studies.models import Study

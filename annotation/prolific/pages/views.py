@@ -20,7 +20,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import Account, client_with, connect, is_local, read_account
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import client_with, connect, is_local
 from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
 from annotation.prolific.api.transport import (
     LaunchRefused,
@@ -28,18 +29,19 @@ from annotation.prolific.api.transport import (
     NotConfigured,
     ProlificError,
 )
-from annotation.prolific.api.types import SCHEDULED, SCREENED_OUT
+from annotation.prolific.api.types import SCHEDULED
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview, state_check
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
+from annotation.prolific.launch.open_places import RESTING, forecast_on_prolific, used_screen_outs
 from annotation.prolific.launch.plan_words import plan_sentence
-from annotation.prolific.launch.publication import forecast_on_prolific
 from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import with_fees
 from annotation.prolific.settle.proposals import pace_of, totals
 from annotation.prolific.sync import demographics
-from annotation.prolific.sync.sync import OLD_AFTER, follow
+from annotation.prolific.sync.polling import OLD_AFTER
+from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import BadWebhook, keep, subscribe
 from annotation.tasks import handle_prolific_event
 from studies.errors import OpeningRefused
@@ -141,11 +143,12 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
             "pause": "ACTIVE" in statuses,
             "start": "PAUSED" in statuses,
             "stop": bool(statuses & {"ACTIVE", "PAUSED"}),
-            "refill": bool(statuses & {*publication.RESTING}),
+            "refill": bool(statuses & {*RESTING}),
         },
         "counts": sorted(counts.items()),
         **_outlook(study),
-        "used_screen_outs": _used_screen_outs(study, rows),
+        "used_screen_outs": used_screen_outs(study, rows),
+        "many_returns": any(row.many_returns_at for row in rows),
         "recruitment": recruitment,
         "workspace": Workspace.of(recruitment.workspace) if recruitment else None,
         "old_days": OLD_AFTER.days if any(_is_old(row) for row in rows) else 0,
@@ -164,14 +167,6 @@ def _outlook(study: Study) -> dict[str, Any]:
         "missing_places": ahead.missing_places,
         "missing_cost": "" if cost is None else format_money(cost, study.currency),
     }
-
-
-def _used_screen_outs(study: Study, rows: list[ProlificStudy]) -> int:
-    """The paid screen-outs of a study that Prolific paused because all were used; 0 if none."""
-    slots = launch.plan_of(study).screen_out_slots or 0
-    paused = [row for row in rows if row.status == "PAUSED"] if slots else []
-    is_used = any(row.submissions.filter(status=SCREENED_OUT).count() >= slots for row in paused)
-    return slots if is_used else 0
 
 
 def _is_old(row: ProlificStudy) -> bool:
@@ -456,6 +451,10 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             lambda n: (
                 f"Study reopened for {n} more participants." if n else "No places need refilling."
             ),
+        ),
+        "returns": (
+            lambda: publication.note_returns_seen(study_id=study.pk),
+            lambda _: "Recruitment continues.",
         ),
         "forget": (
             lambda: launch.forget_drafts(study_id=study.pk, user=user_of(request)),

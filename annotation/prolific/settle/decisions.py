@@ -114,6 +114,11 @@ def reject(
         raise NotAllowed("Only a signed-in user can reject a submission.")
     owners_only(user, submission.prolific_study.study)
     message = message.strip()
+    if submission.prolific_study.is_follow_up:
+        raise NotAllowed(
+            "A rejection here would also undo the first part. Ask them to return, or reject the "
+            "submission on Prolific."
+        )
     if category not in GROUNDS:
         raise NotAllowed(f"Choose one of Prolific's reasons: {', '.join(GROUNDS.values())}.")
     if len(message) < LEAST_MESSAGE:
@@ -161,6 +166,7 @@ def _against(category: str, submission: ProlificSubmission) -> str:
 def _is_exceptionally_fast(submission: ProlificSubmission) -> bool:
     people = ProlificSubmission.objects.filter(
         prolific_study__study=submission.prolific_study.study_id,
+        prolific_study__is_follow_up=False,
         started_at__isnull=False,
         completed_at__isnull=False,
         annotator__state=Annotator.State.COMPLETED,

@@ -16,6 +16,7 @@ from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, 
 from annotation.prolific.api import types
 from annotation.prolific.api.client import connect
 from annotation.prolific.api.types import Costs, StudyCost
+from annotation.prolific.launch.launch import plan_of
 from annotation.prolific.sync.sync import follow, refresh_submission
 from studies.models import Study
 from studies.money import major_units
@@ -98,7 +99,7 @@ def read_costs(*, study_id: int) -> int:
     follow(study_id=study_id, client=client)
     for submission_id in _bonuses_unseen(study_id):
         refresh_submission(submission_id, client=client)
-    rows = list(ProlificStudy.objects.filter(study=study_id, prolific_id__isnull=False))
+    rows = list(ProlificStudy.everything.filter(study=study_id, prolific_id__isnull=False))
     for row in rows:
         projected = client.costs(str(row.prolific_id), is_projected=True)
         now = client.costs(str(row.prolific_id), is_projected=False)
@@ -121,7 +122,7 @@ def _bonuses_unseen(study_id: int) -> list[str]:
 
 def ledger_of(study: Study) -> MoneyLedger:
     """The ledger from stored data, in a handful of queries."""
-    rows = list(ProlificStudy.objects.filter(study=study).select_related("study"))
+    rows = list(ProlificStudy.everything.filter(study=study).select_related("study"))
     reservations = list(
         ProlificReservation.objects.filter(prolific_study__in=rows).select_related(
             "prolific_study__study"
@@ -137,7 +138,8 @@ def ledger_of(study: Study) -> MoneyLedger:
         .select_related("prolific_study__study")
         .prefetch_related("lines__submission__annotator")
     )
-    rewards = [_reward(study, one) for one in submissions if one.status in _PAID]
+    screen_out = plan_of(study).screen_out_pay
+    rewards = [_reward(study, one, screen_out) for one in submissions if one.status in _PAID]
     entries = [
         *(_reservation(one) for one in reservations),
         *rewards,
@@ -175,11 +177,12 @@ def _reservation(one: ProlificReservation) -> LedgerEntry:
     )
 
 
-def _reward(study: Study, one: ProlificSubmission) -> LedgerEntry:
-    whole = one.status == types.APPROVED
+def _reward(study: Study, one: ProlificSubmission, screen_out: int | None) -> LedgerEntry:
+    """What somebody was paid; for being screened out, the amount that the launch plan fixed."""
     currency, promised = promised_to(study, one)
-    amount = promised if whole else None
-    note = "" if whole else "Prolific does not state how much was paid"
+    paid = {types.APPROVED: promised, types.SCREENED_OUT: screen_out}
+    amount = paid.get(one.status)
+    note = "Prolific does not state how much was paid" if amount is None else ""
     return LedgerEntry(
         one.completed_at,
         REWARD,

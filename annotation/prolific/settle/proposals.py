@@ -26,6 +26,7 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
+from annotation.prolific.launch.follow_up import MORE
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
@@ -102,11 +103,13 @@ def settlement(study: Study) -> Settlement:
     work = work_of({s.annotator_id for s in submissions if s.annotator_id})
     codes, told = codes_of(study.pk), stated_minutes(study)
     paid = _with_bonus(submissions)
-    best = _best_of_each(submissions)
+    best = _best_of_each([s for s in submissions if not s.prolific_study.is_follow_up])
     questions = list(study.demographic_questions.all())
     quality = _flags_of(study, submissions)
-    rows = []
+    rows = follow_up_rows(study, [s for s in submissions if s.prolific_study.is_follow_up])
     for submission in submissions:
+        if submission.prolific_study.is_follow_up:
+            continue
         done = work.get(submission.annotator_id or 0, Work())
         is_other = (
             submission.annotator_id in best and best[submission.annotator_id] != submission.pk
@@ -173,6 +176,31 @@ def filtered_rows(rows: Iterable[SettlementRow], *, search: str, flag: str) -> l
         if fits and search.lower() in row.pseudonym.lower():
             found.append(row)
     return found
+
+
+def follow_up_rows(study: Study, submissions: Sequence[ProlificSubmission]) -> list[SettlementRow]:
+    """The submissions of those who came back: approve who has finished that part here."""
+    done = {
+        (each.name, pk)
+        for each in (MORE if submissions else ())
+        for pk in each.finished(study).values_list("pk", flat=True)
+    }
+    rows = []
+    for one in submissions:
+        has_finished = (one.prolific_study.label, one.annotator_id) in done
+        action, reason = NONE, ""
+        if one.status == types.AWAITING_REVIEW:
+            action, reason = RETURN, f"Not finished here: {one.prolific_study.label}."
+            if has_finished:
+                action, reason = APPROVE, f"Complete here: {one.prolific_study.label}."
+        elif one.status in (types.ACTIVE, types.RESERVED):
+            action, reason = WAIT, f"In progress: {one.prolific_study.label}."
+        work = Work(has_finished=has_finished)
+        amount = (one.prolific_study.paid_in, one.prolific_study.reward)
+        rows.append(
+            SettlementRow(one, one.annotator, work, action, reason, 0, "", "", amount=amount)
+        )
+    return rows
 
 
 def _flags_of(
@@ -344,6 +372,7 @@ def pace_of(study: Study) -> Pace | None:
     """The median pace of annotators who completed; None before anyone has."""
     came_back = ProlificSubmission.objects.filter(
         prolific_study__study=study,
+        prolific_study__is_follow_up=False,
         status__in=[types.AWAITING_REVIEW, types.APPROVED],
         started_at__isnull=False,
         completed_at__isnull=False,

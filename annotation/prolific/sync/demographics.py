@@ -264,7 +264,10 @@ def groups_of(study: Study) -> DemographicGroups | None:
     groups = list(study.quota_groups.all())
     people = list(
         ProlificSubmission.objects.filter(
-            prolific_study__study=study, status__in=_HOLDING, annotator__isnull=False
+            prolific_study__study=study,
+            prolific_study__is_follow_up=False,
+            status__in=_HOLDING,
+            annotator__isnull=False,
         ).select_related("annotator")
     )
     if not groups or not any(submission.demographics for submission in people):

@@ -1,7 +1,4 @@
-"""Synchronisation with Prolific: an event is only a hint, the data read afterwards counts.
-
-Webhooks make it fast; `follow_all`, once a minute, makes up for lost ones.
-"""
+"""Synchronisation with Prolific: an event is only a hint, the data read afterwards counts."""
 
 import datetime as dt
 import itertools
@@ -9,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -25,23 +23,13 @@ from annotation.models import (
     Recruitment,
 )
 from annotation.prolific.api import types
-from annotation.prolific.api.accounts import note_accepted, note_refusal
-from annotation.prolific.api.client import (
-    IN_WORKER,
-    MAX_BULK_APPROVE,
-    Account,
-    ProlificClient,
-    client_with,
-    connect,
-    is_local,
-    read_account,
-)
-from annotation.prolific.api.credentials import Credentials, credentials_of
+from annotation.prolific.api.accounts import note_accepted
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import MAX_BULK_APPROVE, ProlificClient, connect
 from annotation.prolific.api.transport import (
     NotFound,
     ProlificError,
     ProlificUnreachable,
-    Unauthorized,
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch import mirror
@@ -88,10 +76,10 @@ def page_client(study_id: int) -> Iterator[ProlificClient]:
 
 def is_watched(study: Study) -> bool:
     """Whether a study's participants can be looked up: it was launched from here."""
-    return _with_account(ProlificStudy.objects.filter(study=study)).exists()
+    return with_account(ProlificStudy.objects.filter(study=study)).exists()
 
 
-def _with_account(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
+def with_account(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
     """Those that were created on Prolific, and whose studies have an account."""
     rows = rows.filter(prolific_id__isnull=False)
     if settings.PROLIFIC_API_TOKEN:
@@ -196,77 +184,9 @@ FINAL = frozenset(
 )
 # An approval that is not visible after this time is requested again; a repeat is free.
 _ASK_AGAIN = dt.timedelta(minutes=2)
-# Studies launched longer ago rarely change, so they are read less often.
-OLD_AFTER = dt.timedelta(days=60)
-_OLD_READ_EVERY = _REFUSED_READ_EVERY = dt.timedelta(hours=1)
 # Arrivals, however many, request a reading at most this often.
 REFRESHED_EVERY = dt.timedelta(seconds=30)
 _TOGETHER = 100
-
-
-def follow_all() -> int:
-    """Read every recruitment that may still change; return the number of studies read.
-
-    An error in one study does not stop the others. If Prolific refuses a token, only the studies
-    with that account wait.
-    """
-    due = _due(_with_account(ProlificStudy.objects.all()))
-    clients: dict[Credentials, ProlificClient] = {}
-    followed = 0
-    for study_id in sorted(set(due.values_list("study", flat=True))):
-        # Read again, because the study before it may have found that Prolific refuses the token.
-        if not due.filter(study=study_id).exists():
-            continue
-        try:
-            credentials = credentials_of(study_id)
-            if credentials not in clients:
-                clients[credentials] = client_with(credentials, patience=IN_WORKER)
-            follow(study_id=study_id, client=clients[credentials])
-            followed += 1
-        except ProlificError as error:
-            _note_failure(study_id, error)
-    return followed
-
-
-def _note_failure(study_id: int, error: ProlificError) -> None:
-    Recruitment.objects.filter(study=study_id).update(last_error=str(error))
-    logger.warning("study %s: Prolific could not be read: %s", study_id, error)
-    if isinstance(error, Unauthorized):
-        note_refusal(study_id)
-
-
-def refresh(*, study_id: int) -> bool:
-    """Read a study for all new arrivals, at most twice a minute; return whether it was read."""
-    now = clock.now()
-    recruitment = Recruitment.objects.filter(study=study_id)
-    before = recruitment.values_list("checked_at", flat=True).first()
-    is_due = Q(checked_at=None) | clock.long_ago("checked_at", REFRESHED_EVERY)
-    # Claimed first, so that only one of several workers reads it.
-    if not recruitment.filter(is_due).update(checked_at=now):
-        return False
-    try:
-        follow(study_id=study_id, client=connect(study_id, patience=IN_WORKER))
-    except ProlificError as error:
-        recruitment.update(checked_at=before)
-        _note_failure(study_id, error)
-    return True
-
-
-def _due(rows: "QuerySet[ProlificStudy]") -> "QuerySet[ProlificStudy]":
-    """All studies except completed ones whose submissions are settled and were read since.
-
-    Old ones are read once an hour, and so are those whose token Prolific refuses. A simulated study
-    is read only from a simulated Prolific.
-    """
-    if not is_local():
-        rows = rows.filter(study__is_simulated=False)
-    refused = "study__recruitment__prolific_account__refused_at"
-    rows = rows.filter(Q(**{refused: None}) | clock.long_ago(refused, _REFUSED_READ_EVERY))
-    unsettled = ProlificSubmission.objects.exclude(status__in=FINAL).values("prolific_study")
-    now = clock.now()
-    due = Q(seen_at=None) | Q(created_at__gt=now - OLD_AFTER)
-    due |= clock.long_ago("seen_at", _OLD_READ_EVERY)
-    return rows.filter(due & (~Q(status=types.COMPLETED) | Q(pk__in=unsettled)))
 
 
 def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
@@ -278,7 +198,7 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     client = client or connect(study_id)
     study = Study.objects.get(pk=study_id)
     read = 0
-    for row in ProlificStudy.objects.filter(study=study, prolific_id__isnull=False):
+    for row in ProlificStudy.everything.filter(study=study, prolific_id__isnull=False):
         row.study = study
         mirror(row, client.study(str(row.prolific_id)))
         read += read_submissions(row, client)
@@ -287,7 +207,10 @@ def follow(*, study_id: int, client: ProlificClient | None = None) -> int:
     _ask_again(study, client)
     confirm_sent(study_id=study_id, client=client)
     _follow_account(study, client)
-    Recruitment.objects.filter(study=study).update(checked_at=clock.now(), last_error="")
+    # Read again soon, unless `polling` then decides to wait.
+    Recruitment.objects.filter(study=study).update(
+        checked_at=clock.now(), last_error="", read_next_at=None, quiet_reads=0
+    )
     note_accepted(client)
     return read
 
@@ -321,7 +244,7 @@ def _changed(
     for remote in listed:
         one = known.get(remote.id)
         is_new = arrived.intersection(hashes.get(remote.id, ()))
-        if one is None or is_new or _differs(row, one, remote) or _wants_move(one):
+        if one is None or is_new or _differs(row, one, remote) or _wants_move(row, one):
             changed.append(remote)
         else:
             same.append(one.pk)
@@ -351,8 +274,18 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
         account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
-    recruitment.account = account.stored()
+    recruitment.account = replace(account, unread=_unread(study, client)).stored()
     recruitment.save(update_fields=["account"])
+
+
+def _unread(study: Study, client: ProlificClient) -> int:
+    """How many messages about a study nobody has read on Prolific; 0 if they cannot be listed."""
+    rows = ProlificStudy.everything.filter(study=study)
+    ids = set(rows.values_list("prolific_id", flat=True))
+    try:
+        return sum(message.study_id in ids for message in client.unread_messages())
+    except ProlificError:
+        return 0
 
 
 def refresh_submission(submission_id: str, *, client: ProlificClient) -> bool:
@@ -376,7 +309,7 @@ def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
     """Our study that a submission belongs to: its own, or the parent of its child study."""
     ids = [remote_id for remote_id in (remote.parent_study_id, remote.study_id) if remote_id]
     return (
-        ProlificStudy.objects.select_related("study").filter(prolific_id__in=ids).first()
+        ProlificStudy.everything.select_related("study").filter(prolific_id__in=ids).first()
         if ids
         else None
     )
@@ -384,7 +317,7 @@ def study_of(remote: RemoteSubmission) -> ProlificStudy | None:
 
 @transaction.atomic
 def _remember_child(row: ProlificStudy, child: str) -> None:
-    row = ProlificStudy.objects.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
+    row = ProlificStudy.everything.select_for_update(no_key=True, of=("self",)).get(pk=row.pk)
     if child and child not in row.child_ids:
         row.child_ids = [*row.child_ids, child]
         row.save(update_fields=["child_ids"])
@@ -400,7 +333,8 @@ def apply(
     if remote.study_id not in (row.prolific_id, *row.child_ids):
         _remember_child(row, remote.study_id)
     submission = _store(row, remote, read_at)
-    if submission.seen_at == read_at and _is_latest(submission):
+    is_first_part = not row.is_follow_up
+    if is_first_part and submission.seen_at == read_at and _is_latest(submission):
         _move(submission)
     return submission
 
@@ -455,7 +389,9 @@ def _annotator(row: ProlificStudy, remote: RemoteSubmission) -> Annotator | None
 def _is_latest(submission: ProlificSubmission) -> bool:
     """Whether this is the participant's latest submission: earlier ones are no longer relevant."""
     newest = (
-        ProlificSubmission.objects.filter(annotator=submission.annotator_id)
+        ProlificSubmission.objects.filter(
+            annotator=submission.annotator_id, prolific_study__is_follow_up=False
+        )
         .order_by("-started_at", "-pk")
         .values_list("pk", flat=True)
         .first()
@@ -500,9 +436,9 @@ def _move_for(status: str, state: str) -> Callable[..., Annotator] | None:
     return None
 
 
-def _wants_move(submission: ProlificSubmission) -> bool:
+def _wants_move(row: ProlificStudy, submission: ProlificSubmission) -> bool:
     """Whether `_move` must still run, because it was interrupted or failed."""
-    if submission.annotator is None:
+    if row.is_follow_up or submission.annotator is None:
         return False
     if submission.followed != submission.status:
         return True

@@ -16,13 +16,8 @@ from django.urls import reverse
 
 from annotation.models import ProlificEvent, ProlificStudy, ProlificSubmission, Recruitment
 from annotation.prolific.api.accounts import store_secret
-from annotation.prolific.api.client import (
-    IN_WORKER,
-    ProlificClient,
-    claimed_workspace,
-    connect,
-    is_local,
-)
+from annotation.prolific.api.claims import claimed_workspace
+from annotation.prolific.api.client import IN_WORKER, ProlificClient, connect, is_local
 from annotation.prolific.api.credentials import recruitments_in, signing_secrets, signs_for
 from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificError
 from annotation.prolific.launch.launch import mirror
@@ -32,7 +27,8 @@ from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock
 
-EVENTS = ("submission.status.change", "study.status.change")
+_MANY_RETURNS = "study.has_high_return_rate"
+EVENTS = ("submission.status.change", "study.status.change", _MANY_RETURNS)
 # Prolific repeats unanswered webhooks, and the next reading makes up for missed ones.
 _REPEATED_FOR, _AHEAD = dt.timedelta(days=1), dt.timedelta(minutes=10)
 _RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -92,7 +88,7 @@ def _study_of(event_type: str, resource_id: str) -> int | None:
     if event_type.startswith("submission."):
         listed = ProlificSubmission.objects.filter(submission_id=resource_id)
         return listed.values_list("prolific_study__study", flat=True).first()
-    launched = ProlificStudy.objects.filter(prolific_id=resource_id)
+    launched = ProlificStudy.everything.filter(prolific_id=resource_id)
     return launched.values_list("study", flat=True).first()
 
 
@@ -131,8 +127,11 @@ def handle(*, event_id: int) -> bool:
     if event.kind.startswith("submission."):
         ours = _refresh(event, study_id)
     elif study_id is not None:
-        row = ProlificStudy.objects.get(prolific_id=event.resource_id)
+        row = ProlificStudy.everything.get(prolific_id=event.resource_id)
         mirror(row, connect(study_id, patience=IN_WORKER).study(event.resource_id))
+        if event.kind == _MANY_RETURNS:
+            row.many_returns_at = clock.now()
+            row.save(update_fields=["many_returns_at"])
     event.handled_at = clock.now()
     event.save(update_fields=["handled_at"])
     return ours

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy
+from annotation.models import Annotator, BonusPayment, Ending, ProlificStudy, Recruitment
 from annotation.prolific import money
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan
@@ -169,3 +169,8 @@ def post(client: Client, delivery: Delivery, **changes: str) -> Any:
         content_type="application/json",
         headers={k: v for k, v in headers.items() if k != "Content-Type"},
     )
+
+
+def time_to_read() -> None:
+    """Let the next run read every study, as if its wait were over."""
+    Recruitment.objects.update(read_next_at=None)

@@ -31,8 +31,8 @@ from annotation.prolific.api.transport import (
 )
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.dry_run import dry_run
-from annotation.prolific.sync.sync import follow_all
-from annotation.prolific.sync.webhooks import subscribe
+from annotation.prolific.sync.polling import follow_all
+from annotation.prolific.sync.webhooks import EVENTS, subscribe
 from annotation.researchers.workbench import annotator_needs
 from annotation.tasks import handle_prolific_event
 from config.operations.backups import make_backup
@@ -48,6 +48,7 @@ from tests.annotation.prolific.life import (
     make_recruiting,
     post,
     published,
+    time_to_read,
 )
 
 pytestmark = pytest.mark.django_db
@@ -278,6 +279,7 @@ def test_a_refused_account_lets_only_its_own_studies_wait(prolific, lab):
         assert ("refuses the token" in need.sentence, need.address) == (True, page(study))
     assert not [need for need in annotator_needs(fine.study) if "token" in need.sentence]
     asked = len(prolific.requests)
+    time_to_read()
     with_others = ProlificStudy.objects.exclude(pk=fine.pk).values_list("prolific_id", flat=True)
     assert follow_all() == 1
     assert not [r for r in prolific.requests[asked:] if any(one in r for one in with_others)]
@@ -286,6 +288,7 @@ def test_a_refused_account_lets_only_its_own_studies_wait(prolific, lab):
         accounts.try_again(study=waiting, account_id=account.pk)
     prolific.more_tokens[LAB_TOKEN] = token
     accounts.try_again(study=waiting, account_id=account.pk)
+    time_to_read()
     assert follow_all() == 3
     assert not [need for need in annotator_needs(waiting) if "token" in need.sentence]
 
@@ -362,7 +365,7 @@ def test_two_studies_of_a_workspace_share_its_secret_and_subscriptions(prolific,
     secrets = {subscribe(study_id=study.pk) for study in (first, second, first)}
 
     assert secrets == {prolific.world.hook_secrets[lab]}
-    assert len(prolific.world.hooks) == 2
+    assert len(prolific.world.hooks) == len(EVENTS)
     for one in (account, other):
         one.refresh_from_db()
         assert one.sealed_secret

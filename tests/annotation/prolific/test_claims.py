@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import BonusPayment, Recruitment
 from annotation.prolific import money
 from annotation.prolific.api import client
-from annotation.prolific.api.client import claimed
+from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.transport import NotAllowed, Transport
 from annotation.prolific.money import BonusLine
 from annotation.prolific.sync.sync import follow

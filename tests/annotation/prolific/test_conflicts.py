@@ -13,7 +13,7 @@ from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, BONUS, settlement
 from annotation.prolific.sync.demographics import fetch, groups_of
 from annotation.prolific.sync.sync import follow
-from annotation.prolific.sync.webhooks import subscribe
+from annotation.prolific.sync.webhooks import EVENTS, subscribe
 from studies.models import Item
 from tests.annotation.prolific.life import (
     BALANCE,
@@ -87,7 +87,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(which, prolific
     assert statuses == ["APPROVED"] * 6 + ["REJECTED", "RETURNED", "TIMED-OUT"]
     assert sorted(amount for paid in paid_there(prolific) for amount in paid) == [150, 300]
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
-    assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True, True]
+    assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True] * len(EVENTS)
     assert BonusPayment.objects.get().state == "paid"
     known = groups_of(study)
     if behaviours["export_filters"] == "refused":

@@ -82,6 +82,13 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
         ("name", "workspace_id"),
     ),
     ("DELETE", f"participant-groups/{ID}/", {}, ()),
+    ("GET", f"participant-groups/{ID}/participants/", {}, ()),
+    (
+        "POST",
+        f"participant-groups/{ID}/participants/",
+        {"participant_ids": [ID]},
+        ("participant_ids",),
+    ),
     ("GET", "submissions/", {"study": ID}, ("study",)),
     ("GET", f"submissions/{ID}/", {}, ()),
     ("POST", f"submissions/{ID}/transition/", {"action": "APPROVE"}, ("action",)),
@@ -99,6 +106,20 @@ TABLE: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
         ("study_id", "csv_bonuses"),
     ),
     ("POST", f"bulk-bonus-payments/{ID}/pay/", {}, ()),
+    ("GET", "messages/", {"user_id": ID}, ("user_id",)),
+    (
+        "POST",
+        "messages/",
+        {"recipient_id": ID, "body": "Thank you.", "study_id": ID},
+        ("recipient_id", "body", "study_id"),
+    ),
+    (
+        "POST",
+        "messages/bulk/",
+        {"ids": [ID], "body": "Thank you.", "study_id": ID},
+        ("ids", "body", "study_id"),
+    ),
+    ("GET", "messages/unread/", {}, ()),
     ("GET", "hooks/secrets/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
     ("POST", "hooks/secrets/", {"workspace_id": WORKSPACE}, ("workspace_id",)),
     ("GET", "hooks/subscriptions/", {"workspace_id": WORKSPACE}, ()),
@@ -232,6 +253,9 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     group = client.create_group("Seen", workspace=WORKSPACE)
     assert client.groups(workspace=WORKSPACE) == {"Seen": group}
     assert client.groups(workspace=client.workspaces().popitem()[0])
+    for _ in range(2):
+        client.add_to_group(group, [ID])
+    assert client.group_members(group) == {ID}
     client.delete_group(group)
     draft = client.create_study(study_payload(project=project_id))
     client.delete_study(draft.id)
@@ -257,6 +281,11 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     assert "country" in client.demographics(
         study.id, filters=["current-country-of-residence", "gone"]
     )
+    participants = [row.participant for row in client.submissions(study.id)]
+    for some in (participants, participants[:1]):
+        client.message(some, "Thank you.", study_id=study.id)
+    assert len(client.messages_with(participants[0])) == 2
+    assert client.unread_messages() == []
     client.create_secret(WORKSPACE)
     assert len(client.secrets(WORKSPACE)) == 1
     hook = client.subscribe(

@@ -261,7 +261,7 @@ def test_a_crash_between_created_and_stored_finds_the_draft_again(prolific, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(launch, "_adopt", crash)
+        patch.setattr(launch, "adopt", crash)
         with pytest.raises(KeyboardInterrupt):
             launch.launch(study_id=study.pk)
     (row,) = launch.launch(study_id=study.pk)

@@ -2,12 +2,13 @@
 
 import pytest
 
-from annotation.prolific.api.client import Account, connect, read_account
+from annotation.prolific.api.balance import Account, read_account
+from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed
 from annotation.prolific.launch import launch, launch_checks, publication
 from annotation.prolific.launch.launch_checks import time_checks
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.sync import follow_all
+from annotation.prolific.sync.polling import follow_all
 from annotation.researchers.opening_checks import study_checks
 from demo.prolific.records import WORKSPACE
 from judging.models import Judge, JudgeRun

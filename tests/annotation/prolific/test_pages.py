@@ -22,7 +22,8 @@ from annotation.prolific.launch.shares import (
     group_filters,
 )
 from annotation.prolific.settle import decisions
-from annotation.prolific.sync.sync import follow, follow_all
+from annotation.prolific.sync.polling import follow_all
+from annotation.prolific.sync.sync import follow
 from demo.prolific.server import TOKEN
 from studies.models import Membership
 from tests.annotation.prolific.life import (
@@ -32,6 +33,7 @@ from tests.annotation.prolific.life import (
     launched,
     make_recruiting,
     published,
+    time_to_read,
 )
 
 pytestmark = pytest.mark.django_db
@@ -505,5 +507,6 @@ def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolifi
     follow_all()
     assert "Could not read from Prolific" in signed_in.get(url(study, "")).content.decode()
 
+    time_to_read()
     follow_all()
     assert "Could not read" not in signed_in.get(url(study, "")).content.decode()

@@ -18,7 +18,8 @@ from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.sync.demographics import read_export
-from annotation.prolific.sync.sync import apply, follow, follow_all
+from annotation.prolific.sync.polling import follow_all
+from annotation.prolific.sync.sync import apply, follow
 from annotation.services.endings import release_expired
 from studies.models import Item
 from tests.annotation.prolific.life import (
@@ -31,6 +32,7 @@ from tests.annotation.prolific.life import (
     published,
     seats_taken,
     state_of,
+    time_to_read,
     with_quotas,
 )
 from tests.factories import answer_all, make_annotator
@@ -284,6 +286,7 @@ def test_a_fault_keeps_known_data_and_the_next_reading_catches_up(fault, study, 
 def test_an_old_study_is_still_read_once_an_hour(prolific, row):
     def age(**fields) -> None:
         ProlificStudy.objects.update(created_at=timezone.now() - dt.timedelta(days=200), **fields)
+        time_to_read()
         prolific.requests.clear()
 
     age(seen_at=timezone.now() - dt.timedelta(minutes=59))

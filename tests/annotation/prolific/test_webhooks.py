@@ -15,7 +15,7 @@ from annotation.models import (
 from annotation.prolific.api.client import ProlificClient as Client_
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.webhooks import is_signed, subscribe
+from annotation.prolific.sync.webhooks import EVENTS, is_signed, subscribe
 from annotation.tasks import handle_prolific_event
 from demo.prolific.records import WORKSPACE, Delivery, signature
 from tests.annotation.prolific.life import (
@@ -191,10 +191,7 @@ def test_subscribing_keeps_the_workspaces_secret_and_repeats_nothing(shape, prol
     second = subscribe(study_id=study.pk)
 
     assert first == second == prolific.world.hook_secret
-    assert sorted(h.event for h in prolific.world.hooks.values()) == [
-        "study.status.change",
-        "submission.status.change",
-    ]
+    assert sorted(h.event for h in prolific.world.hooks.values()) == sorted(EVENTS)
     assert all(hook.confirmed for hook in prolific.world.hooks.values())
 
 
@@ -219,7 +216,7 @@ def test_two_studies_of_an_account_subscribe_one_after_the_other(prolific, setti
 
     assert len(refused) == 1
     assert set(secrets) == {prolific.world.hook_secret}
-    assert len(prolific.world.hooks) == 2
+    assert len(prolific.world.hooks) == len(EVENTS)
 
 
 @pytest.mark.parametrize(
@@ -237,10 +234,8 @@ def test_a_subscription_with_a_lost_answer_is_created_again(path, fault, prolifi
     secret = subscribe(study_id=study.pk)
 
     assert secret == prolific.world.hook_secret
-    assert sorted((h.event, h.confirmed) for h in prolific.world.hooks.values()) == [
-        ("study.status.change", True),
-        ("submission.status.change", True),
-    ]
+    found = sorted((h.event, h.confirmed) for h in prolific.world.hooks.values())
+    assert found == [(event, True) for event in sorted(EVENTS)]
 
 
 def test_webhooks_need_an_address_that_prolific_can_call(prolific, settings):

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import ProlificStudy, Recruitment
-from annotation.prolific.api.client import Account
+from annotation.prolific.api.balance import Account
 from annotation.prolific.api.transport import (
     ChooseWorkspace,
     LaunchRefused,

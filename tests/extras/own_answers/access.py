@@ -1,6 +1,11 @@
 """Who may open which address of this extra."""
 
 # Nobody finds these in a study whose people answer for somebody else.
-NOT_HERE = {"people/linked/", "people/second-visits/", "people/second-visits/ids/"}
+NOT_HERE = {
+    "people/linked/",
+    "people/second-visits/",
+    "people/second-visits/ids/",
+    "people/second-visits/prolific/",
+}
 # They need people who answer for themselves.
 NEEDS_DATA = "own_answers:(profile|retest-item)|own_people:(linked|second-visit-ids)"

@@ -10,7 +10,7 @@ from django.utils import timezone
 from analysis.models import Report
 from analysis.tasks import tidy_report_jobs
 from annotation.models import Recruitment
-from annotation.prolific.api.client import claimed
+from annotation.prolific.api.claims import claimed
 from api.models import Delivery, Webhook
 from api.webhooks import due
 from judging.models import Judgment

@@ -118,6 +118,7 @@ def test_a_section_lists_its_pages(editor, study):
         "Completion codes",
         "Prolific",
         "Approve and pay",
+        "Messages",
         "Texts",
     ]
     # The nearest page above one that is not listed itself.
