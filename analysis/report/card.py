@@ -112,13 +112,14 @@ def _strip(axes: Axes, chart: VerdictChart) -> None:
         _write(axes, place(x), bottom + 24, words, 16, SECONDARY, ha="center")
     axes.plot([place(chart.zero)] * 2, [top, bottom], color=TEXT, linewidth=1.2)
     zero = place(chart.zero)
-    _write(axes, zero - 10, top - 10, "← right less often than people", 16, SECONDARY, ha="right")
-    _write(axes, zero + 10, top - 10, "right more often →", 16, SECONDARY)
+    left, right = chart.sides
+    _write(axes, zero - 10, top - 10, f"← {left}", 16, SECONDARY, ha="right")
+    _write(axes, zero + 10, top - 10, f"{right} →", 16, SECONDARY)
     _write(
         axes,
         WIDTH - SIDE,
         bottom + 48,
-        "percentage points, 95 % intervals",
+        f"{chart.title}, in percentage points with 95 % intervals",
         16,
         SECONDARY,
         ha="right",
