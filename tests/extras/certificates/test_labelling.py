@@ -37,7 +37,7 @@ def passport(study):
     return found
 
 
-def test_answers_from_the_threshold_on_are_labels_and_the_rest_is_left_with_a_reason(study, passport):
+def test_answers_from_the_threshold_on_are_labels_and_others_left_with_a_reason(study, passport):
     run = study.judge_runs.get()
     run.judgments.filter(item__key="i0001").update(state="refused", choice="", certainty=None)
     run.judgments.filter(item__key="i0002").update(certainty=None)
