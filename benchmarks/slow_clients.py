@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from benchmarks._machine import free_ports
 from config.processes import Processes, web_command
 
-_PAGE = "/accounts/login/"
+_PAGE = "/accounts/password/reset/"
 _ASKED, _PATIENCE = 20, 10.0
 _POST = (
     b"POST /accounts/login/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n"

@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.django_db
 def test_pages_carry_a_strict_policy_and_no_referrer(client):
-    response = client.get("/accounts/login/")
+    response = client.get("/accounts/login/", follow=True)
 
     policy = response.headers["Content-Security-Policy"]
     assert response.status_code == 200

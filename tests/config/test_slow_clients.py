@@ -50,7 +50,7 @@ def port(tmp_path_factory):
 
 
 def page(port: int) -> str:
-    url = f"http://127.0.0.1:{port}/accounts/login/"
+    url = f"http://127.0.0.1:{port}/accounts/password/reset/"
     with urllib.request.urlopen(url, timeout=30) as response:
         return response.read().decode()
 
@@ -80,7 +80,7 @@ def test_slow_clients_beyond_the_threads_keep_nobody_waiting(port, data):
         for _ in range(12):
             stack.enter_context(connect(port, data))
 
-        assert "Sign in" in page(port)
+        assert "Reset password" in page(port)
 
 
 def test_slow_clients_are_answered_in_the_end(port):
@@ -92,7 +92,7 @@ def test_slow_clients_are_answered_in_the_end(port):
 
 
 def test_two_requests_of_a_connection_are_both_answered(port):
-    head = b"GET /accounts/login/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = b"GET /accounts/password/reset/ HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connect(port, head) as sock:
         first = read_answer(sock)
         sock.sendall(head)
