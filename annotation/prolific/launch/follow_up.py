@@ -30,6 +30,7 @@ from studies.models import Study
 from studies.services.studies import record
 
 GROUP_ALLOWLIST = "participant_group_allowlist"
+_MOST_PAY, _MOST_MINUTES = 1_000_000, 600
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def draft_follow_up(
 
     It is found again if the answer was lost. Raises `NotAllowed` if nobody is due, `ProlificError`.
     """
-    if reward < 1 or not 1 <= minutes <= 600:
-        raise NotAllowed("Enter a reward, and from 1 to 600 minutes.")
+    if not (1 <= reward <= _MOST_PAY and 1 <= minutes <= _MOST_MINUTES):
+        raise NotAllowed(f"Enter the pay, and from 1 to {_MOST_MINUTES} minutes.")
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
     with claimed(study_id, client) as recruitment:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import BonusPayment, Recruitment
 from annotation.prolific import money
-from annotation.prolific.api import client
+from annotation.prolific.api import claims
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.transport import NotAllowed, Transport
 from annotation.prolific.money import BonusLine
@@ -43,7 +43,7 @@ def slow(monkeypatch):
             look()
         return answer
 
-    monkeypatch.setattr(client.clock, "now", clock.now)
+    monkeypatch.setattr(claims.clock, "now", clock.now)
     monkeypatch.setattr(Transport, "_once", take_a_minute)
     return clock, afterwards
 

@@ -156,7 +156,8 @@ def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
     page,
     prolific,  # noqa: F811
 ):
-    assert "Enter the pay" in page(action="draft", minutes="5", reward="much")
+    for pay in ("much", "NaN", "-1", "0", "99999999"):
+        assert "Enter the pay" in page(action="draft", minutes="5", reward=pay)
     prolific.fault("POST", "studies/", "dropped_after")
     for _ in range(2):
         page(action="draft", minutes="5", reward="1.50")
