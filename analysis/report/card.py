@@ -112,9 +112,9 @@ def _strip(axes: Axes, chart: VerdictChart) -> None:
         _write(axes, place(x), bottom + 24, words, 16, SECONDARY, ha="center")
     axes.plot([place(chart.zero)] * 2, [top, bottom], color=TEXT, linewidth=1.2)
     zero = place(chart.zero)
-    left, right = chart.sides
-    _write(axes, zero - 10, top - 10, f"← {left}", 16, SECONDARY, ha="right")
-    _write(axes, zero + 10, top - 10, f"{right} →", 16, SECONDARY)
+    less, more = chart.sides
+    _write(axes, zero - 10, top - 10, f"← {less}", 16, SECONDARY, ha="right")
+    _write(axes, zero + 10, top - 10, f"{more} →", 16, SECONDARY)
     _write(
         axes,
         WIDTH - SIDE,

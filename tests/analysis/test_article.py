@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -101,7 +102,7 @@ def test_accuracies_by_setting_certainty_features_and_persona_equal_a_recount(st
 
 def test_people_and_judges_on_the_same_items_equal_a_recount(studies, tables):
     for study in studies:
-        votes = {}
+        votes: dict[Any, list[Any]] = {}
         single = {"high": [0, 0], "low": [0, 0]}
         for row in answers_of(study):
             votes.setdefault(row.assignment.item, []).append(row)
@@ -117,15 +118,15 @@ def test_people_and_judges_on_the_same_items_equal_a_recount(studies, tables):
                 band = majority["high" if sum(stated) / len(stated) >= 80 else "low"]
                 band[0] += first == item.first_person
                 band[1] += 1
-        row = f"{study.title}: All features"
+        name_of_row = f"{study.title}: All features"
         weights = Counter(row.assignment.item_id for row in answers_of(study))
         repeated = recount(study, "steady", "certainty", weights=weights)
         once = recount(study, "steady", "certainty", weights=dict.fromkeys(weights, 1))
         for band in ("high", "low"):
             for name, people, judge in (("5", majority, once), ("7", single, repeated)):
                 table = tables[f"table_{name}"].table
-                assert cell(table, row, band, "Third person") == tuple(people[band])
-                assert cell(table, row, band, "steady") == judge[band]
+                assert cell(table, name_of_row, band, "Third person") == tuple(people[band])
+                assert cell(table, name_of_row, band, "steady") == judge[band]
 
 
 def test_each_table_says_what_fills_it_and_what_is_missing(studies, tables):

@@ -58,7 +58,12 @@ def test_the_sum_follows_each_number_and_leaving_it_unsaved_asks(signed_in, draf
     page.get_by_label("Annotators", exact=True).fill("3")
     expect(page.get_by_label("Items", exact=True)).to_have_value("15")
     asked = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+
+    def stay(dialog):
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.once("dialog", stay)
 
     page.get_by_role("link", name="Checks").click(no_wait_after=True)
 

@@ -51,8 +51,8 @@ def body(response) -> bytes:
 
 def pages(study, report):
     plain = [reverse(f"analysis:{name}", args=[study.slug]) for name in ("list", "panel")]
-    names = ("report", "status", "open", "download", "json", "tables")
-    names += ("paper", "article", "card", "card-png", "paper-zip", "article-zip")
+    names = ["report", "status", "open", "download", "json", "tables"]
+    names += ["paper", "article", "card", "card-png", "paper-zip", "article-zip"]
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
 
 
