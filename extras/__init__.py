@@ -25,6 +25,7 @@ NAMES = [
     "planted_truth",
     "publication",
     "replication",
+    "validation",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.
