@@ -251,9 +251,9 @@ def breakdown_table(report: ReportJson) -> Table:
         f"Verdict on {run_name(found)} as answered: "
         f"{STATES.get(found['pasted_answers'][0]['state'], 'none')}. "
         "At least: no smaller group of annotators changes the verdict if they give these answers "
-        "instead of their own; all groups are tried, with more than 12 people of one or two. At "
-        "most: a group that does. Changed: share of random groups of this size that change it. A "
-        "tied vote is worth the share of tied answers that is right.",
+        "instead of their own; all groups are tried, with more than 12 people only small ones. At "
+        "most: the size of a group that does. Changed: share of random groups of this size that "
+        "change it. A tied vote is worth the share of tied answers that is right.",
     )
 
 
@@ -318,7 +318,7 @@ def budget_tables(report: ReportJson) -> Iterator[Table]:
             ("Items", "count", "items"),
             ("Answers", "number", "answers", "Of each item"),
             ("Readings", "number", "readings", "Of each item"),
-            ("± points", "percent", "half_width"),
+            ("Half width", "percent", "half_width"),
             ("USD", "number", "price"),
         ],
         "Expected half width of the 95 % interval of the judge’s accuracy minus one person’s. "
