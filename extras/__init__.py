@@ -26,6 +26,7 @@ NAMES = [
     "publication",
     "replication",
     "sample",
+    "validation",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

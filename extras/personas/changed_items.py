@@ -225,8 +225,8 @@ def _other(
     return others[int.from_bytes(digest) % len(others)]
 
 
-def _changed_key(key: str, mark: str) -> str:
-    """The id with its mark; a long id is cut and gets a hash that keeps it unique."""
+def key_with(key: str, mark: str) -> str:
+    """An id with a mark; a long id is cut and gets a hash that keeps it unique."""
     room = LONGEST_ID - len(mark)
     if len(key) <= room:
         return f"{key}{mark}"
@@ -240,9 +240,9 @@ def _add_changed(
     """Store the same item about the changed persona, checked by the rules of the item format."""
     raw = raw_item(item)
     mark = mark_of(change.feature)
-    raw["id"] = _changed_key(item.key, mark)
+    raw["id"] = key_with(item.key, mark)
     raw["persona"] |= {
-        "id": _changed_key(item.persona.key, mark),
+        "id": key_with(item.persona.key, mark),
         "features": [
             fact | {name: change.new[name] for name in ("value", "text")}
             if fact["key"] == change.feature
@@ -252,8 +252,15 @@ def _add_changed(
     }
     raw["first_person"] = {"label": None, "tie": False, "source": "unknown"}
     raw["metadata"] |= {SOURCE: change.note | {"item": item.key}}
+    store_twin(copy, raw, personas, media)
+
+
+def store_twin(
+    copy: Study, raw: Mapping[str, Any], personas: dict[str, Persona], media: Media
+) -> None:
+    """Store an item in the interchange format, checked by its rules, and its persona if new."""
     faults = Faults()
-    checked = Validator(file="", task=item.task, faults=faults, media=media).item(1, raw)
+    checked = Validator(file="", task=raw["task"], faults=faults, media=media).item(1, dict(raw))
     if checked is None:
         raise Refused(faults)
     key = checked.persona.key

@@ -19,7 +19,7 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
-from extras.personas.changed_items import SOURCE
+from extras.personas.changed_items import SOURCE, key_with
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,23 @@ class Twins:
     judged: Sharing
 
     @classmethod
-    def of(cls, study: ReportedStudy, mark: str) -> "Twins":
+    def of(cls, study: ReportedStudy, mark: str, *, of_others: bool = False) -> "Twins":
+        """Pair items with the twins that have `mark`; `of_others` if these are about others."""
         position = {item.key: at for at, item in enumerate(study.data.items)}
         pairs = [
-            (at, position[f"{key}{mark}"])
+            (at, position[twin])
             for key, at in position.items()
-            if f"{key}{mark}" in position
+            if (twin := key_with(key, mark)) in position
         ]
         before, after = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
         n, rows, shared, votes = len(pairs), np.arange(len(pairs)), study.shared, study.votes
+        persona = shared.persona[before]
+        owners = Kind.of(rows, persona, n)
+        if of_others:
+            both = np.concatenate([persona, shared.persona[after]])
+            owners = Kind.of(np.tile(rows, 2), both, n)
         kinds = {
-            "persona": Kind.of(rows, shared.persona[before], n),
+            "persona": owners,
             "question": Kind.of(rows, shared.question[before], n),
         }
         pair_of = np.full(len(position), -1, dtype=np.int64)
@@ -160,7 +166,7 @@ def counterfactuals(study: ReportedStudy) -> Json:
     changed = [
         each
         for each in (source["features"] if source is not None else ())
-        if any(f"{key}{each['mark']}" in keys for key in keys)
+        if any(key_with(key, each["mark"]) in keys for key in keys)
     ]
     if source is None or not changed:
         return {}

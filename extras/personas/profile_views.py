@@ -137,9 +137,11 @@ def _latest(study: Study) -> DraftingJob | None:
 
 def pages(study: Study) -> list[SectionPage]:
     changed = reverse("personas:changed-personas", args=[study.slug])
+    others = reverse("personas:other-personas", args=[study.slug])
     texts = reverse("personas:profiles", args=[study.slug])
     return [
         SectionPage("items", "Changed personas", changed, for_editors=True),
+        SectionPage("items", "Other personas", others, for_editors=True),
         SectionPage("judges", "Profile texts", texts, for_editors=True),
     ]
 
@@ -147,4 +149,5 @@ def pages(study: Study) -> list[SectionPage]:
 def register() -> None:
     section_pages.register(pages)
     register_pages("items", "personas:changed-personas")
+    register_pages("items", "personas:other-personas")
     register_pages("judges", "personas:")

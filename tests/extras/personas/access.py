@@ -4,10 +4,10 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from studies.models import Study
 
 # Editors who may create studies.
-MAY_CREATE = {"changed-personas/"}
+MAY_CREATE = {"changed-personas/", "other-personas/"}
 LEFT_OUT = {
     "asks a model at once": "personas:(profiles|decide-profile)",
-    "needs data that this study does not have": "personas:changed-personas",
+    "needs data that this study does not have": "personas:(changed|other)-personas",
 }
 
 

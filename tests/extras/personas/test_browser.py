@@ -69,3 +69,27 @@ def test_changed_personas_are_well_with_a_preview_and_with_an_error(signed_in):
     page.wait_for_url("**/studies/one-changed/")
 
     assert Study.objects.filter(slug="one-changed").exists()
+
+
+def test_other_personas_are_well_with_a_preview_and_with_an_error(signed_in):
+    User.objects.create_superuser("ada", password="a good long secret")
+    page = signed_in()
+    study = make_study(slug="one")
+    for age in ("young", "old"):
+        fact = {"key": "age", "label": "Age", "value": age, "text": f"The person is {age}."}
+        make_items(study, 2, persona=make_persona(study=study, features=[fact]))
+    page.goto("/studies/one/other-personas/", wait_until="networkidle")
+    is_well_in_both_themes(page)
+
+    page.get_by_label("Number of items").fill("")
+    page.get_by_role("button", name="Show three items").click()
+    page.get_by_role("heading", name="There is a problem").wait_for()
+    is_well_in_both_themes(page)
+    page.get_by_label("Number of items").fill("4")
+    page.get_by_role("button", name="Show three items").click()
+    page.get_by_role("heading", name="What the new study has").wait_for()
+    is_well_in_both_themes(page)
+    page.get_by_role("button", name="Create study").click()
+    page.wait_for_url("**/studies/one-others/")
+
+    assert Study.objects.filter(slug="one-others").exists()

@@ -1,0 +1,449 @@
+"""Report chapter on pasted answers, judges that err together, and what would narrow intervals."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, TIE
+from analysis.data.verdicts import Ints
+from analysis.report.report_json import Json, number, put, put_interval, undefined
+from analysis.report.section import NumberSource, ReportJson, Section, Sentence
+from analysis.report.sentences import fill, shown
+from analysis.report.study import ReportedStudy, best_run, identity
+from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.words import (
+    decimal,
+    decimal_range,
+    reason,
+    run_name,
+)
+from analysis.stats.core.results import FloatArray
+from extras.validation.stats import (
+    BreakdownPoint,
+    EffectiveJudges,
+    ErrorBudget,
+    breakdown_point,
+    cheapest,
+    effective_judges,
+    error_budget,
+)
+
+KINDS = {
+    "own": "the judge’s answers",
+    "another": "another judge’s answers",
+    "opposite": "the opposite of the judge’s answers",
+}
+STATES = {
+    "better": "the judge is better than people",
+    "worse": "the judge is worse than people",
+    "equivalent": "the judge is equivalent to people",
+    "cannot_tell": "no difference is shown",
+}
+MOST_ANSWERS = 200_000  # of people; with more, replacing them takes minutes
+
+
+def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
+    """The entry of report.json; empty without people or without a judge to compare."""
+    place = best_run(earlier["judges"])
+    if place is None or not 0 < study.votes.n <= MOST_ANSWERS:
+        return {}
+    run, answer = study.data.runs[place], study.judges[place].answer
+    others = [
+        each.answer
+        for index, each in enumerate(study.judges)
+        if index in study.whole_runs and study.data.runs[index].judge != run.judge
+    ]
+    flipped = np.where(answer == TIE, TIE, 1 - answer)
+    pasted: dict[str, Ints | None] = {
+        "own": answer,
+        "another": others[0] if others else None,
+        "opposite": np.where(answer >= 0, flipped, MISSING).astype(np.int64),
+    }
+    entries = []
+    for kind, answers in pasted.items():
+        if answers is None:
+            none: Json = {"pasted": kind, "state": None, "becomes": None, "curve": []}
+            entries.append(none | undefined("one_judge", "low", "high"))
+            continue
+        found = breakdown_point(
+            study.votes,
+            answer,
+            study.truth,
+            answers,
+            study.shared.items,
+            margin=float(study.data.study.equivalence_margin),
+            suspects=study.data.flagged,
+            rng=study.rng(),
+        )
+        entries.append({"pasted": kind} | _breakdown(found))
+    return {
+        "breakdown": identity(run)
+        | {"people": int(np.unique(study.votes.annotator).size), "pasted_answers": entries}
+    }
+
+
+def _breakdown(found: BreakdownPoint) -> Json:
+    out: Json = {"state": found.state, "becomes": found.becomes}
+    why = found.reason or "none_found"
+    for name in ("low", "high"):
+        put(out, name, getattr(found, name), why)
+    if found.low is None and found.state is not None:
+        out["low_reason"] = "none_found"
+    out["curve"] = [
+        {"share": share, "replaced": n, "changed": round(changed, 6)}
+        for share, n, changed in found.curve
+    ]
+    return out
+
+
+def independent_judges(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty with fewer than two runs that saw the whole persona."""
+    chosen = [place for place in study.whole_runs if not study.data.runs[place].is_jury]
+    if len(chosen) < 2:
+        return {}
+    majority = study.people.majority
+    known = np.where(majority.n_votes > 1, majority.share, np.nan)
+    has_people = bool((majority.n_votes > 1).any())
+    by_truth = [
+        _wrong(study.judges[place].correct == 0, study.judges[place].scored) for place in chosen
+    ]
+    by_people = []
+    for place in chosen:
+        answer = study.judges[place].answer
+        both = (answer >= 0) & (study.people.answer >= 0)
+        by_people.append(_wrong(answer != study.people.answer, both))
+    sides = {
+        "by_truth": (by_truth, study.shared.judged),
+        "by_people": (by_people, study.shared.items),
+    }
+    return {
+        "effective_judges": {
+            "judges": [identity(study.data.runs[place]) for place in chosen],
+            "adjusted": has_people,
+            **{
+                name: _number_of(
+                    effective_judges(
+                        np.stack(errors, axis=1), known if has_people else None, sharing
+                    )
+                )
+                for name, (errors, sharing) in sides.items()
+            },
+        }
+    }
+
+
+LEVERS = {
+    "items": "more items",
+    "answers": "more answers to each item",
+    "readings": "more readings of each item",
+    "": "cheapest",
+}
+SOURCES = {
+    "item": "items",
+    "annotator": "people",
+    "persona": "personas",
+    "question": "questions",
+    "answer": "single answers and readings",
+}
+
+
+def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
+    """The entry of report.json; empty without people or without a judge to compare."""
+    place = best_run(earlier["judges"])
+    if place is None or not study.votes.n:
+        return {}
+    run, truth = study.data.runs[place], study.truth
+    rows = run.judgments.choice >= 0
+    item, right = (
+        run.judgments.item[rows],
+        run.judgments.choice[rows] == truth[run.judgments.item[rows]],
+    )
+    read, hits = (np.bincount(item, weights, truth.size) for weights in (None, right))
+    found = error_budget(study.correct_alone, study.votes.item, hits, read, study.shared.answers)
+    if found.half_width is None:
+        return {}
+    facts = study.data.study
+    paid = facts.reward / 100 / max(facts.items_per_annotator, 1)
+    is_priced = paid > 0 and facts.currency == "USD"
+    asked = max(int((run.judgments.status != "open").sum()), 1)
+    cost = (run.cost.usd or 0.0) / asked
+    prices = (paid, cost) if is_priced else (1.0, 0.0)
+    out: Json = identity(run) | {
+        "value": number(found.value),
+        "half_width": number(found.half_width),
+        "items": found.size.items,
+        "answers": round(found.size.answers, 6),
+        "readings": round(found.size.readings, 6),
+        "shares": [
+            {"source": name, "share": round(share, 6)} for name, share in found.shares.items()
+        ],
+    }
+    put(out, "reading", number(found.reading), "one_sample")
+    out["halved"] = [_offer(found, lever, prices, is_priced) for lever in LEVERS]
+    return {"error_budget": out}
+
+
+def _offer(found: ErrorBudget, lever: str, prices: tuple[float, float], is_priced: bool) -> Json:
+    answer, judgment = prices
+    wanted = (found.half_width or 0.0) / 2
+    best = cheapest(found, wanted, answer=answer, judgment=judgment, alone=lever)
+    out: Json = {"change": lever or "any"}
+    if best is None:
+        return out | undefined("none_found", "items", "answers", "readings", "half_width", "price")
+    size = best.size
+    out |= {
+        "items": size.items,
+        "answers": round(size.answers, 6),
+        "readings": round(size.readings, 6),
+        "half_width": number(best.half_width),
+    }
+    put(out, "price", number(best.price) if is_priced else None, "not_reported")
+    return out
+
+
+def _wrong(is_wrong: Any, is_known: Any) -> FloatArray:
+    return np.where(is_known, is_wrong.astype(np.float64), np.nan)
+
+
+def _number_of(found: EffectiveJudges) -> Json:
+    out: Json = {"judges": found.judges, "n": found.n}
+    put(out, "value", number(found.value), found.reason)
+    why = found.interval_reason or found.reason
+    put_interval(out, "ci", found.interval, why)
+    put(out, "correlation", number(found.correlation), found.reason)
+    put_interval(out, "correlation_ci", found.correlation_interval, why)
+    return out
+
+
+def breakdown_table(report: ReportJson) -> Table:
+    found = report["breakdown"]
+    shares = found["pasted_answers"][0]["curve"]
+    columns = (
+        TableColumn("Instead of own answers"),
+        TableColumn("at least", "count", "People"),
+        TableColumn("at most", "count", "People"),
+        TableColumn("New verdict"),
+        *(
+            TableColumn(
+                f"{point['share'] * 100:g} % ({point['replaced']})",
+                "percent",
+                "Changed, if drawn at random",
+            )
+            for point in shares
+        ),
+    )
+    rows = [
+        [
+            KINDS[each["pasted"]],
+            each["low"],
+            each["high"],
+            STATES[each["becomes"]] if each["becomes"] else _why_none(each),
+            *([point["changed"] for point in each["curve"]] or [None] * len(shares)),
+        ]
+        for each in found["pasted_answers"]
+    ]
+    return Table(
+        "breakdown",
+        "People whose answers would have to be pasted",
+        columns,
+        rows,
+        f"Verdict on {run_name(found)} as answered: "
+        f"{STATES.get(found['pasted_answers'][0]['state'], 'none')}. "
+        "At least: no smaller group of annotators changes the verdict if they give these answers "
+        "instead of their own; all groups are tried, with more than 12 people only small ones. At "
+        "most: the size of a group that does. Changed: share of random groups of this size that "
+        "change it. A tied vote is worth the share of tied answers that is right.",
+    )
+
+
+def _why_none(entry: ReportJson) -> str:
+    if entry["high_reason"] != "none_found":
+        return reason(entry["high_reason"])
+    return "no group changes it" if entry["low"] is None else "no such group was found"
+
+
+def judges_table(report: ReportJson) -> Table:
+    found = report["effective_judges"]
+    labels = {"by_truth": "Own answers of personas", "by_people": "Majority of annotators"}
+    return table_of_entries(
+        "effective_judges",
+        "Independent judges that these judges are worth",
+        [(label, found[name]) for name, label in labels.items()],
+        [
+            ("Judges", "count", "judges"),
+            ("Items", "count", "n"),
+            ("Correlation", "decimal", "correlation", "Errors"),
+            ("95 % interval", "range", "correlation_ci", "Errors"),
+            ("Number", "decimal", "value", "Worth"),
+            ("95 % interval", "range", "ci", "Worth"),
+        ],
+        "Runs that saw the whole persona, on items that all of them decided. An error is an answer "
+        "that differs from the one in the first column. Correlation: mean over pairs of judges, "
+        + (
+            "among items on which people agree equally. "
+            if found["adjusted"]
+            else "not adjusted for difficulty, because no item has two answers of people. "
+        )
+        + "Worth: k judges count as k / (1 + (k − 1) × correlation).",
+        first="Errors against",
+    )
+
+
+def budget_tables(report: ReportJson) -> Iterator[Table]:
+    found = report["error_budget"]
+    yield Table(
+        "error_sources",
+        "Where the width of the interval comes from",
+        (TableColumn("Source"), TableColumn("Share of the variance", "percent")),
+        [[SOURCES[each["source"]], each["share"]] for each in found["shares"]],
+        f"Accuracy of {run_name(found)} minus that of one person: the variance between items, "
+        "people, personas and questions, and of what is left. A share of 0 can also be a variance "
+        "that the data do not show.",
+    )
+    now = {"change": "now", "price": None} | {
+        key: found[key] for key in ("items", "answers", "readings", "half_width")
+    }
+    yield table_of_entries(
+        "halved",
+        "What would halve the interval",
+        [
+            ("now", now),
+            *(
+                (LEVERS["" if each["change"] == "any" else each["change"]], each)
+                for each in found["halved"]
+            ),
+        ],
+        [
+            ("Items", "count", "items"),
+            ("Answers", "number", "answers", "Of each item"),
+            ("Readings", "number", "readings", "Of each item"),
+            ("Half width", "percent", "half_width"),
+            ("USD", "number", "price"),
+        ],
+        "Expected half width of the 95 % interval of the judge’s accuracy minus one person’s. "
+        "People keep their number of items; more items have as many personas and questions more. "
+        "“–”: not with up to 30 times the items, 15 answers or 50 readings. Price: rewards and "
+        "the judge’s cost so far, without fees.",
+        first="Change",
+    )
+
+
+class Robustness(Section):
+    """Pasted answers that would change the verdict, and what several judges are worth together."""
+
+    name = "robustness"
+    title = "Robustness"
+    inside = "Pasted answers, judges who err together, and what would halve the interval"
+    sources = (
+        NumberSource("breakdown", "breakdown"),
+        NumberSource("effective_judges", "effective_judges"),
+    )
+    keys = """
+        # Robustness
+        breakdown | object | How many people would have to paste answers to change the verdict.
+        breakdown.people | count | People who answered.
+        pasted_answers | list | Each kind of pasted answers.
+        pasted_answers.pasted | text | Whose answers: `own`, `another` or `opposite` of the judge.
+        pasted_answers.state | text | The verdict as answered.
+        pasted_answers.becomes | text | The verdict with the pasted answers.
+        pasted_answers.low | count | No smaller group changes the verdict.
+        pasted_answers.high | count | A group of this size changes it.
+        curve | list | Groups drawn at random.
+        curve.share | share | Share of people in the group.
+        curve.replaced | count | People in the group.
+        curve.changed | share | Groups that change the verdict.
+        effective_judges | object | How many independent judges the runs are worth.
+        effective_judges.judges | list | The runs.
+        effective_judges.adjusted | flag | Whether items are compared at equal agreement of people.
+        by_truth | object | By errors against own answers.
+        by_people | object | By differences from the majority of people.
+        by_truth.judges | count | Judges that are sometimes right and sometimes wrong.
+        by_people.judges | count | Judges that are sometimes right and sometimes wrong.
+        correlation | number | Mean correlation of two judges' errors.
+        correlation_ci | range | Its 95 % interval.
+        error_budget | object | Where the width of the interval against one person comes from.
+        half_width | share | Half the width of the 95 % interval.
+        error_budget.items | count | Items behind it.
+        error_budget.answers | number | Answers of people to an item.
+        error_budget.readings | number | Readings of an item by the judge.
+        error_budget.shares | list | Sources of the variance.
+        shares.source | text | `item`, `annotator`, `persona`, `question`, or `answer` for the rest.
+        shares.share | share | Its share of the variance.
+        reading | number | Variance of a reading of one item.
+        halved | list | Studies whose interval is half as wide.
+        halved.change | text | What changes: `items`, `answers`, `readings` or `any`.
+        halved.items | count | Items.
+        halved.answers | number | Answers of people to an item.
+        halved.readings | number | Readings of an item by the judge.
+        halved.price | number | In US dollars.
+    """
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return any(name in report for name in ("breakdown", "effective_judges", "error_budget"))
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        budget = error_budgets(study, earlier)
+        return breakdowns(study, earlier) | independent_judges(study) | budget
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if "breakdown" in report:
+            yield breakdown_table(report)
+        if "effective_judges" in report:
+            yield judges_table(report)
+        if "error_budget" in report:
+            yield from budget_tables(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        if "breakdown" in report:
+            yield from _of_pasted(report["breakdown"])
+        if "effective_judges" in report:
+            for name, errors in (("by_truth", "errors"), ("by_people", "differences from people")):
+                each, path = report["effective_judges"][name], f"effective_judges.{name}"
+                if each["value"] is not None and each["ci"] is not None:
+                    yield Sentence(
+                        "finding",
+                        fill(
+                            "By their {errors}, {judges} judges are worth {value} independent "
+                            "ones (95 % CI {ends}).",
+                            errors=errors,
+                            judges=shown(each["judges"], f"{path}.judges"),
+                            value=shown(decimal(each["value"], 1), f"{path}.value"),
+                            ends=shown(decimal_range(each["ci"], 1), f"{path}.ci"),
+                        ),
+                    )
+                    break
+
+
+def _of_pasted(found: Mapping[str, Any]) -> Iterator[Sentence]:
+    people = shown(f"{found['people']:,}", "breakdown.people")
+    for place, each in enumerate(found["pasted_answers"]):
+        if each["state"] is None or each["pasted"] == "opposite":
+            continue
+        path, values = f"breakdown.pasted_answers.{place}", {}
+        if each["high"] is None and each["low"] is not None:
+            continue
+        if each["high"] is None:
+            form = (
+                "Whichever of the {people} people had pasted {whose}, the verdict would be the "
+                "same."
+            )
+        else:
+            values = {name: shown(each[name], f"{path}.{name}") for name in ("low", "high")}
+            form = (
+                "If {high} of {people} people had pasted {whose}, the verdict would become: "
+                "{verdict}."
+            )
+            if each["low"] != each["high"]:
+                form = (
+                    "If {low} to {high} of {people} people had pasted {whose}, the verdict would, "
+                    "with the right choice of people, become: {verdict}."
+                )
+        verdict = STATES.get(each["becomes"], "")
+        yield Sentence(
+            "finding",
+            fill(form, people=people, whose=KINDS[each["pasted"]], verdict=verdict, **values),
+        )
+
+
+CHAPTER = Robustness()

@@ -1,0 +1,232 @@
+"""Promises about pasted answers, juries and widths of intervals, checked by simulation."""
+
+from functools import cache, partial
+from itertools import combinations
+
+import numpy as np
+
+from analysis.promises import Counts, Family, MethodCheck, covers, errs, is_on_average
+from analysis.stats import Kind, Sharing, Votes
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.results import FloatArray, IntArray
+from extras.validation.stats import (
+    ErrorBudget,
+    StudySize,
+    breakdown_point,
+    effective_judges,
+    error_budget,
+    state_of,
+)
+
+PEOPLE, ITEMS, MARGIN = 10, 45, 0.05
+
+
+def brute_force(
+    answers: IntArray, judge: IntArray, pasted: IntArray, sharing: Sharing
+) -> int | None:
+    """The smallest number of people by trying all groups, where 0 is always right."""
+    people = answers.shape[1]
+
+    def state(members: tuple[int, ...]) -> str | None:
+        changed = answers.copy()
+        changed[:, members] = np.where(answers[:, members] >= 0, pasted[:, None], -1)
+        right = (changed == 0).sum(axis=1) - (changed == 1).sum(axis=1)
+        gain = np.where(right > 0, 1.0, np.where(right < 0, 0.0, 0.5))
+        return state_of(general_difference((judge == 0) - gain, sharing, margin=MARGIN), MARGIN)
+
+    now = state(())
+    sizes = range(1, people + 1)
+    return next(
+        (
+            size
+            for size in sizes
+            if any(state(members) != now for members in combinations(range(people), size))
+        ),
+        None,
+    )
+
+
+def pasted(rng: np.random.Generator, counts: Counts) -> None:
+    """Ten people, two to an item; every group is tried by another program as well."""
+    answers = np.full((ITEMS, PEOPLE), -1)
+    for item in range(ITEMS):
+        who = rng.choice(PEOPLE, 2, replace=False)
+        answers[item, who] = rng.random(2) < rng.choice([0.2, 0.4])
+    judge = (rng.random(ITEMS) < rng.choice([0.05, 0.3, 0.5])).astype(np.int64)
+    truth, votes = np.zeros(ITEMS, dtype=int), Votes.from_matrix(answers)
+    sharing = Sharing.of_items(ITEMS, {}, votes)
+    found = breakdown_point(votes, judge, truth, judge, sharing, margin=MARGIN, rng=rng, n_draws=2)
+    if found.state is None:
+        return
+    counts.happened(
+        "differs from all groups tried", found.high != brute_force(answers, judge, judge, sharing)
+    )
+
+
+def bounded(rng: np.random.Generator, counts: Counts) -> None:
+    """Thirty people: the group that was found must change the verdict."""
+    answers = np.full((150, 30), -1)
+    for item in range(150):
+        answers[item, rng.choice(30, 3, replace=False)] = rng.random(3) < 0.45
+    judge = (rng.random(150) < 0.15).astype(np.int64)
+    truth, votes = np.zeros(150, dtype=int), Votes.from_matrix(answers)
+    sharing = Sharing.of_items(150, {}, votes)
+    found = breakdown_point(votes, judge, truth, judge, sharing, rng=rng, n_draws=2)
+    if found.high is None or found.low is None:
+        return
+    changed = answers.copy()
+    members = list(found.found)
+    changed[:, members] = np.where(answers[:, members] >= 0, judge[:, None], -1)
+    again = breakdown_point(
+        Votes.from_matrix(changed), judge, truth, judge, sharing, rng=rng, n_draws=2
+    )
+    counts.happened("the group does not change it", again.state == found.state)
+    counts.happened("bounds in the wrong order", found.low > found.high)
+
+
+def made_jury(
+    rng: np.random.Generator, n: int, together: float, k: int, of_personas: float
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Errors of judges who copy a common answer in a share of items, difficulty, personas."""
+    ease = rng.choice([0.1, 0.3, 0.5], n)
+    codes = np.arange(n) // 6
+    hard = np.clip(ease + rng.normal(0, of_personas, codes.max() + 1)[codes], 0.01, 0.99)
+    common = rng.random((n, 1)) < hard[:, None]
+    copied = rng.random((n, k)) < np.sqrt(together)
+    errors = np.where(copied, common, rng.random((n, k)) < hard[:, None])
+    return errors.astype(np.float64), ease, codes
+
+
+@cache
+def true_correlation(together: float, k: int, of_personas: float) -> float:
+    """The planted correlation, by a long simulation where personas differ."""
+    if not of_personas:
+        return together
+    errors, ease, _ = made_jury(np.random.default_rng(0), 600_000, together, k, of_personas)
+    found = effective_judges(errors, ease, Sharing.of_items(ease.size, {})).correlation
+    return float(found or 0.0)
+
+
+def jury(
+    rng: np.random.Generator, counts: Counts, *, together: float, k: int, of_personas: float
+) -> None:
+    errors, ease, codes = made_jury(rng, 300, together, k, of_personas)
+    found = effective_judges(errors, ease, Sharing.of_items(300, {"persona": codes}))
+    true = true_correlation(together, k, of_personas)
+    counts.measured("correlation of errors", found.correlation)
+    counts.covered("interval of the correlation", found.correlation_interval, true)
+    counts.covered("interval of the number", found.interval, k / (1 + (k - 1) * true))
+
+
+BREAKDOWN = Family(
+    "breakdown",
+    (
+        MethodCheck(
+            "ten people",
+            "45 items, two people each; all 1,023 groups are tried by another program.",
+            pasted,
+            {"differs from all groups tried": errs(0.0)},
+            quick=10,
+            full=200,
+        ),
+        MethodCheck(
+            "thirty people",
+            "150 items, three people each; the group that was found is replaced.",
+            bounded,
+            {
+                "the group does not change it": errs(0.0),
+                "bounds in the wrong order": errs(0.0),
+            },
+            quick=10,
+            full=200,
+        ),
+    ),
+)
+
+EFFECTIVE_JUDGES = Family(
+    "effective-judges",
+    tuple(
+        MethodCheck(
+            f"{k} judges that err together: correlation {together:g}{words}",
+            "300 items of 50 personas and three known difficulties.",
+            partial(jury, together=together, k=k, of_personas=of_personas),
+            {
+                "interval of the correlation": covers(),
+                "interval of the number": covers(),
+            }
+            | (
+                {}
+                if of_personas
+                else {"correlation of errors": is_on_average(together, within=0.01)}
+            ),
+            quick=100,
+            full=2000,
+        )
+        for k, together, of_personas, words in (
+            (3, 0.0, 0.0, ""),
+            (9, 0.0, 0.0, ""),
+            (3, 0.4, 0.0, ""),
+            (9, 0.4, 0.0, ""),
+            (9, 0.4, 0.15, ", personas differ"),
+        )
+    ),
+)
+
+
+def budget_of(rng: np.random.Generator, size: StudySize) -> ErrorBudget:
+    """A study where items, people, personas and questions differ; people answer 30 items."""
+    n, k = size.items, round(size.answers)
+    item, people = np.repeat(np.arange(n), k), n * k // 30
+    annotator = ((np.arange(n) % (people // k))[:, None] * k + np.arange(k)).ravel()
+    persona, question = np.arange(n) // 5, rng.permutation(n) // 10
+    hard = rng.normal(0, 0.15, n) + rng.normal(0, 0.08, n)[persona]
+    hard += rng.normal(0, 0.08, n)[question]
+    skill = rng.normal(0, 0.1, people)
+    correct = rng.random(n * k) < np.clip(0.6 + hard[item] + skill[annotator], 0.02, 0.98)
+    chance = 0.65 + hard / 2 + rng.normal(0, 0.15, n) + rng.normal(0, 0.08, n)[persona]
+    usual = rng.random(n) < np.clip(chance, 0.02, 0.98)
+    readings = np.full(n, round(size.readings))
+    hits = rng.binomial(readings, np.where(usual, 0.85, 0.15))
+    codes = {"item": item, "annotator": annotator}
+    codes |= {"persona": persona[item], "question": question[item]}
+    kinds = {name: Kind.of(np.arange(n * k), code, n * k) for name, code in codes.items()}
+    return error_budget(correct.astype(int), item, hits, readings, Sharing.of(n * k, kinds))
+
+
+def foreseen(rng: np.random.Generator, counts: Counts, *, size: StudySize) -> None:
+    before = budget_of(rng, StudySize(300, 3, 2))
+    after = budget_of(rng, size)
+    if before.half_width is not None and after.half_width is not None:
+        counts.measured("expected width", before.width_of(size) / _realised(size))
+        counts.measured("real width", after.half_width / _realised(size))
+
+
+@cache
+def _realised(size: StudySize) -> float:
+    rng = np.random.default_rng(0)
+    found = [budget_of(rng, size).half_width for _ in range(100)]
+    return float(np.mean([each for each in found if each is not None]))
+
+
+ERROR_BUDGET = Family(
+    "error-budget",
+    tuple(
+        MethodCheck(
+            f"{size.items} items, {size.answers} answers, {size.readings} readings",
+            "Foreseen from 300 items with 3 answers and 2 readings, as a share of the mean width.",
+            partial(foreseen, size=size),
+            {
+                "expected width": is_on_average(1.0, within=0.1),
+                "real width": is_on_average(1.0, within=0.1),
+            },
+            quick=30,
+            full=300,
+        )
+        for size in (
+            StudySize(600, 3, 2),
+            StudySize(300, 6, 2),
+            StudySize(300, 3, 8),
+            StudySize(600, 5, 4),
+        )
+    ),
+)
