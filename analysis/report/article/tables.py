@@ -308,7 +308,7 @@ def _with_people(data: Sequence[ArticleData], *, single: bool) -> ArticleTable:
         "who chose it. Judges: on the items that people answered."
     )
     number, title = ("7", "single answers") if single else ("5", "majority")
-    columns = [TableColumn(""), *_by_band([*models, PEOPLE])]
+    columns = [TableColumn("Features"), *_by_band([*models, PEOPLE])]
     return _made(number, f"Judges against people, {title}", columns, rows, sources, data)
 
 
@@ -343,7 +343,7 @@ def _table_8(data: Sequence[ArticleData]) -> ArticleTable:
                 sources.lack(each, model, pair[1].setting if pair[1] else "standard", "all")
         rows.append(row)
     sources.remarks.append("Both columns of a model come from the same setting.")
-    columns = [TableColumn("")]
+    columns = [TableColumn("Data")]
     for model in models:
         columns += [TableColumn("with", "tally", model), TableColumn("without", "tally", model)]
     return _made("8", "With and without persona", columns, rows, sources, data)
