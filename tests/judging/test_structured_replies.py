@@ -5,6 +5,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
@@ -14,7 +15,7 @@ from judging.catalog.connection_test import run_connection_test
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadRun
-from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
+from judging.models import Attempt, Judge, JudgeRun, Judgment, PromptTemplate
 from judging.pages.workbench import judge_needs
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
@@ -255,3 +256,14 @@ def test_an_offer_needs_a_budget_that_is_left(unread):
             *("--limit", "12", "--inline", "--yes", "--structured"),
             stdout=StringIO(),
         )
+
+
+def test_a_table_of_requests_shows_reasoning_apart_from_the_reply():
+    attempt = Attempt(text="<think>Tea <b>calms</b>.</think>\n[[A]] [[70]]")
+
+    shown = render_to_string("judging/_attempt_reply.html", {"attempt": attempt, "most": 8})
+
+    reply, _, reasoning = shown.partition("<details>")
+    assert reply.strip() == "[[A]] […"
+    assert "Tea &lt;b&gt;calms&lt;/b&gt;." in reasoning
+    assert "think" not in shown
