@@ -28,6 +28,7 @@ from annotation.services.admission import invite, seen_selection, set_related_st
 from annotation.services.capacity import raise_places
 from studies.errors import StaleVersion, StudyError
 from studies.models import Item, Membership, Study
+from studies.pages.listing import study_figures
 from studies.pages.responses import REFUSED, onward, whole_number
 from studies.selectors import get_study, studies_for
 from studies.services.settings import save_settings
@@ -282,7 +283,7 @@ def places(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "fixed": fixed,
         "typed": {name: request.POST.get(name, "") for name in SUM},
-        "most_items": Item.objects.filter(study=study).count(),
+        "most_items": study_figures(study).items,
         "others": _others(request, study),
         "related": set(study.related_studies.values_list("related", flat=True)),
     }

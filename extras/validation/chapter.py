@@ -24,10 +24,10 @@ from extras.validation.stats import (
     EffectiveJudges,
     ErrorBudget,
     breakdown_point,
-    cheapest,
     effective_judges,
     error_budget,
 )
+from extras.validation.stats.budget import cheapest
 
 KINDS = {
     "own": "the judge’s answers",
@@ -63,8 +63,8 @@ def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
     entries = []
     for kind, answers in pasted.items():
         if answers is None:
-            none: Json = {"pasted": kind, "state": None, "becomes": None, "curve": []}
-            entries.append(none | undefined("one_judge", "low", "high"))
+            none: Json = {"pasted": kind, "curve": []}
+            entries.append(none | undefined("one_judge", "state", "becomes", "low", "high"))
             continue
         found = breakdown_point(
             study.votes,
@@ -84,9 +84,9 @@ def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
 
 
 def _breakdown(found: BreakdownPoint) -> Json:
-    out: Json = {"state": found.state, "becomes": found.becomes}
+    out: Json = {}
     why = found.reason or "none_found"
-    for name in ("low", "high"):
+    for name in ("state", "becomes", "low", "high"):
         put(out, name, getattr(found, name), why)
     if found.low is None and found.state is not None:
         out["low_reason"] = "none_found"

@@ -15,8 +15,8 @@ from extras.validation.stats import (
     breakdown_point,
     effective_judges,
     error_budget,
-    state_of,
 )
+from extras.validation.stats.breakdown import state_of
 
 PEOPLE, ITEMS, MARGIN = 10, 45, 0.05
 

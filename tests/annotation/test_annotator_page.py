@@ -155,7 +155,7 @@ def test_the_page_costs_the_same_queries_however_many_answers(
     other = walk_in(study)
     answer_all(other)
 
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(23):
         editor.get(address(done))
 
 

@@ -67,7 +67,7 @@ def test_text_of_people_and_studies_is_shown_as_text(page, study, signed_in):
     assert "&lt;script&gt;" in html
 
 
-@pytest.mark.parametrize(("page", "queries"), [("people:panel", 12), ("people:list", 18)])
+@pytest.mark.parametrize(("page", "queries"), [("people:panel", 12), ("people:list", 19)])
 def test_pages_cost_the_same_queries_however_many_people(
     page, queries, study, signed_in, django_assert_max_num_queries
 ):

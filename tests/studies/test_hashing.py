@@ -24,7 +24,7 @@ def test_words_change_the_hash_and_are_fixed_with_the_first_answer_and_pay_does_
         setattr(study, name, was)
 
     words = {"instructions", "consent", "researchers", "storage", "ethics", "criteria"}
-    assert changed == words | {"task", "perspective", "language"}
+    assert changed == words | {"task", "perspective", "language", "show_markdown"}
     assert changed <= set(FROZEN_FIELDS)
     assert study_content_hash(study) == before
 

@@ -1,7 +1,7 @@
 """Statistics on contaminated answers, judges that err together, and widths of intervals."""
 
-from .breakdown import BreakdownPoint, breakdown_point, state_of
-from .budget import ErrorBudget, Offer, StudySize, cheapest, error_budget
+from .breakdown import BreakdownPoint, breakdown_point
+from .budget import ErrorBudget, Offer, StudySize, error_budget
 from .effective_judges import EffectiveJudges, effective_judges
 
 __all__ = [
@@ -11,8 +11,6 @@ __all__ = [
     "Offer",
     "StudySize",
     "breakdown_point",
-    "cheapest",
     "effective_judges",
     "error_budget",
-    "state_of",
 ]

@@ -8,4 +8,7 @@ NOT_HERE = {
     "people/second-visits/prolific/",
 }
 # They need people who answer for themselves.
-NEEDS_DATA = "own_answers:(profile|retest-item)|own_people:(linked|second-visit-ids)"
+NEEDS_DATA = (
+    "own_answers:(profile|retest-item)"
+    "|own_people:(linked|second-visit-ids|second-visits-on-prolific)"
+)

@@ -12,10 +12,10 @@ from extras.validation.promises import brute_force, budget_of
 from extras.validation.stats import (
     StudySize,
     breakdown_point,
-    cheapest,
     effective_judges,
     error_budget,
 )
+from extras.validation.stats.budget import cheapest
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
