@@ -114,7 +114,7 @@ def test_words_have_the_order_that_is_named(tmp_path, told):
     assert "leaves out red" in told(path, "--level", "ordinal", "--labels", "blue,green")[1]
     code, text = told(path, "--level", "ordinal", "--labels", "blue,green,red", "--json")
     assert (code, json.loads(text)["label_names"]) == (0, ["blue", "green", "red"])
-    assert "“blue” is not a number" in told(path, "--level", "score", "--label", "label")[1]
+    assert "is not a number" in told(path, "--level", "score", "--label", "label")[1]
 
 
 def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_path, told):
@@ -137,6 +137,7 @@ def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_p
     [
         ("q1,3,4\nq2,5,inf\n", "--level score", "“inf” is not a number"),
         ("q1,3,3\n", "--level score", "Every label is “3”"),
+        ("q1,3,4\n", "--level nominal --labels 3,4", "--labels is the order of --level ordinal"),
         ("q1,3,4\n", "--level score --tie 3", "--tie and --positive are for two labels"),
         ("q1,1.5,4\nq2,2,3\n", "--card card.png", "--card draws the verdict on two labels only"),
     ],

@@ -188,7 +188,9 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(options: Namespace) -> int:
-    _check_paths(options.file, options.out, options.card)
+    _check_file(options.file)
+    if not options.doctor:
+        _check_paths(options.out, options.card)
     from thirdperson.check.rendering import set_up
 
     set_up()
@@ -295,17 +297,20 @@ def _skipped(labels: LabelTable) -> list[str]:
     return [f"left out: {len(labels.skipped):,} faulty rows", *shown]
 
 
-def _check_paths(file: Path, out: Path, card: Path | None) -> None:
-    if card and card.suffix not in {".png", ".svg"}:
-        raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
-    if card and (card.is_dir() or not card.parent.is_dir()):
-        raise BadTable(f"--card {card}: write to a file in a folder that exists.")
+def _check_file(file: Path) -> None:
     if not file.is_file():
         raise BadTable(f"{file}: there is no such file. Check the path.")
     try:
         file.open("rb").close()
     except OSError as error:
         raise BadTable(f"{file} cannot be read: {error.strerror}. Check its permissions.") from None
+
+
+def _check_paths(out: Path, card: Path | None) -> None:
+    if card and card.suffix not in {".png", ".svg"}:
+        raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
+    if card and (card.is_dir() or not card.parent.is_dir()):
+        raise BadTable(f"--card {card}: write to a file in a folder that exists.")
     if out.is_dir() or not out.parent.is_dir():
         raise BadTable(f"--out {out}: write to a file in a folder that exists.")
     if out.exists() and not _is_report(out):

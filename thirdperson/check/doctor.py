@@ -55,7 +55,7 @@ def _supported(
     of_item = Counter(each.item for each in people)
     twice = sum(n >= 2 for n in of_item.values())
     judged = {each.item for each in labels.labels if each.is_judge}
-    yield "a judge beside people", "" if judged & set(of_item) else "no item has both"
+    yield "a comparison of judge and people", "" if judged & set(of_item) else "no item has both"
     yield (
         "agreement of people with each other",
         "" if twice else "needs two labels of people for an item",

@@ -64,6 +64,8 @@ def scale_of(labels: LabelTable, options: Namespace) -> LabelScale | None:
     level: ScaleLevel | None = options.level
     if level and (options.tie or options.positive):
         raise BadTable("--tie and --positive are for two labels. Leave them or --level out.")
+    if level in ("nominal", "score") and options.labels:
+        raise BadTable(f"--labels is the order of --level ordinal. Leave it out with {level}.")
     if not level and (options.labels or options.tie or options.positive):
         return None
     spellings = spellings_of([*(each.value for each in labels.labels), *labels.gold.values()])
@@ -101,7 +103,11 @@ def _level_of_numbers(values: list[float], options: Namespace) -> ScaleLevel:
     if any(value % 1 for value in values) or len(values) > _MOST_STEPS:
         return "score"
     shown = listed([f"{value:g}" for value in sorted(values)], 12)
-    if sys.stdin.isatty() and sys.stdout.isatty() and not (options.json or options.markdown):
+    if (
+        sys.stdin.isatty()
+        and sys.stdout.isatty()
+        and not (options.json or options.markdown or options.doctor)
+    ):
         return _asked(shown)
     zero = " If 0 means a tie, add --tie 0." if sorted(values) == [0, 1, 2] else ""
     raise BadTable(

@@ -1,5 +1,6 @@
 """The verdicts on a scale, as terminal lines, as JSON, as Markdown, and as a page."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -29,7 +30,7 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem aut
 .table {{ overflow-x: auto }}
 table {{ border-collapse: collapse; overflow-wrap: normal }}
 th, td {{ padding: .25rem .75rem; border-bottom: 1px solid; text-align: left }}
-td {{ font-variant-numeric: tabular-nums }}
+td {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
 </style></head><body><main>
 <h1>{title}</h1>
 {body}</main></body></html>
@@ -201,10 +202,12 @@ def markdown(
 
 def page(title: str, text: str) -> str:
     """Markdown as one page without scripts."""
+    for mark in _MARKS.values():
+        text = text.replace(f"{mark} ", "")
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     body = body.replace("<table>", '<div class="table" tabindex="0"><table>')
-    body = body.replace("</table>", "</table></div>").replace("<h4>", "<h3>")
-    body = body.replace("</h4>", "</h3>").replace("<h3>", "<h2>").replace("</h3>", "</h2>")
+    body = body.replace("</table>", "</table></div>")
+    body = re.sub("(</?h)[34]>", r"\g<1>2>", body)
     return _PAGE.format(title=escape(title), body=body)
 
 

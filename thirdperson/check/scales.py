@@ -165,6 +165,13 @@ class _Table:
         found[self.votes.item, self.votes.annotator] = self.votes.choice
         return found
 
+    @property
+    def rarest(self) -> str:
+        """The label that people gave least often."""
+        given = self.votes.counts()[self.paired].sum(axis=0)
+        names = [(n, name) for n, name in zip(given, self.scale.names, strict=True) if n]
+        return min(names, default=(0, ""))[1]
+
     def sharing(self, *, these_people: bool) -> Sharing:
         stores = {"persona": self.labels.persona, "question": self.labels.question}
         clusters = {name: self._codes(store) for name, store in stores.items()}
@@ -233,7 +240,7 @@ def _verdict(table: _Table, judge: str, found: PooledReplacement, p: float | Non
     return ScaleVerdict(
         judge=judge,
         trust=trust,
-        sentence=_sentence(judge, trust, why, found, is_graded=table.scale.is_graded),
+        sentence=_sentence(table, judge, trust, why, found),
         why=why,
         found=found,
         p=p,
@@ -263,16 +270,15 @@ def _decided(found: PooledReplacement, p: float | None) -> tuple[Trust, str]:
     return Trust.TRUSTED, ""
 
 
-def _sentence(
-    judge: str, trust: Trust, why: str, found: PooledReplacement, *, is_graded: bool
-) -> str:
+def _sentence(table: _Table, judge: str, trust: Trust, why: str, found: PooledReplacement) -> str:
     open_ = f"It is not settled whether {judge} could replace an annotator"
     if why == "no_pairs":
         return f"{open_}: no item has two labels of people and one of {judge}."
     if why == "rare_label":
+        name = "" if table.scale.is_graded else f", “{table.rarest}”,"
         return (
-            f"{open_}: the rarest label has {number_of(found.rarest, 'answer')}, and at least "
-            f"{FEWEST_OF_A_LABEL} are needed."
+            f"{open_}: the rarest label{name} has {number_of(found.rarest, 'answer')}, and at "
+            f"least {FEWEST_OF_A_LABEL} are needed."
         )
     if why == "clusters":
         short = reason(found.raw.advantage.interval_reason or "too_few_of_a_label")
@@ -280,7 +286,7 @@ def _sentence(
     if why == "one_label":
         share = percent(found.same_label)
         return f"{judge} gives the same label to {share} of the items, so it decides nothing."
-    if why == "order" and is_graded:
+    if why == "order" and table.scale.is_graded:
         return (
             f"{open_}: its labels are not shown to gain over half as much as a person’s over "
             f"their own random order ({points(found.gain.value)} points; a person’s "
@@ -423,6 +429,9 @@ def _caveats(
             "its two ends. Labels in the middle are never far off, so a judge must also gain over "
             "half as much as a person over their own labels in random order."
         )
+    ends = verdicts[0].found.advantage.interval
+    if ends and ends.note:
+        found.append(f"{ends.note[:1].upper()}{ends.note[1:]}: others may differ.")
     if any(label.certainty is not None for label in labels.labels):
         found.append("Certainties are not used.")
     if these_people:

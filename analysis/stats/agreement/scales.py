@@ -186,16 +186,16 @@ def class_agreement(
     cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
     table: FloatArray = cells.reshape(n_options, n_options).astype(np.float64)
     found = []
-    for hit, wanted, said in zip(
+    for hit, wanted, given in zip(
         np.diag(table).tolist(), table.sum(axis=1).tolist(), table.sum(axis=0).tolist(), strict=True
     ):
         found.append(
             ClassAgreement(
                 prevalence=wanted / n,
-                given=said / n,
+                given=given / n,
                 recall=hit / wanted if wanted else None,
-                precision=hit / said if said else None,
-                f1=2 * hit / (wanted + said) if wanted + said else None,
+                precision=hit / given if given else None,
+                f1=2 * hit / (wanted + given) if wanted + given else None,
                 n=int(wanted),
             )
         )
