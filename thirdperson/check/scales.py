@@ -248,7 +248,7 @@ def _verdict(table: _Table, judge: str, found: PooledReplacement, p: float | Non
         holds_below=ends[1],
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
-        labels_needed=0 if settled else None if why else _more(found, table.votes.n),
+        labels_needed=0 if settled else _more(found, why, table.votes.n),
     )
 
 
@@ -328,8 +328,12 @@ def _ends(found: PooledReplacement, family: int) -> tuple[float | None, float | 
     return max(highs), max(lows)
 
 
-def _more(found: PooledReplacement, labels: int) -> int | None:
-    """Labels still needed if the observed loss is true and everything grows together."""
+def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
+    """Labels still needed if the observed shares are true and everything grows together."""
+    if why == "rare_label" and found.rarest:
+        return math.ceil(labels * (FEWEST_OF_A_LABEL / found.rarest - 1))
+    if why:
+        return None
     gap, se = found.epsilon - (found.advantage.value or 0), found.worse.se
     if not gap or not se:
         return None

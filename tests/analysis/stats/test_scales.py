@@ -162,3 +162,45 @@ def test_a_judge_near_the_middle_of_the_scale_never_takes_a_persons_place():
 
     assert all(max(one.raw.p, one.balanced.p) < 0.05 for one in found)
     assert not any(one.replaceable for one in found)
+
+
+CUTS = [-1.5, -0.5, 0.5, 1.5]
+
+
+def steps_of(rng, studies, n, seats, follows, constant):
+    """Answers of people with leanings, and a judge who follows the item or gives `constant`."""
+    signal, lean = rng.normal(0, 1, (studies, n)), rng.normal(0, 0.5, (studies, seats.max() + 1))
+    heard = signal[..., None] + lean[:, seats] + rng.normal(0, 0.6, (studies, n, 2))
+    judge = np.searchsorted(CUTS, signal + rng.normal(0, 0.3, (studies, n)))
+    other = rng.integers(0, 5, judge.shape) if constant is None else constant
+    judge = np.where(rng.random(judge.shape) < follows, judge, other)
+    return (np.searchsorted(CUTS, heard)[..., None] == np.arange(5)).sum(axis=2), judge
+
+
+@pytest.mark.parametrize("constant", [2, None])
+def test_a_judge_at_a_limit_rarely_takes_a_persons_place(constant):
+    """The judge loses epsilon, or gains half of what a person does; larger runs gave .01 to .04."""
+    many = np.arange(2 * 60_000).reshape(-1, 2)
+    whole = AnswerScale.of_values(np.arange(5), [100] * 5)
+
+    def found(seed, studies, n, seats, follows):
+        rng = np.random.default_rng(seed)
+        counts, judge = steps_of(rng, studies, n, seats, follows, constant)
+        votes = Votes.from_long(np.repeat(np.arange(n), 2), seats.ravel(), np.zeros(2 * n, int))
+        sharing = Sharing.of_items(n, {}, votes)
+        return pooled_replacement_tests(counts, judge, sharing, epsilon=0.1, scale=whole)
+
+    full, none = (found(1, 1, len(many), many, follows)[0] for follows in (1.0, 0.0))
+    # Losses and gains are linear in how often the judge follows the item.
+    at_half = full.people_gain / 2 / full.gain.value
+    lost = [max(one.raw.advantage.value, one.balanced.advantage.value) for one in (none, full)]
+    follows = max(at_half, (lost[0] - 0.1) / (lost[0] - lost[1]))
+    values = [one.raw.advantage.value for one in (none, full)]
+    truth = values[0] + follows * (values[1] - values[0])
+    seats = np.stack([np.random.default_rng(n).permutation(24)[:2] for n in range(200)])
+
+    studies = found(2, 150, 200, seats, follows)
+
+    assert sum(bool(one.replaceable) for one in studies) <= 15
+    covered = [one.raw.advantage.interval for one in studies]
+    assert sum(each.low <= truth <= each.high for each in covered) >= 0.9 * 150
