@@ -133,6 +133,11 @@ def _asked(shown: str) -> ScaleLevel:
 
 def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
     """Classes that people gave come first, because only these can be balanced."""
+    if len(spellings) > _MOST_VALUES:
+        raise BadTable(
+            f"There are {len(spellings):,} different labels, and at most {_MOST_VALUES} can be "
+            "compared. Name the columns of labels with --people and --judge."
+        )
     by_people = {same_label(each.value) for each in labels.labels if not each.is_judge}
     names = sorted(spellings, key=lambda name: (name not in by_people, number(name) or 0, name))
     return _scale("nominal", names, spellings, range(len(names)))
