@@ -41,6 +41,13 @@ from .agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
+from .agreement.scales import (
+    ClassAgreement,
+    IntraclassCorrelation,
+    class_agreement,
+    intraclass_correlation,
+    weighted_kappa,
+)
 from .agreement.shared_errors import (
     SharedErrors,
     SharedStereotype,
@@ -193,6 +200,7 @@ from .comparison.probes import (
 )
 from .comparison.replacement import (
     AgreementScale,
+    AnswerScale,
     PooledReplacement,
     pooled_replacement_test,
     pooled_replacement_tests,
@@ -275,6 +283,7 @@ __all__ = [
     "AltTest",
     "AnnotatorQuality",
     "AnnotatorTest",
+    "AnswerScale",
     "BlockDifference",
     "Brier",
     "Calibration",
@@ -285,6 +294,7 @@ __all__ = [
     "CertaintyQuality",
     "CertifiedThreshold",
     "Change",
+    "ClassAgreement",
     "Clusters",
     "CochranQ",
     "Contrast",
@@ -303,6 +313,7 @@ __all__ = [
     "HighSets",
     "HumanLikeness",
     "Interval",
+    "IntraclassCorrelation",
     "JointBootstrap",
     "JudgeComparison",
     "JudgePair",
@@ -372,6 +383,7 @@ __all__ = [
     "change_beyond_noise",
     "change_of_shift",
     "check_threshold",
+    "class_agreement",
     "cochran_q",
     "cohen_kappa",
     "compare_certainty",
@@ -415,6 +427,7 @@ __all__ = [
     "human_likeness",
     "human_likeness_of_several",
     "individual_accuracy",
+    "intraclass_correlation",
     "item_clustered_proportion",
     "joint_bootstrap",
     "krippendorff_alpha",
@@ -473,6 +486,7 @@ __all__ = [
     "unreachable_thresholds",
     "verbosity_bias",
     "wald_interval",
+    "weighted_kappa",
     "weighted_vote",
     "wilson_interval",
     "wilson_items",

@@ -1,12 +1,20 @@
 """Find what each column contains, from options or by guessing from names and values."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
-from thirdperson.check.labels import WRITTEN_BY_PROGRAMS, BadTable, is_label, listed, same_label
+from thirdperson.check.labels import (
+    NO_LABEL,
+    WRITTEN_BY_PROGRAMS,
+    BadTable,
+    is_label,
+    listed,
+    same_label,
+)
 
 CheckedRows = Sequence[tuple[str, Mapping[str, str]]]
 
@@ -22,6 +30,7 @@ _ANNOTATOR = (
 _LABEL = (
     "label human_label answer choice vote rating annotation preference verdict winner value"
 ).split()
+_SCORE = "score grade points".split()
 _ONE_PERSON = "human human_label label annotation human_answer human_choice expert".split()
 _JUDGE = (
     "judge judge_label judge_answer judge_choice judge_verdict llm llm_label llm_judge model "
@@ -90,6 +99,7 @@ class Columns:
     each by its label; one without a label is of the judge's. `missing`: the words for no label,
     None to guess them; `named_labels`: labels in an option, which are never missing. `scales`:
     lowest and highest certainty of people or of a judge. `skip_faulty`: faulty rows are left out.
+    `has_numbers`: labels are numbers, of any number of values.
     """
 
     item: str = ""
@@ -109,6 +119,7 @@ class Columns:
     named_labels: frozenset[str] = frozenset()
     scales: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     skip_faulty: bool = False
+    has_numbers: bool = False
 
     @property
     def is_long(self) -> bool:
@@ -161,11 +172,12 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             )
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
+        scores = "" if given.has_numbers else _score_hint(names, rows, given)
         raise BadTable(
             f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
             f"{_shape(names)} Name "
             "them: --people COLUMN,COLUMN if each annotator has a column, or --annotator COLUMN "
-            "--label COLUMN if each label has a row."
+            f"--label COLUMN if each label has a row.{scores}"
         )
     if not (found.judges or found.judge_raters or found.kind):
         raise BadTable(
@@ -198,6 +210,15 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             f"{listed(names, 40)}. Name it: --item COLUMN."
         )
     return found
+
+
+def _score_hint(names: Sequence[str], rows: CheckedRows, given: Columns) -> str:
+    """A way out if columns of numbers would be labels."""
+    found = _guessed(names, rows, replace(given, has_numbers=True))
+    columns = found.people or (found.label,)
+    if not any(columns):
+        return ""
+    return f" If the numbers of {listed([*columns])} are the labels, add --level score."
 
 
 def _probabilities(given: Columns, names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -244,7 +265,8 @@ def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns
     found = replace(found, judges=judges)
     if not given.people:
         annotator = given.annotator or table.named(_ANNOTATOR)
-        label = given.label or (table.named(_LABEL, has_labels=True) if annotator else "")
+        wanted = [*_LABEL, *(_SCORE if given.has_numbers else [])]
+        label = given.label or (table.named(wanted, has_labels=True) if annotator else "")
         if annotator and label:
             found = replace(found, annotator=annotator, label=label)
             kind = "" if judges or given.judge_raters else given.kind or table.kind()
@@ -264,7 +286,7 @@ class _Guesses:
     """Guesses over the columns that no option has named; a column is guessed once."""
 
     def __init__(self, names: Sequence[str], rows: CheckedRows, given: Columns) -> None:
-        self._rows, self._names = rows, names
+        self._rows, self._names, self._has_numbers = rows, names, given.has_numbers
         taken = set(given.named())
         self._free = {column: plain_name(column) for column in names if column not in taken}
 
@@ -404,7 +426,10 @@ class _Guesses:
         return 2 * filled >= len(self._rows)
 
     def _has_labels(self, column: str) -> bool:
-        return 0 < len(self._labels(column)) <= MOST_LABELS
+        labels = self._labels(column)
+        if self._has_numbers and all(number(value) is not None for value in labels - NO_LABEL):
+            return bool(labels)
+        return 0 < len(labels) <= MOST_LABELS
 
     def _labels(self, column: str) -> set[str]:
         values = {same_label(row.get(column, "")) for _, row in self._rows}
@@ -416,13 +441,19 @@ class _Guesses:
         return columns
 
 
-def share(value: str) -> float | None:
-    """A probability; None if the value is none."""
+def number(value: str) -> float | None:
+    """A finite number; None if the value is none."""
     try:
         found = float(value)
     except ValueError:
         return None
-    return found if 0 <= found <= 1 else None
+    return found if math.isfinite(found) else None
+
+
+def share(value: str) -> float | None:
+    """A probability; None if the value is none."""
+    found = number(value)
+    return found if found is not None and 0 <= found <= 1 else None
 
 
 def kind_is_judge(value: str, where: str, column: str) -> bool:

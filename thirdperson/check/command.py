@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thirdperson.check.labels import BadTable, LabelTable
+
+if TYPE_CHECKING:
+    from thirdperson.check.levels import LabelScale
 
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -56,6 +60,11 @@ def parser() -> ArgumentParser:
     found.add_argument(
         "--metric", default="", help="in an export with several labelled things: which one to check"
     )
+    found.add_argument(
+        "--doctor",
+        action="store_true",
+        help="only say what the file supports, and what is missing for more",
+    )
     printed = found.add_mutually_exclusive_group()
     printed.add_argument("--json", action="store_true", help="print the result as JSON")
     printed.add_argument(
@@ -95,7 +104,12 @@ def parser() -> ArgumentParser:
     columns.add_argument("--persona", default="", help="column that names the persona of an item")
     columns.add_argument("--question", default="", help="column with the question of an item")
     labels = found.add_argument_group("labels")
-    labels.add_argument("--labels", type=names, default=(), help="the two labels, FIRST,SECOND")
+    labels.add_argument(
+        "--labels",
+        type=names,
+        default=(),
+        help="the labels: FIRST,SECOND, or with --level all of them in order",
+    )
     labels.add_argument(
         "--tie", type=names, default=(), help="labels that mean a tie, separated by commas"
     )
@@ -120,6 +134,12 @@ def parser() -> ArgumentParser:
     )
     labels.add_argument(
         "--skip-faulty", action="store_true", help="leave faulty rows out, and list them"
+    )
+    labels.add_argument(
+        "--level",
+        choices=["nominal", "ordinal", "score"],
+        help="compare all labels: as classes (nominal), as steps in an order (ordinal; words in "
+        "the order of --labels), or as numbers (score)",
     )
     options = found.add_argument_group("report")
     options.add_argument("--title", default="", help="title of the report (default: the file name)")
@@ -159,7 +179,7 @@ def check(arguments: Sequence[str]) -> int:
     """Check one file and return the exit code."""
     options = parser().parse_args(list(arguments))
     try:
-        if len(options.labels) not in (0, 2):
+        if len(options.labels) not in (0, 2) and not options.level:
             raise BadTable("--labels needs two labels, FIRST,SECOND.")
         return _check(options)
     except BadTable as error:
@@ -168,7 +188,9 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(options: Namespace) -> int:
-    _check_paths(options.file, options.out, options.card)
+    _check_file(options.file)
+    if not options.doctor:
+        _check_paths(options.out, options.card)
     from thirdperson.check.rendering import set_up
 
     set_up()
@@ -177,11 +199,19 @@ def _check(options: Namespace) -> int:
     from analysis.report.build import build_report
     from analysis.report.render import render_html
     from thirdperson.check.dataset import choices_of, dataset_of
+    from thirdperson.check.levels import scale_of
     from thirdperson.check.reading import read_labels
     from thirdperson.check.terminal import of_output
     from thirdperson.check.verdict import finding_of
 
     labels = read_labels(options.file, options)
+    if options.doctor:
+        from thirdperson.check.doctor import doctor_lines
+
+        sys.stdout.write("\n".join([*doctor_lines(labels, options), ""]))
+        return TRUSTED
+    if scale := scale_of(labels, options):
+        return _check_scale(labels, scale, options)
     choices = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     data = dataset_of(
         labels,
@@ -222,6 +252,31 @@ def _check(options: Namespace) -> int:
     return finding.exit_code
 
 
+def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) -> int:
+    """Check labels of more than two classes, or on a scale: a verdict for each judge."""
+    if options.card:
+        raise BadTable("--card draws the verdict on two labels only. Leave it out.")
+    from thirdperson.check.scale_page import as_json, markdown, page, terminal_lines
+    from thirdperson.check.scales import scale_finding
+    from thirdperson.check.terminal import of_output
+
+    finding = scale_finding(labels, scale, options)
+    reading = [*labels.reading, *_skipped(labels), *scale.words(labels), *finding.used]
+    title = options.title or options.file.stem
+    text = markdown(finding, options.file.name, reading, is_simulated=options.simulated)
+    with _written(options.out, "--out"):
+        options.out.write_text(page(title, text), encoding="utf-8")
+    if options.json:
+        result = as_json(finding) | {"report": str(options.out), "read": reading}
+        sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+    elif options.markdown:
+        sys.stdout.write(text)
+    else:
+        lines = terminal_lines(finding, options.file.name, reading, of_output())
+        sys.stdout.write("\n".join([*lines, "", f"Report: {options.out}", ""]))
+    return int(as_json(finding)["exit_code"])
+
+
 @contextmanager
 def _written(path: Path, option: str) -> Iterator[None]:
     try:
@@ -242,17 +297,20 @@ def _skipped(labels: LabelTable) -> list[str]:
     return [f"left out: {len(labels.skipped):,} faulty rows", *shown]
 
 
-def _check_paths(file: Path, out: Path, card: Path | None) -> None:
-    if card and card.suffix not in {".png", ".svg"}:
-        raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
-    if card and (card.is_dir() or not card.parent.is_dir()):
-        raise BadTable(f"--card {card}: write to a file in a folder that exists.")
+def _check_file(file: Path) -> None:
     if not file.is_file():
         raise BadTable(f"{file}: there is no such file. Check the path.")
     try:
         file.open("rb").close()
     except OSError as error:
         raise BadTable(f"{file} cannot be read: {error.strerror}. Check its permissions.") from None
+
+
+def _check_paths(out: Path, card: Path | None) -> None:
+    if card and card.suffix not in {".png", ".svg"}:
+        raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
+    if card and (card.is_dir() or not card.parent.is_dir()):
+        raise BadTable(f"--card {card}: write to a file in a folder that exists.")
     if out.is_dir() or not out.parent.is_dir():
         raise BadTable(f"--out {out}: write to a file in a folder that exists.")
     if out.exists() and not _is_report(out):

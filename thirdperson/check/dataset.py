@@ -66,12 +66,12 @@ def choices_of(
     `pair` are the two labels, `tie` the labels of a tie; `positive` are the labels that count as
     the second one, compared with all others.
     """
-    spellings = _spellings([*(each.value for each in labels.labels), *labels.gold.values()])
+    spellings = spellings_of([*(each.value for each in labels.labels), *labels.gold.values()])
     if unknown := [name for name in tie if same_label(name) not in spellings]:
         raise BadTable(
             f"--tie {unknown[0]}: there is no such label. The labels are: {_shown(spellings)}."
         )
-    tied = _tied(spellings, tie, {same_label(name) for name in (*pair, *positive)})
+    tied = tied_labels(spellings, tie, {same_label(name) for name in (*pair, *positive)})
     plain = [name for name in spellings if name not in tied]
     if positive:
         return _against_others(spellings, plain, tied, positive)
@@ -94,7 +94,8 @@ def choices_of(
             f"There are {len(plain)} different labels: {_shown(spellings)}. A check compares two "
             f"labels and a tie.{_remedy(plain, spellings)} Name the labels that count as one "
             "with --positive LABEL,LABEL (all others count as the other), or --people and "
-            "--judge if these columns are not the labels."
+            "--judge if these columns are not the labels. To compare all of them, add --level "
+            "nominal for classes, ordinal for steps in an order, or score for numbers."
         )
     names = plain if pair else sorted(plain)
     codes = {names[0]: 0, names[1]: 1, **dict.fromkeys(tied, TIE)}
@@ -103,7 +104,9 @@ def choices_of(
     )
 
 
-def _tied(spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[str]) -> list[str]:
+def tied_labels(
+    spellings: Mapping[str, str], tie: Sequence[str], wanted: Collection[str]
+) -> list[str]:
     """The labels of a tie, from an option or known words."""
     if tie:
         return [name for name in spellings if name in map(same_label, tie)]
@@ -151,7 +154,7 @@ def _tie_word(spellings: dict[str, str], tied: list[str]) -> str:
     return " or ".join(spellings[name] for name in tied)
 
 
-def _spellings(values: Iterable[str]) -> dict[str, str]:
+def spellings_of(values: Iterable[str]) -> dict[str, str]:
     """Each label in its normalised form, with its first spelling."""
     found: dict[str, str] = {}
     for value in values:

@@ -395,6 +395,7 @@ def _given(options: Namespace) -> Columns:
         named_labels=frozenset(map(same_label, named)),
         scales=dict(map(_scale, options.scale)),
         skip_faulty=options.skip_faulty,
+        has_numbers=options.level == "score" or (options.level == "ordinal" and not options.labels),
     )
 
 

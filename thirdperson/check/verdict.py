@@ -105,12 +105,12 @@ class CheckFinding:
     def markdown(self, name: str, reading: Sequence[str]) -> str:
         """A comment on a pull request: the verdict, its table, and what was read, folded."""
         mark = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}[self.trust]
-        lines = [f"### {mark} {self.trust.value}: {_escaped(self.sentence)}", ""]
+        lines = [f"### {mark} {self.trust.value}: {escaped(self.sentence)}", ""]
         size = f"{self.items:,} items, {self.labels:,} labels by {self.annotators:,} people"
-        lines += [f"{_escaped(name)}: {size}, judge {_escaped(', '.join(self.judges))}.", ""]
+        lines += [f"{escaped(name)}: {size}, judge {escaped(', '.join(self.judges))}.", ""]
         if self.chart:
             lines += [f"| {self.chart.title} | points (95 % interval) |", "| --- | ---: |"]
-            lines += [f"| {_escaped(one.name)} | {one.words} |" for one in self.chart.lines] + [""]
+            lines += [f"| {escaped(one.name)} | {one.words} |" for one in self.chart.lines] + [""]
         if self.references:
             lines += [
                 "| Reference judge | agrees with a person | balanced |",
@@ -123,10 +123,10 @@ class CheckFinding:
             lines.append("")
         if self.trust is Trust.INCONCLUSIVE:
             lines += [self._needed(), ""]
-        lines += [f"What would settle it: {_escaped(self.settling)}", ""]
-        lines += [f"- {_escaped(caveat)}" for caveat in self.caveats]
+        lines += [f"What would settle it: {escaped(self.settling)}", ""]
+        lines += [f"- {escaped(caveat)}" for caveat in self.caveats]
         lines += ["", "<details><summary>What was read</summary>", ""]
-        lines += [f"- {_escaped(line.strip())}" for line in reading]
+        lines += [f"- {escaped(line.strip())}" for line in reading]
         return "\n".join([*lines, "", "</details>", ""])
 
     def _needed(self) -> str:
@@ -135,7 +135,7 @@ class CheckFinding:
         return f"Labels still needed: about {self.labels_needed:,}"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text from the file as plain words in Markdown."""
     plain = re.sub(r"([\\`*_{}\[\]<>#|~@])", r"\\\1", text)
     return " ".join(plain.split())

@@ -151,7 +151,7 @@ def brennan_prediger(
 def gwet_ac(
     counts: npt.ArrayLike,
     *,
-    weights: Weights = "identity",
+    weights: Weights | FloatArray = "identity",
     n_draws: int = 1000,
     rng: np.random.Generator | None = None,
     level: float = 0.95,
@@ -162,8 +162,9 @@ def gwet_ac(
     ----------
     counts : array_like of int, shape (n_items, n_options)
         One column per option that was offered, in order.
-    weights : {"identity", "linear", "quadratic", "ordinal"}, default "identity"
-        ``"identity"`` is AC1; the others give neighbouring options partial agreement (AC2).
+    weights : {"identity", "linear", "quadratic", "ordinal"} or array_like, default "identity"
+        ``"identity"`` is AC1; the others give neighbouring options partial agreement (AC2), or a
+        matrix says how far each two options agree.
     n_draws, rng, level
         As for `percent_agreement`.
 
@@ -190,7 +191,7 @@ def gwet_ac(
     >>> round(gwet_ac([[2, 0]] * 118 + [[1, 1]] * 7).value, 5)
     0.94078
     """
-    if weights not in get_args(Weights):
+    if isinstance(weights, str) and weights not in get_args(Weights):
         raise ValueError(
             f"`weights` must be one of {', '.join(get_args(Weights))}, got {weights!r}."
         )
@@ -198,7 +199,7 @@ def gwet_ac(
     n_options = rows.shape[1]
     if n_options < 2:
         raise ValueError("`counts` needs a column for each of at least two options.")
-    matrix = _agreement_weights(weights, n_options)
+    matrix = _agreement_weights(weights, n_options) if isinstance(weights, str) else weights
 
     def chance(prevalence: FloatArray) -> FloatArray:
         spread = (prevalence * (1 - prevalence)).sum(axis=1)

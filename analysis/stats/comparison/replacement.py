@@ -21,6 +21,7 @@ from .general_difference import (
 from .paired import tango_score
 
 FEWEST_OF_A_LABEL = 20  # answers of the rarest label for balanced agreement to be judged
+LEAST_OF_A_PERSON = 0.5  # of a person's gain over random order, on a graded scale
 ONE_LABEL = 0.99  # a judge that gives one label more often than this has decided nothing
 
 
@@ -49,6 +50,68 @@ class AgreementScale:
     p: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class AnswerScale:
+    """How options of one scale agree.
+
+    Attributes
+    ----------
+    agreement : ndarray of float, shape (n_options, n_options)
+        1 on the diagonal, and from 0 to 1 elsewhere.
+    label : ndarray of float, shape (n_options, n_labels)
+        1 where an option belongs to a label; balanced agreement weights labels equally.
+    """
+
+    agreement: FloatArray
+    label: FloatArray
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether different options agree in part."""
+        return bool((self.agreement != np.eye(len(self.agreement))).any())
+
+    @classmethod
+    def of_choices(cls, n_options: int) -> "AnswerScale":
+        """Options that agree with themselves alone."""
+        return cls(np.eye(n_options), np.eye(n_options))
+
+    @classmethod
+    def of_values(cls, values: npt.ArrayLike, answers: npt.ArrayLike) -> "AnswerScale":
+        r"""Options in order, with quadratic weights over their range.
+
+        Parameters
+        ----------
+        values : array_like of float, shape (n_options,)
+            Their values, ascending.
+        answers : array_like of int, shape (n_options,)
+            Answers of people with each. Neighbours count as one label until it has
+            `FEWEST_OF_A_LABEL` answers, or a fifth of all if there are more than five options;
+            if that leaves a single one, every option is a label.
+
+        Notes
+        -----
+        :math:`W_{cd}=1-(v_c-v_d)^2/(v_{max}-v_{min})^2`.
+
+        Examples
+        --------
+        >>> scale = AnswerScale.of_values([1, 2, 3], [5, 30, 40])
+        >>> scale.agreement[0].tolist(), scale.label.tolist()
+        ([1.0, 0.75, 0.0], [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        """
+        value, given = np.asarray(values, dtype=np.float64), np.asarray(answers, dtype=np.int64)
+        wanted = max(FEWEST_OF_A_LABEL, given.sum() / 5 if given.size > 5 else 0)
+        labels, count = np.zeros(given.size, dtype=np.int64), 0
+        for place, number in enumerate(given[:-1].tolist(), start=1):
+            count += number
+            is_full = count >= wanted and given[place:].sum() >= wanted
+            labels[place] = labels[place - 1] + is_full
+            count = 0 if is_full else count
+        if not labels.any():
+            labels = np.arange(given.size)
+        gap = np.subtract.outer(value, value) / (value.max() - value.min())
+        return cls(1 - gap**2, np.eye(labels.max() + 1)[labels])
+
+
 @dataclass(frozen=True)
 class PooledReplacement:
     """Test of the model against an annotator, over all annotators together.
@@ -60,7 +123,8 @@ class PooledReplacement:
     gain : Estimate
         Agreement of the model minus that of its own labels in random order, with its interval.
     gain_low : float or None
-        One-sided lower bound of it, at the level of the test.
+        One-sided lower bound of it, at the level of the test; on a graded scale, of what it exceeds
+        half of `people_gain` by.
     rarest : int
         Answers with the rarest label.
     same_label : float or None
@@ -77,6 +141,8 @@ class PooledReplacement:
         Their annotators.
     people_effective : float or None
         Their effective number given their shares of the answers, :math:`(\\sum w)^2/\\sum w^2`.
+    people_gain : float or None
+        The gain of a person's answers over random order.
     """
 
     raw: AgreementScale
@@ -90,6 +156,7 @@ class PooledReplacement:
     n: int
     n_people: int = 0
     people_effective: float | None = None
+    people_gain: float | None = None
 
     @property
     def worse(self) -> AgreementScale:
@@ -117,6 +184,7 @@ def pooled_replacement_test(
     sharing: Sharing | None = None,
     alpha: float = 0.05,
     level: float = 0.95,
+    scale: AnswerScale | None = None,
 ) -> PooledReplacement:
     r"""Test whether the model agrees with people as well as another person does.
 
@@ -137,6 +205,9 @@ def pooled_replacement_test(
         Level of the one-sided test.
     level : float, default 0.95
         Nominal coverage of the two-sided interval.
+    scale : AnswerScale, optional
+        How far two options agree, and which ones count as one label where labels are weighted
+        equally; by default each is its own label and agrees with itself alone.
 
     Returns
     -------
@@ -167,6 +238,13 @@ def pooled_replacement_test(
     ratios, less :math:`\frac1C\sum_c` of the covariance of the means of
     :math:`(u_{ic}-g_cp_{ic})/\bar p_c` and :math:`p_{ic}/\bar p_c`.
 
+    With the agreement :math:`W_{cd}` of a `scale`,
+    :math:`u_{ic}=p_{ic}W_{J_ic}-n_{ic}((Wn_i)_c-1)/(k_i(k_i-1))`, summed over the options of one
+    label. Values then differ by less than 1, so the score method is only for fewer than 10 items,
+    or the equivalent, that differ from the most frequent value. Labels in the middle of such a
+    scale lose little even if they say nothing about the item, so the model's gain must exceed half
+    of a person's, :math:`\frac{n_i'Wn_i-k_i}{k_i(k_i-1)}-2p_i'W\bar p+\bar p'W\bar p`.
+
     Examples
     --------
     >>> votes = Votes.from_matrix(np.tile([[0, 0, 1], [1, 1, 0], [0, 1, 1]], (20, 1)))
@@ -194,6 +272,7 @@ def pooled_replacement_test(
         epsilon=epsilon,
         alpha=alpha,
         level=level,
+        scale=scale,
     )
     load = np.bincount(votes.annotator[usable[votes.item]], minlength=votes.n_annotators)
     decided = np.bincount(choice[choice >= 0], minlength=1)
@@ -213,6 +292,7 @@ def pooled_replacement_tests(
     epsilon: float,
     alpha: float = 0.05,
     level: float = 0.95,
+    scale: AnswerScale | None = None,
 ) -> list[PooledReplacement]:
     """`pooled_replacement_test` of many studies with one design, as in simulations.
 
@@ -224,7 +304,7 @@ def pooled_replacement_tests(
         The model's choices, none of them missing.
     sharing : Sharing
         What the items share.
-    epsilon, alpha, level
+    epsilon, alpha, level, scale
         As for `pooled_replacement_test`.
 
     Returns
@@ -245,12 +325,15 @@ def pooled_replacement_tests(
         none = AgreementScale(None, None, Estimate(None, "no_pairs"))
         empty = PooledReplacement(none, none, none.advantage, None, 0, None, None, epsilon, 0)
         return [empty] * len(counts)
-    given = counts.sum(axis=1)
+    scale = AnswerScale.of_choices(counts.shape[-1]) if scale is None else scale
+    given = counts.sum(axis=1) @ scale.label
     rarest = np.where(_labels_of(given), given, given.max(initial=0) + 1).min(axis=1)
     same = (models[..., None] == np.arange(counts.shape[-1])).mean(axis=1).max(axis=1)
     reason = why_not(sharing)
-    *sides, gains = _two_scales(counts, models, None if reason else sharing)
+    *sides, gains, of_people = _two_scales(counts, models, None if reason else sharing, scale)
+    beyond = gains - LEAST_OF_A_PERSON * of_people if scale.has_grades else gains
     gain_spread = None if reason else _spread(gains, sharing)
+    beyond_spread = _spread(beyond, sharing) if gain_spread and scale.has_grades else gain_spread
     scales = zip(*(side.tested(sharing, epsilon, level) for side in sides), strict=True)
 
     results = []
@@ -259,15 +342,19 @@ def pooled_replacement_tests(
             balanced = AgreementScale(None, None, Estimate(None, "too_few_of_a_label"))
         value, low = float(gains[study].mean()), None
         gain = Estimate(value, interval_reason=reason)
-        if gain_spread is not None:
-            gain, low = _gain(value, _at(gain_spread, study), sharing, alpha, level)
+        if gain_spread is not None and beyond_spread is not None:
+            gain = _gain(value, _at(gain_spread, study), sharing, level)
+            variance, df = _at(beyond_spread, study)
+            low = float(beyond[study].mean()) - t_quantile(df, 1 - alpha) * variance**0.5
         passed = None
         if rarest[study] < FEWEST_OF_A_LABEL or same[study] > ONE_LABEL:
             passed = False
         elif low is not None and raw.p is not None and balanced.p is not None:
             passed = low > 0 and max(raw.p, balanced.p) <= alpha
         counted = int(rarest[study]), float(same[study]), passed, epsilon, n
-        results.append(PooledReplacement(raw, balanced, gain, low, *counted))
+        people_gain = float(of_people[study].mean())
+        found = PooledReplacement(raw, balanced, gain, low, *counted, people_gain=people_gain)
+        results.append(found)
     return results
 
 
@@ -277,15 +364,22 @@ def _labels_of(given: IntArray) -> BoolArray:
 
 
 def _two_scales(
-    counts: IntArray, models: IntArray, sharing: Sharing | None
-) -> tuple["_Side", "_Side", FloatArray]:
-    """Both scales of many studies, and the gain of each item over the model's random order."""
+    counts: IntArray, models: IntArray, sharing: Sharing | None, scale: AnswerScale
+) -> tuple["_Side", "_Side", FloatArray, FloatArray]:
+    """Both scales of many studies, and each item's gains over random order: model's, people's."""
     n_studies, n, n_options = counts.shape
     k = counts.sum(axis=2, keepdims=True)
-    share = counts / k
-    chosen = (models[..., None] == np.arange(n_options)).astype(np.float64)
-    hit, alike = share * chosen, counts * (counts - 1) / (k * (k - 1))
-    is_label = _labels_of(counts.sum(axis=1))
+    answers = counts / k
+    chosen = (models[..., None] == np.arange(n_options)) @ scale.agreement
+    usual = answers.mean(axis=1, keepdims=True)
+    alone = chosen - chosen.mean(axis=1, keepdims=True)
+    gain = (alone * (answers - usual)).sum(axis=2)
+    pairs = counts * (counts @ scale.agreement - 1) / (k * (k - 1))
+    people_gain = pairs.sum(axis=2) - ((2 * answers - usual) @ scale.agreement * usual).sum(axis=2)
+
+    alike = pairs @ scale.label
+    hit, share = answers * chosen @ scale.label, answers @ scale.label
+    is_label = _labels_of(counts.sum(axis=1) @ scale.label)
     n_labels = is_label.sum(axis=1)
     mean = share.mean(axis=1)
     part = np.where(mean > 0, mean, 1.0)  # no gain on a label that nobody gave
@@ -296,22 +390,25 @@ def _two_scales(
     linear = ratio.sum(axis=2) + gaps.sum(axis=1, keepdims=True)
     if sharing is not None:
         weight = share / part[:, None]
-        for label in range(n_options):
+        for label in range(share.shape[2]):
             linear += _covariance(ratio[..., label], weight[..., label], sharing)[:, None]
-    alone = chosen - chosen.mean(axis=1, keepdims=True)
-    gain = (alone * (share - mean[:, None])).sum(axis=2)
     inverse = np.where(is_label, 1 / np.where(mean > 0, mean * n, 1e-9), 0.0).sum(axis=1)
 
     raw = _Side(
-        model.sum(axis=1), people.sum(axis=1), (hit - alike).sum(axis=2), np.full(n_studies, n)
+        model.sum(axis=1),
+        people.sum(axis=1),
+        (hit - alike).sum(axis=2),
+        np.full(n_studies, n),
+        scale.has_grades,
     )
     balanced = _Side(
         (model / part).sum(axis=1) / n_labels,
         (people / part).sum(axis=1) / n_labels,
         linear / n_labels[:, None],
         n_labels**2 / inverse,
+        scale.has_grades,
     )
-    return raw, balanced, gain
+    return raw, balanced, gain, people_gain
 
 
 def _covariance(one: FloatArray, other: FloatArray, sharing: Sharing) -> FloatArray:
@@ -344,6 +441,7 @@ class _Side:
     people: FloatArray
     values: FloatArray
     size: FloatArray
+    has_grades: bool
 
     def tested(self, sharing: Sharing, epsilon: float, level: float) -> Iterator[AgreementScale]:
         """The scale of each study, with its test if that is possible."""
@@ -356,7 +454,7 @@ class _Side:
                 yield AgreementScale(model, people, gap)
                 continue
             variance, df = _at(spread, study)
-            lost = _Lost(values, variance, df, float(self.size[study]))
+            lost = _Lost(values, variance, df, float(self.size[study]), self.has_grades)
             low, high, method = lost.ends(level)
             interval = interval_of(-high, -low, level, method, sharing)
             gap = Estimate(people - model, interval=interval)
@@ -375,6 +473,7 @@ class _Lost:
     variance: float
     df: float
     size: float
+    has_grades: bool
 
     @cached_property
     def mean(self) -> float:
@@ -389,7 +488,11 @@ class _Lost:
         moved = min(1.0, max(independent * self.size + self.mean**2, abs(self.mean)))
         size = self.size * share
         won, lost = (moved + self.mean) / 2 * size, (moved - self.mean) / 2 * size
-        is_flat = self.variance <= 0 or size - max(won, lost, size - won - lost) < FEW_OTHERS
+        others = size - max(won, lost, size - won - lost)
+        if self.has_grades:
+            _, alike = np.unique(self.values.round(9), return_counts=True)
+            others = float(n - alike.max()) * share
+        is_flat = self.variance <= 0 or others < FEW_OTHERS
         return (won, lost, size) if is_flat else None
 
     def tail(self, bound: float) -> float:
@@ -406,11 +509,9 @@ class _Lost:
         return max(self.mean - half, -1.0), min(self.mean + half, 1.0), "general t"
 
 
-def _gain(
-    value: float, spread: tuple[float, float], sharing: Sharing, alpha: float, level: float
-) -> tuple[Estimate, float]:
-    """The gain over random order with its interval, and its one-sided lower bound."""
+def _gain(value: float, spread: tuple[float, float], sharing: Sharing, level: float) -> Estimate:
+    """The gain over random order with its interval."""
     se, df = spread[0] ** 0.5, spread[1]
     half = t_quantile(df, (1 + level) / 2) * se
     interval = interval_of(value - half, value + half, level, "general t", sharing)
-    return Estimate(value, interval=interval), value - t_quantile(df, 1 - alpha) * se
+    return Estimate(value, interval=interval)

@@ -1,0 +1,202 @@
+"""Agreement on a scale of more than two steps: weighted kappa, intraclass correlations, classes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..core.results import Estimate, FloatArray, Reason
+
+
+def weighted_kappa(one: npt.ArrayLike, other: npt.ArrayLike, agreement: npt.ArrayLike) -> Estimate:
+    r"""Cohen's kappa of two sources of answers whose options agree in part.
+
+    Parameters
+    ----------
+    one, other : array_like of int, shape (n_items,)
+        Option of each source; -1 is missing. Items that miss one are left out.
+    agreement : array_like of float, shape (n_options, n_options)
+        How far two options agree, such as `AnswerScale.agreement`; the identity gives Cohen's
+        kappa.
+
+    Returns
+    -------
+    Estimate
+        Without an interval. Undefined below two items (``"too_few_items"``), and if both always
+        gave the same single answer (``"no_variation"``).
+
+    Notes
+    -----
+    :math:`(p_o-p_e)/(1-p_e)` with :math:`p_o=\sum_{cd}W_{cd}p_{cd}` and
+    :math:`p_e=\sum_{cd}W_{cd}p_{c\cdot}p_{\cdot d}`.
+
+    References
+    ----------
+    .. [1] J. Cohen, "Weighted Kappa", Psychological Bulletin 70(4), 1968.
+
+    Examples
+    --------
+    >>> weights = [[1, 0.75, 0], [0.75, 1, 0.75], [0, 0.75, 1]]
+    >>> round(weighted_kappa([0, 1, 2, 2], [0, 1, 1, 2], weights).value, 3)
+    0.8
+    """
+    a, b = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+    if a.shape != b.shape or a.ndim != 1:
+        raise ValueError(f"`one` and `other` differ in shape: {a.shape}, {b.shape}.")
+    weights = np.asarray(agreement, dtype=np.float64)
+    n_options = len(weights)
+    if max(a.max(initial=-1), b.max(initial=-1)) >= n_options:
+        raise ValueError(f"An answer lies outside the {n_options} options.")
+    both = (a >= 0) & (b >= 0)
+    n = int(both.sum())
+    if n < 2:
+        return Estimate(None, "too_few_items")
+    cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
+    p = cells.reshape(n_options, n_options) / n
+    observed = float((weights * p).sum())
+    chance = float(p.sum(axis=1) @ weights @ p.sum(axis=0))
+    if chance > 1 - 1e-12:
+        return Estimate(None, "no_variation")
+    return Estimate((observed - chance) / (1 - chance))
+
+
+@dataclass(frozen=True)
+class IntraclassCorrelation:
+    """Reliability of scores, for raters in general.
+
+    Attributes
+    ----------
+    single, mean : float or None
+        ICC(2,1) of one rater, and ICC(2,k) of the mean of all.
+    n_items, n_raters : int
+    reason : str or None
+        Why both are None.
+    """
+
+    single: float | None
+    mean: float | None
+    n_items: int
+    n_raters: int
+    reason: Reason | None = None
+
+
+def intraclass_correlation(scores: npt.ArrayLike) -> IntraclassCorrelation:
+    r"""ICC(2,1) and ICC(2,k) for absolute agreement: two-way random effects, no interaction.
+
+    Parameters
+    ----------
+    scores : array_like of float, shape (n_items, n_raters)
+        NaN is missing. Items that miss a score are left out.
+
+    Returns
+    -------
+    IntraclassCorrelation
+        Undefined below two complete items or two raters (``"too_few_items"``), and if all scores
+        are equal (``"no_variation"``).
+
+    Notes
+    -----
+    With the mean squares of items, raters and the rest,
+    :math:`\frac{M_i-M_e}{M_i+(k-1)M_e+k(M_r-M_e)/n}` and
+    :math:`\frac{M_i-M_e}{M_i+(M_r-M_e)/n}`.
+
+    References
+    ----------
+    .. [1] P. E. Shrout and J. L. Fleiss, "Intraclass Correlations: Uses in Assessing Rater
+       Reliability", Psychological Bulletin 86(2), 1979. Their example is the one below.
+
+    Examples
+    --------
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]]
+    >>> table.append([6, 2, 4, 7])
+    >>> found = intraclass_correlation(table)
+    >>> round(found.single, 2), round(found.mean, 2)
+    (0.29, 0.62)
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"`scores` must be a matrix, got shape {table.shape}.")
+    table = table[~np.isnan(table).any(axis=1)]
+    n, k = table.shape
+    if n < 2 or k < 2:
+        return IntraclassCorrelation(None, None, n, k, "too_few_items")
+    centred = table - table.mean()
+    of_items, of_raters = centred.mean(axis=1), centred.mean(axis=0)
+    rest = centred - of_items[:, None] - of_raters
+    items = k * float((of_items**2).sum()) / (n - 1)
+    raters = n * float((of_raters**2).sum()) / (k - 1)
+    error = float((rest**2).sum()) / ((n - 1) * (k - 1))
+    whole = items + (k - 1) * error + k * (raters - error) / n
+    mean = items + (raters - error) / n
+    if min(whole, mean) < 1e-12:
+        return IntraclassCorrelation(None, None, n, k, "no_variation")
+    return IntraclassCorrelation((items - error) / whole, (items - error) / mean, n, k)
+
+
+@dataclass(frozen=True)
+class ClassAgreement:
+    """How a judge does on one class. None: nobody gave it, so the share is undefined.
+
+    Attributes
+    ----------
+    prevalence : float
+        Share of the reference labels.
+    given : float
+        Share of the judge's labels.
+    recall, precision, f1 : float or None
+    n : int
+        Reference labels of the class.
+    """
+
+    prevalence: float
+    given: float
+    recall: float | None
+    precision: float | None
+    f1: float | None
+    n: int
+
+
+def class_agreement(
+    reference: npt.ArrayLike, judge: npt.ArrayLike, *, n_options: int
+) -> list[ClassAgreement]:
+    """Recall, precision and F1 of every class, against one reference label for each item.
+
+    Parameters
+    ----------
+    reference, judge : array_like of int, shape (n_items,)
+        Option of each; -1 is missing. Items that miss one are left out.
+    n_options : int
+
+    Returns
+    -------
+    list of ClassAgreement
+        One per option, in order; empty without items.
+
+    Examples
+    --------
+    >>> first, *_ = class_agreement([0, 0, 1, 2], [0, 1, 1, 2], n_options=3)
+    >>> first.recall, first.precision, round(first.f1, 2)
+    (0.5, 1.0, 0.67)
+    """
+    a, b = np.asarray(reference, dtype=np.int64), np.asarray(judge, dtype=np.int64)
+    both = (a >= 0) & (b >= 0)
+    n = int(both.sum())
+    if not n:
+        return []
+    cells = np.bincount(a[both] * n_options + b[both], minlength=n_options**2)
+    table: FloatArray = cells.reshape(n_options, n_options).astype(np.float64)
+    found = []
+    for hit, wanted, given in zip(
+        np.diag(table).tolist(), table.sum(axis=1).tolist(), table.sum(axis=0).tolist(), strict=True
+    ):
+        found.append(
+            ClassAgreement(
+                prevalence=wanted / n,
+                given=given / n,
+                recall=hit / wanted if wanted else None,
+                precision=hit / given if given else None,
+                f1=2 * hit / (wanted + given) if wanted + given else None,
+                n=int(wanted),
+            )
+        )
+    return found

@@ -1,0 +1,206 @@
+"""Agreement on more than two labels, against other implementations on random tables."""
+
+import krippendorff
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
+
+from analysis.stats import (
+    AnswerScale,
+    Sharing,
+    Votes,
+    class_agreement,
+    gwet_ac,
+    intraclass_correlation,
+    krippendorff_alpha,
+    pooled_replacement_test,
+    pooled_replacement_tests,
+    weighted_kappa,
+)
+
+TABLES = range(40)
+
+
+def table_of(seed, *, missing=0.3):
+    """Options of items by people, -1 missing, and those of a judge who shares their signal."""
+    rng = np.random.default_rng(seed)
+    n, people, options = rng.integers(12, 40), rng.integers(3, 7), rng.integers(3, 8)
+    signal = rng.integers(0, options, n)
+    noise = rng.integers(-1, 2, (n, people + 1))
+    table = np.clip(signal[:, None] + noise, 0, options - 1)
+    votes = np.where(rng.random((n, people)) < missing, -1, table[:, :-1])
+    votes[:2, :2] = [[0, options - 1], [0, 1]]
+    return votes, table[:, -1], int(options)
+
+
+def values_of(options):
+    return np.cumsum(1 + np.arange(options) % 2).astype(float)
+
+
+@pytest.mark.parametrize("seed", TABLES)
+def test_coefficients_equal_those_of_other_programs(seed):
+    table, judge, options = table_of(seed)
+    votes = Votes.from_matrix(table, n_options=options)
+    counts, index = votes.counts(), np.arange(options)
+    squared = 1 - (index[:, None] - index) ** 2 / (options - 1) ** 2
+
+    both = table[:, 0] >= 0
+    one, other = table[both, 0], judge[both]
+    for weights, name in ((squared, "quadratic"), (np.eye(options), None)):
+        own = weighted_kappa(table[:, 0], judge, weights).value
+        theirs = cohen_kappa_score(one, other, labels=index, weights=name)
+        assert own == pytest.approx(theirs, abs=1e-12)
+
+    reported = np.where(table >= 0, table, np.nan).T
+    for level in ("nominal", "ordinal", "interval"):
+        theirs = krippendorff.alpha(
+            reported, level_of_measurement=level, value_domain=index.tolist()
+        )
+        own = krippendorff_alpha(counts, metric=level).value
+        assert own == pytest.approx(theirs, abs=1e-12)
+
+    recall = precision_recall_fscore_support(one, other, labels=index, zero_division=np.nan)
+    own = class_agreement(table[:, 0], judge, n_options=options)
+    for place, figures in enumerate(zip(*recall, strict=True)):
+        ours = own[place].precision, own[place].recall, own[place].f1, own[place].n
+        for mine, theirs in zip(ours, figures, strict=True):
+            assert np.isnan(theirs) if mine is None else mine == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("seed", TABLES)
+def test_gwet_with_values_follows_the_formulas_of_irrcac(seed):
+    """Its pa.coeff.raw and gwet.ac1.raw, written out by item and label."""
+    table, _, options = table_of(seed)
+    values = values_of(options)
+    weights = 1 - (values[:, None] - values) ** 2 / (values[-1] - values[0]) ** 2
+    agree = [[int((row == q).sum()) for q in range(options)] for row in table]
+    agree = [row for row in agree if sum(row)]
+    shares, pairs = [], []
+    for row in agree:
+        total = sum(row)
+        shares.append([n / total for n in row])
+        near = [sum(weights[q][k] * row[k] for k in range(options)) for q in range(options)]
+        if total >= 2:
+            found = sum(row[q] * (near[q] - 1) for q in range(options))
+            pairs.append(found / (total * (total - 1)))
+    pi = np.mean(shares, axis=0)
+    chance = weights.sum() * (pi * (1 - pi)).sum() / (options * (options - 1))
+    expected = (np.mean(pairs) - chance) / (1 - chance)
+
+    counts = Votes.from_matrix(table, n_options=options).counts()
+    assert gwet_ac(counts, weights=weights).value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", TABLES)
+def test_intraclass_correlations_follow_the_analysis_of_variance(seed):
+    """Sums of squares by least squares on dummies, and the ratios of Shrout and Fleiss."""
+    table, _, _ = table_of(seed, missing=0)
+    n, k = table.shape
+    y = table.astype(float).ravel()
+    items, raters = (
+        np.eye(size)[codes.ravel()] for size, codes in zip((n, k), np.indices((n, k)), strict=True)
+    )
+
+    def left(*parts):
+        design = np.hstack([np.ones((n * k, 1)), *parts])
+        return float(((y - design @ np.linalg.lstsq(design, y)[0]) ** 2).sum())
+
+    error = left(items, raters) / ((n - 1) * (k - 1))
+    of_items = (left(raters) - left(items, raters)) / (n - 1)
+    of_raters = (left(items) - left(items, raters)) / (k - 1)
+    spread = (of_raters - error) / n
+    found = intraclass_correlation(table)
+    single = (of_items - error) / (of_items + (k - 1) * error + k * spread)
+    assert found.single == pytest.approx(single, abs=1e-9)
+    assert found.mean == pytest.approx((of_items - error) / (of_items + spread), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_pooled_test_compares_each_person_with_the_judge_on_the_same_others(seed):
+    table, judge, options = table_of(seed)
+    votes = Votes.from_matrix(table, n_options=options)
+    scale = AnswerScale.of_values(values_of(options), votes.counts().sum(axis=0))
+    weights, labels = scale.agreement, scale.label.argmax(axis=1)
+    items, of_label, shares = [], {}, {}
+    for row, own in zip(table, judge, strict=True):
+        given = row[row >= 0]
+        if given.size < 2:
+            continue
+        gains = []
+        for person, choice in enumerate(given):
+            for other in np.delete(given, person):
+                gain = (weights[own, other] - weights[choice, other]) / (given.size - 1)
+                gains.append(gain)
+                label = int(labels[other])
+                of_label[label] = of_label.get(label, 0) + gain / given.size
+        items.append(sum(gains) / given.size)
+        for choice in given:
+            label = int(labels[choice])
+            shares[label] = shares.get(label, 0) + 1 / given.size
+
+    found = pooled_replacement_test(votes, judge, epsilon=0.1, scale=scale)
+
+    assert found.raw.advantage.value == pytest.approx(-np.mean(items))
+    balanced = np.mean([of_label.get(label, 0) / shares[label] for label in shares])
+    assert found.balanced.advantage.value == pytest.approx(-balanced)
+
+
+def test_a_judge_near_the_middle_of_the_scale_never_takes_a_persons_place():
+    """It loses 5 points, because the middle is never far off; half of a person's gain decides."""
+    rng = np.random.default_rng(3)
+    studies, n = 40, 200
+    signal = rng.normal(0, 1, (studies, n, 1))
+    cuts = [-1.5, -0.5, 0.5, 1.5]
+    answers = np.searchsorted(cuts, signal + rng.normal(0, 0.6, (studies, n, 2)))
+    judge = np.where(rng.random((studies, n)) < 0.2, np.searchsorted(cuts, signal[..., 0]), 2)
+    counts = (answers[..., None] == np.arange(5)).sum(axis=2)
+    scale = AnswerScale.of_values([1, 2, 3, 4, 5], counts.sum(axis=(0, 1)))
+
+    found = pooled_replacement_tests(
+        counts, judge, Sharing.of_items(n, {}), epsilon=0.1, scale=scale
+    )
+
+    assert all(max(one.raw.p, one.balanced.p) < 0.05 for one in found)
+    assert not any(one.replaceable for one in found)
+
+
+CUTS = [-1.5, -0.5, 0.5, 1.5]
+
+
+def steps_of(rng, studies, n, seats, follows, constant):
+    """Answers of people with leanings, and a judge who follows the item or gives `constant`."""
+    signal, lean = rng.normal(0, 1, (studies, n)), rng.normal(0, 0.5, (studies, seats.max() + 1))
+    heard = signal[..., None] + lean[:, seats] + rng.normal(0, 0.6, (studies, n, 2))
+    judge = np.searchsorted(CUTS, signal + rng.normal(0, 0.3, (studies, n)))
+    other = rng.integers(0, 5, judge.shape) if constant is None else constant
+    judge = np.where(rng.random(judge.shape) < follows, judge, other)
+    return (np.searchsorted(CUTS, heard)[..., None] == np.arange(5)).sum(axis=2), judge
+
+
+@pytest.mark.parametrize("constant", [2, None])
+def test_a_judge_at_a_limit_rarely_takes_a_persons_place(constant):
+    """The judge loses epsilon, or gains half of what a person does; larger runs gave .01 to .04."""
+    many = np.arange(2 * 60_000).reshape(-1, 2)
+    whole = AnswerScale.of_values(np.arange(5), [100] * 5)
+
+    def found(seed, studies, n, seats, follows):
+        rng = np.random.default_rng(seed)
+        counts, judge = steps_of(rng, studies, n, seats, follows, constant)
+        votes = Votes.from_long(np.repeat(np.arange(n), 2), seats.ravel(), np.zeros(2 * n, int))
+        sharing = Sharing.of_items(n, {}, votes)
+        return pooled_replacement_tests(counts, judge, sharing, epsilon=0.1, scale=whole)
+
+    full, none = (found(1, 1, len(many), many, follows)[0] for follows in (1.0, 0.0))
+    # Losses and gains are linear in how often the judge follows the item.
+    at_half = full.people_gain / 2 / full.gain.value
+    lost = [max(one.raw.advantage.value, one.balanced.advantage.value) for one in (none, full)]
+    follows = max(at_half, (lost[0] - 0.1) / (lost[0] - lost[1]))
+    values = [one.raw.advantage.value for one in (none, full)]
+    truth = values[0] + follows * (values[1] - values[0])
+    seats = np.stack([np.random.default_rng(n).permutation(24)[:2] for n in range(200)])
+
+    studies = found(2, 150, 200, seats, follows)
+
+    assert sum(bool(one.replaceable) for one in studies) <= 15
+    covered = [one.raw.advantage.interval for one in studies]
+    assert sum(each.low <= truth <= each.high for each in covered) >= 0.9 * 150

@@ -1,0 +1,165 @@
+"""`thirdperson check` on classes, steps and scores: how they are read, and each judge's verdict."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from thirdperson.check.command import check
+
+CLASSES = ("blue", "green", "red")
+
+
+def table(path, names, value, *, people=30, items=300, gold=False):
+    """Three of `people` at each item; every judge but `poor` sees the item."""
+    rng = np.random.default_rng(1)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "annotator", "label", *names, *(["gold"] if gold else [])])
+        for item in range(items):
+            signal = rng.normal()
+            own = [value(rng, rng.normal() if name == "poor" else signal) for name in names]
+            for rater in rng.permutation(people)[:3]:
+                right = ["blue"] if gold else []
+                writer.writerow([f"q{item}", f"w{rater}", value(rng, signal), *own, *right])
+    return path
+
+
+def a_class(rng, signal):
+    seen = rng.random() < 0.85
+    return CLASSES[int(np.searchsorted([-0.5, 0.5], signal)) if seen else rng.integers(0, 3)]
+
+
+def a_step(rng, signal):
+    return int(np.searchsorted([-1.5, -0.5, 0.5, 1.5], signal + rng.normal(0, 0.5))) + 1
+
+
+def a_score(rng, signal):
+    return round(50 + 20 * signal + rng.normal(0, 8), 1)
+
+
+@pytest.fixture
+def told(tmp_path, capsys):
+    """Check a file; the exit code, and what was printed."""
+
+    def run(path, *options):
+        code = check([str(path), "--out", str(tmp_path / "report.html"), *options])
+        printed = capsys.readouterr()
+        return code, printed.out or printed.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "level", "poor"),
+    [
+        (a_class, (), "nominal", "NOT TRUSTED"),
+        (a_step, ("--level", "ordinal"), "ordinal", "NOT TRUSTED"),
+        (a_score, ("--level", "score"), "score", "INCONCLUSIVE"),
+    ],
+)
+def test_every_judge_of_a_file_has_a_verdict(tmp_path, told, value, options, level, poor):
+    path = table(tmp_path / "labels.csv", ["poor", "good"], value)
+
+    code, text = told(path, "--json", "--judge", "poor,good", *options)
+
+    found = json.loads(text)
+    assert (code, found["verdict"], found["level"]) == (0, "TRUSTED", level)
+    verdicts = {one["judge"]: one for one in found["verdicts"]}
+    assert [verdicts[name]["verdict"] for name in ("good", "poor")] == ["TRUSTED", poor]
+    assert (verdicts["poor"]["why"] == "order") == (level == "score")
+    assert [one["reference"] for one in found["reference_judges"]] == [
+        "commonest label",
+        "coin",
+        "another person",
+    ]
+    assert any("by people: " in line for line in found["read"])
+    assert ": people and judges</title>" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_numbers_are_read_only_as_told(tmp_path, told):
+    path = table(tmp_path / "labels.csv", ["judge"], a_step)
+
+    code, text = told(path)
+
+    assert (code, not (tmp_path / "report.html").exists()) == (2, True)
+    assert "The labels are the numbers 1, 2, 3, 4, 5, which can be read in more than one" in text
+    assert "--level ordinal" in text
+    _, text = told(path, "--level", "nominal")
+    assert "labels: 5 classes" in text
+    assert told(path, "--positive", "4,5")[1].count("“4 or 5” as response 2") == 1
+
+
+def test_somebody_at_a_terminal_is_asked(tmp_path, told, monkeypatch):
+    path = table(tmp_path / "labels.csv", ["judge"], a_step)
+    answers = iter(["what?", "2"])
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+
+    code, text = told(path)
+
+    assert code == 0
+    assert "labels: 5 steps in an order, 1 to 5" in text
+
+
+def test_words_have_the_order_that_is_named(tmp_path, told):
+    path = table(tmp_path / "labels.csv", ["judge"], a_class)
+
+    code, text = told(path, "--level", "ordinal")
+    assert code == 2
+    assert "--level ordinal --labels blue,green,red" in text
+    assert "leaves out red" in told(path, "--level", "ordinal", "--labels", "blue,green")[1]
+    code, text = told(path, "--level", "ordinal", "--labels", "blue,green,red", "--json")
+    assert (code, json.loads(text)["label_names"]) == (0, ["blue", "green", "red"])
+    assert "is not a number" in told(path, "--level", "score", "--label", "label")[1]
+
+
+def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_path, told):
+    path = table(tmp_path / "labels.csv", ["judge"], a_class, people=5, gold=True)
+
+    code, text = told(path)
+
+    assert code == 3
+    assert "judge against the right label" in text
+    assert "--these-people" in text
+    (tmp_path / "report.html").unlink()
+    code, text = told(path, "--doctor")
+    assert (code, (tmp_path / "report.html").exists()) == (0, False)
+    assert "no   a verdict about people in general: needs 12 people" in text
+    assert "yes  recall and precision against right labels" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ("q1,3,4\nq2,5,inf\n", "--level score", "“inf” is not a number"),
+        ("q1,3,3\n", "--level score", "Every label is “3”"),
+        ("q1,3,4\n", "--level nominal --labels 3,4", "--labels is the order of --level ordinal"),
+        ("q1,3,4\n", "--level score --tie 3", "--tie and --positive are for two labels"),
+        ("q1,1.5,4\nq2,2,3\n", "--card card.png", "--card draws the verdict on two labels only"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path, told, rows, options, message):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"item,human_1,judge\n{rows}", encoding="utf-8")
+
+    code, text = told(path, "--people", "human_1", "--judge", "judge", *options.split())
+
+    assert (code, message in text) == (2, True)
+
+
+def test_hostile_names_stay_text_and_lonely_labels_are_counted(tmp_path, told):
+    path = tmp_path / "labels.csv"
+    rows = "".join(f"q{n},<b>x</b>,{'|y' if n % 2 else 'z'},{n}\n" for n in range(40))
+    path.write_text(f"item,human_1,<script>,other\n{rows}", encoding="utf-8")
+
+    code, text = told(path, "--judge", "<script>", "--people", "human_1", "--markdown")
+
+    assert code == 3
+    assert "no item has two labels of people" in text
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "<b>" not in page

@@ -1,0 +1,289 @@
+"""The verdicts on a scale, as terminal lines, as JSON, as Markdown, and as a page."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from analysis.report.words import decimal, number_of, p_cell, percent, points, points_range
+from analysis.stats import Estimate
+from analysis.stats.comparison.replacement import AgreementScale
+from analysis.stats.core.results import Trust
+from thirdperson.check.scales import ScaleFinding, ScaleVerdict
+from thirdperson.check.terminal import Terminal
+from thirdperson.check.verdict import EXIT_CODES, escaped
+
+_MARKS = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}
+_MOST_PAIRS, _MOST_CLASSES = 20, 20
+# A later check replaces only files with this title.
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}: people and judges</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; overflow-wrap: anywhere }}
+.table {{ overflow-x: auto }}
+table {{ border-collapse: collapse; overflow-wrap: normal }}
+th, td {{ padding: .25rem .75rem; border-bottom: 1px solid; text-align: left }}
+td {{ font-variant-numeric: tabular-nums; white-space: nowrap }}
+</style></head><body><main>
+<h1>{title}</h1>
+{body}</main></body></html>
+"""
+
+Cells = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
+
+
+def _tables(finding: ScaleFinding) -> Iterator[Cells]:
+    """A title, the columns, and rows of words."""
+    yield (
+        "Judges",
+        ("Judge", "Verdict", "Agrees", "Balanced", "A person’s advantage (95 % CI)", "p", "Kappa"),
+        [
+            (
+                one.judge,
+                one.trust.value,
+                percent(one.found.raw.model),
+                percent(one.found.balanced.model),
+                _gap(one),
+                p_cell(one.p),
+                decimal(one.kappa, 2),
+            )
+            for one in finding.verdicts
+        ],
+    )
+    yield (
+        "Reference judges",
+        ("Reference judge", "Agrees with a person", "Balanced"),
+        [(one.name, percent(one.raw), percent(one.balanced)) for one in finding.references],
+    )
+    yield (
+        "Agreement of people",
+        ("Coefficient", "Value"),
+        [
+            (name, decimal(value, 2) if value is not None else f"– ({why})")
+            for name, value, why in finding.coefficients
+        ],
+    )
+    names = finding.scale.names
+    for one in finding.verdicts if len(names) <= _MOST_CLASSES else ():
+        yield (
+            f"{one.judge} against {finding.against}",
+            ("Label", "Items", "Prevalence", "Judge gives", "Recall", "Precision", "F1"),
+            [
+                (
+                    name,
+                    f"{each.n:,}",
+                    percent(each.prevalence),
+                    percent(each.given),
+                    percent(each.recall),
+                    percent(each.precision),
+                    decimal(each.f1, 2),
+                )
+                for name, each in zip(names, one.classes, strict=False)
+            ],
+        )
+    yield (
+        "Pairs of people"
+        + (f", {_MOST_PAIRS} largest" if len(finding.pairs) > _MOST_PAIRS else ""),
+        ("Person", "Person", "Items", "Kappa"),
+        [
+            (one, other, f"{n:,}", decimal(kappa, 2))
+            for one, other, n, kappa in finding.pairs[:_MOST_PAIRS]
+        ],
+    )
+
+
+def _gap(one: ScaleVerdict) -> str:
+    gap = one.found.advantage
+    if gap.interval is None:
+        return points(gap.value)
+    return f"{points(gap.value)} ({points_range((gap.interval.low, gap.interval.high))})"
+
+
+def _sensitivity(one: ScaleVerdict) -> str:
+    """For which ε the verdict holds."""
+    if one.trust is Trust.TRUSTED and one.holds_from is not None:
+        return f"This holds for every ε above {max(one.holds_from, 0) * 100:.1f} points."
+    if one.trust is Trust.NOT_TRUSTED and one.holds_below is not None:
+        return f"This holds for every ε below {one.holds_below * 100:.1f} points."
+    return ""
+
+
+def _size(finding: ScaleFinding, name: str) -> str:
+    people = number_of(finding.people, "person")
+    effective = finding.people_effective
+    if effective and effective < 0.8 * finding.people:
+        people += f" (by their shares of the labels, as many as {effective:.0f})"
+    judges = ", ".join(one.judge for one in finding.verdicts)
+    many = "judge" if len(finding.verdicts) == 1 else "judges"
+    return (
+        f"{name}: {number_of(finding.items, 'item')}, {number_of(finding.labels, 'label')} by "
+        f"{people}, {many} {judges}"
+    )
+
+
+def _needed(one: ScaleVerdict) -> str:
+    if one.trust is not Trust.INCONCLUSIVE:
+        return ""
+    if one.labels_needed is None:
+        return "Labels still needed: more labels alone would not settle it."
+    return f"Labels still needed: about {one.labels_needed:,}"
+
+
+def terminal_lines(
+    finding: ScaleFinding, name: str, reading: Sequence[str], terminal: Terminal
+) -> list[str]:
+    def wrapped(text: str, mark: str = "") -> list[str]:
+        return textwrap.wrap(
+            text, terminal.width, initial_indent=mark, subsequent_indent=" " * len(mark)
+        )
+
+    found = [_size(finding, name), *(terminal.quiet(f"  {line}") for line in reading)]
+    for one in finding.verdicts:
+        first, *more = wrapped(f"{one.trust.value}: {one.sentence}")
+        found += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
+        for text in filter(None, (_sensitivity(one), _needed(one))):
+            found += wrapped(text)
+    for title, columns, rows in _tables(finding):
+        if rows:
+            found += ["", title, *_aligned([columns, *rows], terminal.width)]
+    return [*found, "", *(line for text in finding.caveats for line in wrapped(text, "- "))]
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Columns side by side; one under another where they do not fit."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(wide) + 2 * len(wide) > width:
+        head, *rest = rows
+        return [
+            line
+            for first, *cells in rest
+            for line in (
+                f"  {first}",
+                *(f"    {name}: {cell}" for name, cell in zip(head[1:], cells, strict=True)),
+            )
+        ]
+    return [
+        "  " + "  ".join(cell.ljust(n) for cell, n in zip(row, wide, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def markdown(
+    finding: ScaleFinding, name: str, reading: Sequence[str], *, is_simulated: bool
+) -> str:
+    """The verdicts, their tables, and what was read."""
+    lines = ["**Simulated data.**", ""] if is_simulated else []
+    for one in finding.verdicts:
+        lines += [f"### {_MARKS[one.trust]} {one.trust.value}: {escaped(one.sentence)}", ""]
+        lines += [
+            line
+            for text in (_sensitivity(one), _needed(one))
+            if text
+            for line in (escaped(text), "")
+        ]
+    lines += [f"{escaped(_size(finding, name))}.", ""]
+    for title, columns, rows in _tables(finding):
+        if rows:
+            lines += [f"#### {escaped(title)}", ""]
+            lines += ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
+            lines += ["| " + " | ".join(map(escaped, row)) + " |" for row in rows]
+            lines.append("")
+    lines += [f"- {escaped(caveat)}" for caveat in finding.caveats]
+    lines += ["", "#### What was read", "", *(f"- {escaped(line.strip())}" for line in reading)]
+    return "\n".join([*lines, ""])
+
+
+def page(title: str, text: str) -> str:
+    """Markdown as one page without scripts."""
+    for mark in _MARKS.values():
+        text = text.replace(f"{mark} ", "")
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    body = body.replace("<table>", '<div class="table" tabindex="0"><table>')
+    body = body.replace("</table>", "</table></div>")
+    body = re.sub("(</?h)[34]>", r"\g<1>2>", body)
+    return _PAGE.format(title=escape(title), body=body)
+
+
+def as_json(finding: ScaleFinding) -> dict[str, Any]:
+    best = finding.best
+    return {
+        "verdict": best.trust.value,
+        "exit_code": EXIT_CODES[best.trust],
+        "sentence": best.sentence,
+        "caveats": list(finding.caveats),
+        "labels_needed": best.labels_needed,
+        "items": finding.items,
+        "labels": finding.labels,
+        "annotators": finding.people,
+        "people_effective": finding.people_effective,
+        "judges": [one.judge for one in finding.verdicts],
+        "reference_judges": [
+            {"reference": one.name, "raw": one.raw, "balanced": one.balanced}
+            for one in finding.references
+        ],
+        "level": finding.scale.level,
+        "label_names": list(finding.scale.names),
+        "epsilon": finding.epsilon,
+        "agreement_of_people": [
+            {"coefficient": name, "value": value, "reason": why if value is None else ""}
+            for name, value, why in finding.coefficients
+        ],
+        "pairs_of_people": [
+            {"people": [one, other], "items": n, "kappa": kappa}
+            for one, other, n, kappa in finding.pairs
+        ],
+        "verdicts": [_verdict_json(finding, one) for one in finding.verdicts],
+    }
+
+
+def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
+    names = finding.scale.names
+    return {
+        "judge": one.judge,
+        "verdict": one.trust.value,
+        "sentence": one.sentence,
+        "why": one.why,
+        "p": one.p,
+        "holds_from": one.holds_from,
+        "holds_below": one.holds_below,
+        "labels_needed": one.labels_needed,
+        "items": one.found.n,
+        "raw": _side(one.found.raw),
+        "balanced": _side(one.found.balanced),
+        "gain": _estimate(one.found.gain) | {"person": one.found.people_gain},
+        "kappa": one.kappa,
+        "classes_against": finding.against,
+        "classes": [
+            {
+                "label": name,
+                "n": each.n,
+                "prevalence": each.prevalence,
+                "given": each.given,
+                "recall": each.recall,
+                "precision": each.precision,
+                "f1": each.f1,
+            }
+            for name, each in zip(names, one.classes, strict=False)
+        ],
+    }
+
+
+def _side(side: AgreementScale) -> dict[str, Any]:
+    found = {"judge": side.model, "person": side.people, "p": side.p}
+    return found | {"advantage_of_people": _estimate(side.advantage)}
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    ends = estimate.interval
+    return {
+        "value": estimate.value,
+        "ci": [ends.low, ends.high] if ends else None,
+        "reason": estimate.reason or estimate.interval_reason,
+    }

@@ -1,0 +1,447 @@
+"""The verdict on judges whose labels are classes, steps in an order, or scores.
+
+Each judge has its own verdict; Holm's method allows for their number.
+"""
+
+import math
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist, fmean
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from analysis.report.rules import LEVEL
+from analysis.report.verdict.answer import POWER
+from analysis.report.words import listed, number_of, percent, points, points_range, reason
+from analysis.stats import (
+    AnswerScale,
+    ClassAgreement,
+    IntraclassCorrelation,
+    PooledReplacement,
+    Sharing,
+    Votes,
+    class_agreement,
+    gwet_ac,
+    holm,
+    intraclass_correlation,
+    krippendorff_alpha,
+    majority_vote,
+    pooled_replacement_test,
+    weighted_kappa,
+)
+from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
+from analysis.stats.core.results import BoolArray, IntArray, Trust, t_quantile
+from thirdperson.check.labels import LabelTable
+from thirdperson.check.levels import LabelScale
+
+FEWEST_SHARED = 10  # items of two raters for their kappa
+_METRICS: dict[str, Any] = {"nominal": "nominal", "ordinal": "ordinal", "score": "interval"}
+_SIDES = ("raw", "balanced")
+
+
+@dataclass(frozen=True)
+class ScaleVerdict:
+    """One judge: `p` is adjusted for the number of judges, `why` keeps the answer open.
+
+    `holds_from` and `holds_below` are the ends of ε from which the judge can, and below which it
+    cannot, replace a person.
+    """
+
+    judge: str
+    trust: Trust
+    sentence: str
+    why: str
+    found: PooledReplacement
+    p: float | None
+    holds_from: float | None
+    holds_below: float | None
+    kappa: float | None
+    classes: Sequence[ClassAgreement]
+    labels_needed: int | None
+
+
+@dataclass(frozen=True)
+class TrivialJudge:
+    """Its agreement with a person, and the same with labels weighted equally."""
+
+    name: str
+    raw: float
+    balanced: float
+
+
+@dataclass(frozen=True)
+class ScaleFinding:
+    """The verdicts, the best judge first, and how people agree with each other.
+
+    `coefficients` have a name, a value and why there is none. `pairs` are two people, their items
+    and kappa. `against` says what the classes of a judge are compared with.
+    """
+
+    scale: LabelScale
+    verdicts: Sequence[ScaleVerdict]
+    references: Sequence[TrivialJudge]
+    coefficients: Sequence[tuple[str, float | None, str]]
+    pairs: Sequence[tuple[str, str, int, float | None]]
+    against: str
+    used: Sequence[str]
+    caveats: Sequence[str]
+    items: int
+    labels: int
+    people: int
+    people_effective: float | None
+    epsilon: float
+
+    @property
+    def best(self) -> ScaleVerdict:
+        return self.verdicts[0]
+
+
+def scale_finding(labels: LabelTable, scale: LabelScale, options: Namespace) -> ScaleFinding:
+    table = _Table(labels, scale)
+    pairs = _pairs(table)
+    verdicts = _verdicts(table, options.epsilon, options.these_people)
+    first = verdicts[0].found
+    return ScaleFinding(
+        scale=scale,
+        verdicts=verdicts,
+        references=_references(table, first),
+        coefficients=_coefficients(table, pairs),
+        pairs=pairs,
+        against="the right label" if labels.gold else "the majority of people",
+        used=table.used(),
+        caveats=_caveats(labels, scale, options.these_people, verdicts),
+        items=len(table.items),
+        labels=table.votes.n,
+        people=table.votes.n_annotators,
+        people_effective=first.people_effective,
+        epsilon=options.epsilon,
+    )
+
+
+class _Table:
+    """The labels as arrays; `judges` have an option for each item, -1 without one."""
+
+    def __init__(self, labels: LabelTable, scale: LabelScale) -> None:
+        self.labels, self.scale, self.items = labels, scale, labels.items
+        place = {item: number for number, item in enumerate(self.items)}
+        self.raters = labels.raters(is_judge=False)
+        number = {rater: code for code, rater in enumerate(self.raters)}
+        people = [each for each in labels.labels if not each.is_judge]
+        self.votes = Votes.from_long(
+            [place[each.item] for each in people],
+            [number[each.rater] for each in people],
+            [scale.code(each.value) for each in people],
+            n_options=len(scale.names),
+            n_items=len(self.items),
+            n_annotators=len(self.raters),
+        )
+        self.judges = {
+            judge: np.full(len(self.items), -1) for judge in labels.raters(is_judge=True)
+        }
+        for each in labels.labels:
+            if each.is_judge:
+                self.judges[each.rater][place[each.item]] = scale.code(each.value)
+        self.gold = np.array(
+            [scale.code(labels.gold[item]) if item in labels.gold else -1 for item in self.items]
+        )
+        given = np.bincount(self.votes.choice, minlength=len(scale.names))
+        self.answers = AnswerScale.of_choices(len(scale.names))
+        if scale.is_graded:
+            self.answers = AnswerScale.of_values(scale.values, given)
+
+    @property
+    def paired(self) -> BoolArray:
+        return np.asarray(self.votes.counts().sum(axis=1) >= 2)
+
+    @cached_property
+    def matrix(self) -> npt.NDArray[np.int16]:
+        """Options, shape (items, people), -1 without a label."""
+        found = np.full((self.votes.n_items, self.votes.n_annotators), -1, dtype=np.int16)
+        found[self.votes.item, self.votes.annotator] = self.votes.choice
+        return found
+
+    @property
+    def rarest(self) -> str:
+        """The label that people gave least often."""
+        given = self.votes.counts()[self.paired].sum(axis=0)
+        names = [(n, name) for n, name in zip(given, self.scale.names, strict=True) if n]
+        return min(names, default=(0, ""))[1]
+
+    def sharing(self, *, these_people: bool) -> Sharing:
+        stores = {"persona": self.labels.persona, "question": self.labels.question}
+        clusters = {name: self._codes(store) for name, store in stores.items()}
+        return Sharing.of_items(len(self.items), clusters, None if these_people else self.votes)
+
+    def _codes(self, store: dict[str, str]) -> IntArray:
+        """One code for each value; an item without one shares it with no other."""
+        if not store:
+            return np.zeros(len(self.items), dtype=np.int64)
+        keys = [(0, store[item]) if item in store else (1, item) for item in self.items]
+        codes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.array([codes[key] for key in keys], dtype=np.int64)
+
+    def used(self) -> list[str]:
+        """What the verdict leaves out, and why."""
+        alone = int((~self.paired).sum())
+        left = [f"{number_of(alone, 'item')} with fewer than two labels of people"] if alone else []
+        for judge, choice in self.judges.items():
+            if n := int((choice[self.paired] < 0).sum()):
+                left.append(f"{number_of(n, 'item')} without a label of {judge}")
+        return [f"left out of the verdict: {listed(left)}"] if left else []
+
+
+def _verdicts(table: _Table, epsilon: float, these_people: bool) -> list[ScaleVerdict]:
+    sharing = table.sharing(these_people=these_people)
+    # The gain is tested at the smallest level that Holm's method uses.
+    tests = [
+        pooled_replacement_test(
+            table.votes,
+            choice,
+            epsilon=epsilon,
+            sharing=sharing,
+            alpha=LEVEL / len(table.judges),
+            scale=table.answers,
+        )
+        for choice in table.judges.values()
+    ]
+    adjusted = holm([_p(found) for found in tests])
+    verdicts = [
+        _verdict(table, judge, found, p)
+        for judge, found, p in zip(table.judges, tests, adjusted, strict=True)
+    ]
+    best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
+
+    def rank(one: ScaleVerdict) -> tuple[int, float]:
+        lost = one.found.advantage.value
+        return best_first.index(one.trust), math.inf if lost is None else lost
+
+    return sorted(verdicts, key=rank)
+
+
+def _p(found: PooledReplacement) -> float | None:
+    if found.raw.p is None or found.balanced.p is None:
+        return None
+    return max(found.raw.p, found.balanced.p)
+
+
+def _verdict(table: _Table, judge: str, found: PooledReplacement, p: float | None) -> ScaleVerdict:
+    trust, why = _decided(found, p)
+    settled = trust is not Trust.INCONCLUSIVE
+    reference = table.gold
+    if (reference < 0).all():
+        reference = majority_vote(table.votes).answer
+    choice = table.judges[judge]
+    ends = (None, None) if p is None or why else _ends(found, len(table.judges))
+    return ScaleVerdict(
+        judge=judge,
+        trust=trust,
+        sentence=_sentence(table, judge, trust, why, found),
+        why=why,
+        found=found,
+        p=p,
+        holds_from=ends[0],
+        holds_below=ends[1],
+        kappa=_mean_of(_with_people(table, choice)),
+        classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
+        labels_needed=0 if settled else _more(found, why, table.votes.n),
+    )
+
+
+def _decided(found: PooledReplacement, p: float | None) -> tuple[Trust, str]:
+    if not found.n:
+        return Trust.INCONCLUSIVE, "no_pairs"
+    is_same = (found.same_label or 0) > ONE_LABEL
+    if found.rarest < FEWEST_OF_A_LABEL:
+        return Trust.INCONCLUSIVE, "one_label" if is_same else "rare_label"
+    ends = [getattr(found, side).advantage.interval for side in _SIDES]
+    if p is None or None in ends:
+        return Trust.INCONCLUSIVE, "one_label" if is_same else "clusters"
+    if any(interval.low > found.epsilon for interval in ends):
+        return Trust.NOT_TRUSTED, "one_label" if is_same else ""
+    if is_same or p > LEVEL:
+        return Trust.INCONCLUSIVE, "one_label" if is_same else ""
+    if found.gain_low is None or found.gain_low <= 0:
+        return Trust.INCONCLUSIVE, "order"
+    return Trust.TRUSTED, ""
+
+
+def _sentence(table: _Table, judge: str, trust: Trust, why: str, found: PooledReplacement) -> str:
+    open_ = f"It is not settled whether {judge} could replace an annotator"
+    if why == "no_pairs":
+        return f"{open_}: no item has two labels of people and one of {judge}."
+    if why == "rare_label":
+        name = "" if table.scale.is_graded else f", “{table.rarest}”,"
+        return (
+            f"{open_}: the rarest label{name} has {number_of(found.rarest, 'answer')}, and at "
+            f"least {FEWEST_OF_A_LABEL} are needed."
+        )
+    if why == "clusters":
+        short = reason(found.raw.advantage.interval_reason or "too_few_of_a_label")
+        return f"{open_}: {short}."
+    if why == "one_label":
+        share = percent(found.same_label)
+        return f"{judge} gives the same label to {share} of the items, so it decides nothing."
+    if why == "order" and table.scale.is_graded:
+        return (
+            f"{open_}: its labels are not shown to gain over half as much as a person’s over "
+            f"their own random order ({points(found.gain.value)} points; a person’s "
+            f"{points(found.people_gain)})."
+        )
+    if why == "order":
+        return f"{open_}: its own labels in random order agree with people about as often."
+    could = {
+        Trust.TRUSTED: f"{judge} could replace an annotator",
+        Trust.NOT_TRUSTED: f"{judge} could not replace an annotator",
+        Trust.INCONCLUSIVE: open_,
+    }[trust]
+    return f"{could}: {_lost(found)}."
+
+
+def _lost(found: PooledReplacement) -> str:
+    side, ends = found.worse, found.advantage.interval
+    alike = ", with all labels weighted equally," if side is found.balanced else ""
+    interval = f", 95\u00a0% CI {points_range((ends.low, ends.high))}" if ends else ""
+    return (
+        f"its agreement with people{alike} is {percent(side.model)}, and a person’s is "
+        f"{percent(side.people)} (a person’s advantage {points(found.advantage.value)} points"
+        f"{interval}; ε is {found.epsilon * 100:g})"
+    )
+
+
+def _ends(found: PooledReplacement, family: int) -> tuple[float | None, float | None]:
+    """The ε from which both one-sided tests pass, and below which the judge is ruled out."""
+    highs, lows = [], []
+    for side in (found.raw, found.balanced):
+        ends = side.advantage.interval
+        if ends is None or side.se is None or side.df is None:
+            return None, None
+        middle = (ends.low + ends.high) / 2
+        is_t = ends.method == "general t"
+        high = middle + t_quantile(side.df, 1 - LEVEL / family) * side.se if is_t else ends.high
+        highs.append(high)
+        lows.append(ends.low)
+    return max(highs), max(lows)
+
+
+def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
+    """Labels still needed if the observed shares are true and everything grows together."""
+    if why == "rare_label" and found.rarest:
+        return math.ceil(labels * (FEWEST_OF_A_LABEL / found.rarest - 1))
+    if why:
+        return None
+    gap, se = found.epsilon - (found.advantage.value or 0), found.worse.se
+    if not gap or not se:
+        return None
+    quantile = NormalDist().inv_cdf
+    times = ((quantile(1 - (LEVEL if gap > 0 else LEVEL / 2)) + quantile(POWER)) * se / gap) ** 2
+    return math.ceil(labels * max(times - 1, 0.1)) if times < 1000 else None
+
+
+def _references(table: _Table, found: PooledReplacement) -> list[TrivialJudge]:
+    counts = table.votes.counts()[table.paired]
+    if not len(counts):
+        return []
+    share = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
+    each = table.answers.agreement * share @ table.answers.label  # of a judge that says only this
+    part = share @ table.answers.label
+    given = part > 0
+    raw, balanced = each.sum(axis=1), (each[:, given] / part[given]).mean(axis=1)
+    most, offered = int(share.argmax()), share > 0
+    judges = [
+        TrivialJudge("commonest label", float(raw[most]), float(balanced[most])),
+        TrivialJudge("coin", float(raw[offered].mean()), float(balanced[offered].mean())),
+    ]
+    people = (found.raw.people, found.balanced.people)
+    if people[0] is not None and people[1] is not None:
+        judges.append(TrivialJudge("another person", people[0], people[1]))
+    return judges
+
+
+def _coefficients(
+    table: _Table, pairs: Sequence[tuple[str, str, int, float | None]]
+) -> list[tuple[str, float | None, str]]:
+    counts, matrix = table.votes.counts(), table.matrix
+    level = table.scale.level
+    alpha = krippendorff_alpha(counts, metric=_METRICS[level], values=table.scale.values)
+    gwet = gwet_ac(counts, weights=table.answers.agreement)
+    weighted = "weighted kappa" if table.scale.is_graded else "Cohen’s kappa"
+    kappa = _mean_of(kappa for *_, kappa in pairs)
+    few = f"no two people share {FEWEST_SHARED} items"
+    found = [
+        (f"Krippendorff’s alpha ({_METRICS[level]})", alpha.value, reason(alpha.reason)),
+        ("AC2" if table.scale.is_graded else "AC1", gwet.value, reason(gwet.reason)),
+        (f"{weighted}, mean over pairs of people", kappa, few),
+    ]
+    if table.scale.is_graded:
+        values = np.asarray(table.scale.values)
+        icc = intraclass_correlation(np.where(matrix >= 0, values[matrix], np.nan))
+        why = _why_no_icc(icc)
+        found += [("ICC(2,1), one person", icc.single, why)]
+        found += [(f"ICC(2,k), mean of {icc.n_raters} people", icc.mean, why)]
+    return found
+
+
+def _why_no_icc(icc: IntraclassCorrelation) -> str:
+    if icc.reason == "too_few_items":
+        return "needs items that the same people all labelled"
+    return reason(icc.reason)
+
+
+def _mean_of(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _with_people(table: _Table, choice: IntArray) -> Iterator[float | None]:
+    """Kappa of a judge with each person who shares enough items."""
+    for person in table.matrix.T:
+        if ((choice >= 0) & (person >= 0)).sum() >= FEWEST_SHARED:
+            yield weighted_kappa(choice, person, table.answers.agreement).value
+
+
+def _pairs(table: _Table) -> list[tuple[str, str, int, float | None]]:
+    """Each two people with enough items in common, those with the most first."""
+    votes, matrix = table.votes, table.matrix
+    cells = (np.ones(votes.n), (votes.item, votes.annotator))
+    has = sparse.csr_array(cells, shape=(votes.n_items, votes.n_annotators))
+    shared = sparse.triu(has.T @ has, k=1).tocoo()
+    found = []
+    for one, other, n in zip(shared.row, shared.col, shared.data, strict=True):
+        if n >= FEWEST_SHARED:
+            kappa = weighted_kappa(matrix[:, one], matrix[:, other], table.answers.agreement).value
+            found.append((table.raters[one], table.raters[other], int(n), kappa))
+    return sorted(found, key=lambda pair: (-pair[2], pair[:2]))
+
+
+def _caveats(
+    labels: LabelTable, scale: LabelScale, these_people: bool, verdicts: Sequence[ScaleVerdict]
+) -> list[str]:
+    found = ["Agreement is not accuracy: people can agree and be wrong."]
+    if labels.gold:
+        found.append(
+            "The right labels are used for recall and precision. The verdict is about agreement "
+            "with people."
+        )
+    if scale.is_graded:
+        found.append(
+            "Agreement is 100 % for equal labels, 75 % for half of the scale apart, and 0 % for "
+            "its two ends. Labels in the middle are never far off, so a judge must also gain over "
+            "half as much as a person over their own labels in random order."
+        )
+    ends = verdicts[0].found.advantage.interval
+    if ends and ends.note:
+        found.append(f"{ends.note[:1].upper()}{ends.note[1:]}: others may differ.")
+    if any(label.certainty is not None for label in labels.labels):
+        found.append("Certainties are not used.")
+    if these_people:
+        found.append("It holds for items like these and for these people alone.")
+    elif any(one.found.raw.advantage.interval_reason == "too_few_annotators" for one in verdicts):
+        found.append("If only these people matter, such as a panel of experts: --these-people.")
+    if len(verdicts) > 1:
+        found.append(f"{len(verdicts)} judges: p values are adjusted by Holm’s method.")
+    return found
