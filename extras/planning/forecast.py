@@ -149,7 +149,7 @@ def _design(
         "per_annotator": one.per_annotator,
         "expected": expected,
         **_results(power),
-        "cost": _cost(study, people, one, rates),
+        "cost": cost_of(study, people, rates, judge_dollars(study, one.items, one.judges)),
     }
 
 
@@ -170,13 +170,12 @@ def _results(power: Power) -> dict[str, Any]:
     }
 
 
-def _cost(study: Study, people: int, one: Assumptions, rates: Rates) -> dict[str, Any]:
-    """Money in minor units of the study's currency; None where a rate is unknown."""
+def cost_of(study: Study, people: int, rates: Rates, judges: Decimal | None) -> dict[str, Any]:
+    """Money in minor units of the study's currency, judges in dollars; None where unknown."""
     is_known = rates.fee is not None
     cost = recruiting_cost(
         people, study.reward, fee=rates.fee or Decimal(0), tax=rates.tax or Decimal(0)
     )
-    judges = judge_dollars(study, one.items, one.judges)
     return {
         "currency": study.currency,
         "rewards": cost.rewards,

@@ -28,17 +28,18 @@ def items_for_people(study: Study) -> int:
 
     A whole set on one screen counts as one.
     """
-    return study.human_sample or _items(study).count()
+    return study.human_sample or main_items(study).count()
 
 
-def _items(study: Study) -> QuerySet[Item]:
+def main_items(study: Study) -> QuerySet[Item]:
+    """The items that people answer; of a set that is shown whole, the one with seats."""
     found = Item.objects.filter(study=study)
     return found.filter(seats_needed__gt=0) if study.shows_whole_sets else found
 
 
 def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
     """Codes of each item's persona and question, ordered by key."""
-    rows = _items(study).order_by("key").values_list("persona_id", "question")
+    rows = main_items(study).order_by("key").values_list("persona_id", "question")
     personas: dict[int, int] = {}
     questions: dict[str, int] = {}
     return (

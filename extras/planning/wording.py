@@ -43,6 +43,16 @@ class WhatIf:
     def key(self) -> str:
         return f"{self.items}x{self.answers}"
 
+    @property
+    def shown(self) -> dict[str, str]:
+        """What the page's script shows of the design."""
+        return {
+            "sentence": self.sentence,
+            "detectable": self.detectable,
+            "people": f"{self.annotators:,}",
+            "cost": self.cost,
+        }
+
 
 def points(value: float) -> str:
     """A true difference: “+5 points”."""
