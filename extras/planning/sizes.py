@@ -102,7 +102,7 @@ class SizeCurve:
         each = 0.05 if self.top <= 0.2 else 0.1
         steps = range(int(self.top / each + 1e-9) + 1)
         return [
-            (round(BOTTOM - n * each / self.top * (BOTTOM - TOP), 1), f"±{n * each * 100:.0f}")
+            (round(BOTTOM - n * each / self.top * (BOTTOM - TOP), 1), f"±{n * each * 100:.0f}" if n else "0")
             for n in steps
         ]
 
@@ -153,9 +153,9 @@ class SizeCurve:
 
 def tag(size: StudySize) -> str:
     """The price and what it shows, in one sentence."""
-    subject = size.price if size.cost["rewards"] else f"{size.people:,} people"
-    verb = "shows" if size.cost["rewards"] else "show"
-    return f"{subject} {verb} an accuracy within {size.within}."
+    if not size.cost["rewards"]:
+        return f"{size.people:,} people show an accuracy within {size.within}."
+    return f"{wording.people_cost(size.cost)} shows an accuracy within {size.within}."
 
 
 def design_effect(study: Study) -> float:
