@@ -406,11 +406,6 @@ def _use(study: Study, key: str, use: str, sent: Mapping[str, str], user: User) 
     )
 
 
-def text_pages(study: Study) -> list[SectionPage]:
-    address = reverse("people:texts", args=[study.slug])
-    return [SectionPage("annotators", "Texts", address, for_editors=True)]
-
-
 def text_tasks(study: Study) -> Iterator[SetupTask]:
     """The task about the texts, while they have placeholders."""
     if left := unfilled(study):
@@ -425,5 +420,4 @@ def text_tasks(study: Study) -> Iterator[SetupTask]:
 
 
 def register() -> None:
-    section_pages.register(text_pages)
     setup_tasks.register(text_tasks)
