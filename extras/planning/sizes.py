@@ -1,18 +1,24 @@
-"""What studies of other sizes show, in closed form and at once, and what their people cost."""
+"""What studies of other sizes show, in closed form and at once, and what their people cost.
+
+Pages compute this, so it needs no numpy.
+"""
 
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 from django.db.models import Count
 from django.urls import reverse
 
 from analysis.audit.checks.study import half_width, items_for, times_as_many
+from annotation.seats.capacity import people_needed
 from annotation.seats.quotas import have_entered
 from extras.planning import wording
-from extras.planning.sources import judge_dollars, main_items, rates_of
+from extras.planning.sources import cost_of, judge_dollars, main_items, rates_of
 from studies.models import Item, Study
 
 FEWEST, MOST = 10, 100_000
@@ -102,7 +108,10 @@ class SizeCurve:
         each = 0.05 if self.top <= 0.2 else 0.1
         steps = range(int(self.top / each + 1e-9) + 1)
         return [
-            (round(BOTTOM - n * each / self.top * (BOTTOM - TOP), 1), f"±{n * each * 100:.0f}" if n else "0")
+            (
+                round(BOTTOM - n * each / self.top * (BOTTOM - TOP), 1),
+                f"±{n * each * 100:.0f}" if n else "0",
+            )
             for n in steps
         ]
 
@@ -176,23 +185,39 @@ def design_effect(study: Study) -> float:
     return times_as_many(n, sizes("persona"), sizes("question")) if n else 1.0
 
 
+@cache
+def _spread(answers: int) -> float:
+    """Standard deviation of alpha from one item, as in `analysis.stats.alpha_sd`."""
+    shape = (1 / TYPICAL_ALPHA - 1) / 2
+
+    def chance(m: int) -> float:
+        beta = math.lgamma(m + shape) + math.lgamma(answers - m + shape)
+        beta += math.lgamma(2 * shape) - math.lgamma(answers + 2 * shape) - 2 * math.lgamma(shape)
+        return math.comb(answers, m) * math.exp(beta)
+
+    apart = [2 * m * (answers - m) / (answers * (answers - 1)) for m in range(answers + 1)]
+    mean = sum(chance(m) * apart[m] for m in range(answers + 1))
+    return 2 * math.sqrt(sum(chance(m) * (apart[m] - mean) ** 2 for m in range(answers + 1)))
+
+
+def alpha_half_width(n: float, answers: int) -> float:
+    """Half the width of the 95 % interval of a typical alpha from `n` items that share nothing."""
+    return NormalDist().inv_cdf(0.975) * _spread(answers) / math.sqrt(n)
+
+
 def curve_of(study: Study, *, planned: int, items: str = "", answers: str = "") -> SizeCurve:
     """Sizes around the planned number of items; `items` and `answers` choose one by its key."""
-    from analysis.stats.comparison.sample_sizes import alpha_sd, annotators_needed
-    from extras.planning.forecast import cost_of
-
     effect, rates, judges = design_effect(study), rates_of(study), judge_dollars(study, 1, 1)
 
     def size(items: int, answers: int) -> StudySize:
-        people = annotators_needed(items, answers, min(study.items_per_annotator, items))
+        people = people_needed({answers: items}, min(study.items_per_annotator, items))
         alone = items / effect  # as many items that share nothing
-        spread = alpha_sd(1, answers, TYPICAL_ALPHA) / alone**0.5 if answers > 1 else None
         return StudySize(
             items=items,
             answers=answers,
             people=people,
             accuracy=half_width(alone),
-            agreement=None if spread is None else 1.96 * spread,
+            agreement=alpha_half_width(alone, answers) if answers > 1 else None,
             cost=cost_of(study, people, rates, None if judges is None else judges * items),
         )
 

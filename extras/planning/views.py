@@ -88,7 +88,9 @@ def on_monitor(study: Study) -> Iterator[MonitorCard]:
 
 def pages(study: Study) -> list[SectionPage]:
     return [
-        SectionPage("annotators", "Size and price", reverse("planning:forecast", args=[study.slug])),
+        SectionPage(
+            "annotators", "Size and price", reverse("planning:forecast", args=[study.slug])
+        ),
         SectionPage("report", "Watched comparison", reverse("planning:watched", args=[study.slug])),
     ]
 

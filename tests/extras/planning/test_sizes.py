@@ -11,6 +11,7 @@ from django.apps import apps
 from analysis.audit.checks.study import items_for
 from analysis.audit.job import findings_of
 from analysis.stats.comparison.sample_sizes import alpha_sd, annotators_needed, recruiting_cost
+from analysis.stats.core.proportions import wilson_ends
 from annotation.seats.capacity import places_of
 from extras.planning.sizes import curve_of
 from studies.models import Item, Study
@@ -25,6 +26,12 @@ def draft(n: int = 40, **overrides) -> Study:
     study = make_study(**settings | overrides)
     make_items(study, n)
     return study
+
+
+def interval_of(n: float) -> tuple[float, float]:
+    """The distances from the ends of Wilson's interval to the estimate."""
+    low, high = wilson_ends(0.6, n, 1.959963984540054)
+    return 0.6 - low, high - 0.6
 
 
 @pytest.mark.parametrize("personas", [1, 20])
@@ -60,9 +67,12 @@ def test_every_size_has_the_numbers_of_the_closed_forms(monkeypatch):
         assert one.people == annotators_needed(one.items, one.answers, min(10, one.items))
         cost = recruiting_cost(one.people, study.reward, fee=Decimal("0.333"), tax=Decimal("0.2"))
         assert one.cost["total"] == cost.total
+        assert one.accuracy == pytest.approx(sum(interval_of(one.items / curve.effect)) / 2)
         if one.answers > 1:
             alone = alpha_sd(10**6, one.answers, 0.2) * 1000
-            assert one.agreement == pytest.approx(1.96 * alone * math.sqrt(curve.effect / one.items))
+            assert one.agreement == pytest.approx(
+                1.959964 * alone * math.sqrt(curve.effect / one.items)
+            )
         else:
             assert one.agreement is None
 
