@@ -49,10 +49,8 @@ from studies.importers.items.storage import import_items, why_not
 from studies.models import Item, Membership, Side, Study, Task
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import (
-    SectionPage,
     SetupTask,
     TaskState,
-    section_pages,
     setup_tasks,
 )
 from studies.prompts import base_of, language_name

@@ -307,8 +307,8 @@ _NAMES = {
     "response_2": "conversation_b_1_content",
     "topic": "topic category domain subject theme topic_group",
     "language": "language lang locale",
-    "group": "group group_id conversation_id conv_id dialog_id dialogue_id chat_id session_id thread_id "
-    "interaction_id",
+    "group": "group group_id conversation_id conv_id dialog_id dialogue_id chat_id session_id "
+    "thread_id interaction_id",
 }
 _MAYBE_OWN = "answer choice chosen winner preference preferred selected vote pick better decision"
 _EXACT = {name: field for field, names in _NAMES.items() for name in names.split()}
