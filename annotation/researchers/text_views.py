@@ -49,10 +49,8 @@ from studies.importers.items.storage import import_items, why_not
 from studies.models import Item, Membership, Side, Study, Task
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import (
-    SectionPage,
     SetupTask,
     TaskState,
-    section_pages,
     setup_tasks,
 )
 from studies.prompts import base_of, language_name
@@ -406,11 +404,6 @@ def _use(study: Study, key: str, use: str, sent: Mapping[str, str], user: User) 
     )
 
 
-def text_pages(study: Study) -> list[SectionPage]:
-    address = reverse("people:texts", args=[study.slug])
-    return [SectionPage("annotators", "Texts", address, for_editors=True)]
-
-
 def text_tasks(study: Study) -> Iterator[SetupTask]:
     """The task about the texts, while they have placeholders."""
     if left := unfilled(study):
@@ -425,5 +418,4 @@ def text_tasks(study: Study) -> Iterator[SetupTask]:
 
 
 def register() -> None:
-    section_pages.register(text_pages)
     setup_tasks.register(text_tasks)

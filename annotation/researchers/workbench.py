@@ -91,8 +91,9 @@ def to_approve(study: Study) -> int:
 
 # Title and name of each page of the section; Prolific pages only if the study recruits there.
 _PAGES = (
-    ("Places and quota", "people:places"),
+    ("Texts", "people:texts"),
     ("Checks", "people:checks"),
+    ("Places and quota", "people:places"),
     ("Completion codes", "people:codes"),
 )
 _PROLIFIC = (

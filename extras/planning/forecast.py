@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from analysis.errors import BadParameters
-from analysis.stats.comparison.sample_sizes import annotators_needed, recruiting_cost
+from analysis.stats.comparison.sample_sizes import annotators_needed
 from extras.planning.assumptions import OF_PILOT, Assumptions
 from extras.planning.sources import (
     Rates,
     clusters_of_items,
+    cost_of,
     judge_dollars,
     pilot_answers,
     rates_of,
@@ -149,7 +149,7 @@ def _design(
         "per_annotator": one.per_annotator,
         "expected": expected,
         **_results(power),
-        "cost": _cost(study, people, one, rates),
+        "cost": cost_of(study, people, rates, judge_dollars(study, one.items, one.judges)),
     }
 
 
@@ -167,24 +167,6 @@ def _results(power: Power) -> dict[str, Any]:
         "detectable": asdict(power.detectable),
         "too_few": list(power.too_few),
         "draws": power.n_draws,
-    }
-
-
-def _cost(study: Study, people: int, one: Assumptions, rates: Rates) -> dict[str, Any]:
-    """Money in minor units of the study's currency; None where a rate is unknown."""
-    is_known = rates.fee is not None
-    cost = recruiting_cost(
-        people, study.reward, fee=rates.fee or Decimal(0), tax=rates.tax or Decimal(0)
-    )
-    judges = judge_dollars(study, one.items, one.judges)
-    return {
-        "currency": study.currency,
-        "rewards": cost.rewards,
-        "fee": cost.fee if is_known else None,
-        "tax": cost.tax if is_known else None,
-        "total": cost.total if is_known else None,
-        "is_stated": rates.is_stated,
-        "judge_dollars": None if judges is None else float(judges),
     }
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Any, cast
 
 from django.apps import apps
 from django.db.models import QuerySet
@@ -28,17 +28,18 @@ def items_for_people(study: Study) -> int:
 
     A whole set on one screen counts as one.
     """
-    return study.human_sample or _items(study).count()
+    return study.human_sample or main_items(study).count()
 
 
-def _items(study: Study) -> QuerySet[Item]:
+def main_items(study: Study) -> QuerySet[Item]:
+    """The items that people answer; of a set that is shown whole, the one with seats."""
     found = Item.objects.filter(study=study)
     return found.filter(seats_needed__gt=0) if study.shows_whole_sets else found
 
 
 def clusters_of_items(study: Study) -> tuple[list[int], list[int]]:
     """Codes of each item's persona and question, ordered by key."""
-    rows = _items(study).order_by("key").values_list("persona_id", "question")
+    rows = main_items(study).order_by("key").values_list("persona_id", "question")
     personas: dict[int, int] = {}
     questions: dict[str, int] = {}
     return (
@@ -68,6 +69,29 @@ def rates_of(study: Study) -> Rates:
         return Rates(Decimal(paid - 1_000_000) / 1_000_000, Decimal(0), is_stated=True)
     mine = cast(PlanningConfig, apps.get_app_config("planning"))
     return Rates(mine.recruiting_fee, mine.recruiting_tax)
+
+
+def cost_of(study: Study, people: int, rates: Rates, judges: Decimal | None) -> dict[str, Any]:
+    """Money in minor units of the study's currency, judges in dollars; None where unknown.
+
+    As `analysis.stats.recruiting_cost`, which pages do not load: its package needs numpy.
+    """
+    rewards = people * study.reward
+    fee = None if rates.fee is None else _rounded(rewards * rates.fee)
+    tax = None if fee is None else _rounded(fee * (rates.tax or Decimal(0)))
+    return {
+        "currency": study.currency,
+        "rewards": rewards,
+        "fee": fee,
+        "tax": tax,
+        "total": None if fee is None or tax is None else rewards + fee + tax,
+        "is_stated": rates.is_stated,
+        "judge_dollars": None if judges is None else float(judges),
+    }
+
+
+def _rounded(amount: Decimal) -> int:
+    return int(amount.quantize(Decimal(1), rounding=ROUND_HALF_UP))
 
 
 def judge_dollars(study: Study, items: int, judges: int) -> Decimal | None:

@@ -16,6 +16,7 @@ from analysis.data.item_comparisons import labelled, runs_to_compare
 from analysis.errors import AnalysisError
 from extras.planning import wording
 from extras.planning.assumptions import LABELS, RANGES, Assumptions, forecast_of, request_forecast
+from extras.planning.sizes import sizes_context
 from extras.planning.sources import items_for_people
 from extras.planning.watching import fix_comparison, has_answers, watched
 from studies.jobs.retry import Retry, job_status
@@ -42,7 +43,9 @@ def what_if_context(result: Mapping[str, Any], key: str = "") -> dict[str, Any]:
     planned = next(one for one in designs if one.is_planned)
     return {
         "designs": designs,
+        "planned": planned,
         "chosen": next((one for one in designs if one.key == key), planned),
+        "table": {one.key: one.shown for one in designs},
         "warnings": result["warnings"],
     }
 
@@ -69,7 +72,8 @@ def plan_task(study: Study) -> Iterator[SetupTask]:
 def on_launch(study: Study) -> Iterator[MonitorCard]:
     """What the study can show, next to the button that launches it."""
     job = forecast_of(study.pk)
-    context: dict[str, Any] = {"study": study, "job": job}
+    sizes = sizes_context(study, planned=items_for_people(study))
+    context = {"study": study, "job": job, "margin": study.equivalence_margin * 100, "size": sizes}
     if job is not None and job.result:
         context |= what_if_context(job.result)
     yield MonitorCard("forecast", "planning/_launch.html", context)
@@ -84,7 +88,9 @@ def on_monitor(study: Study) -> Iterator[MonitorCard]:
 
 def pages(study: Study) -> list[SectionPage]:
     return [
-        SectionPage("report", "What it can show", reverse("planning:forecast", args=[study.slug])),
+        SectionPage(
+            "annotators", "Size and price", reverse("planning:forecast", args=[study.slug])
+        ),
         SectionPage("report", "Watched comparison", reverse("planning:watched", args=[study.slug])),
     ]
 
@@ -94,7 +100,8 @@ def register() -> None:
     setup_tasks.register(plan_task)
     cards.register(on_monitor)
     section_pages.register(pages)
-    register_pages("report", "planning:")
+    register_pages("report", "planning:watched")
+    register_pages("annotators", "planning:forecast")
 
 
 WHOLE = ("items", "answers", "per_annotator", "judges")
@@ -205,14 +212,21 @@ def status(request: HttpRequest, slug: str) -> JsonResponse:
 def _forecast_page(
     request: HttpRequest, study: Study, form: ForecastForm, status: int = 200
 ) -> HttpResponse:
-    job = forecast_of(study.pk)
+    job, items = forecast_of(study.pk), items_for_people(study)
     context: dict[str, Any] = {
         "study": study,
         "form": form,
         "job": job,
         "retry": Retry(url=request.path),
         "may_edit": _may_edit(request, study),
-        "items": items_for_people(study),
+        "items": items,
+        "size": sizes_context(
+            study,
+            planned=items,
+            items=request.GET.get("items", ""),
+            answers=request.GET.get("answers", ""),
+        ),
+        "margin": study.equivalence_margin * 100,
     }
     if job is not None and job.result:
         design = job.result["designs"][0]
@@ -226,7 +240,7 @@ def _forecast_page(
             "costs": [*wording.cost_lines(design), *_hourly(study)],
             "assumed": wording.assumed_lines(job.result),
             "majority": design["majority"] * 100,
-            "margin": job.result["assumptions"]["margin"] * 100,
+            "tested_margin": job.result["assumptions"]["margin"] * 100,
         }
     return render(request, "planning/forecast.html", context, status=status)
 

@@ -43,6 +43,16 @@ class WhatIf:
     def key(self) -> str:
         return f"{self.items}x{self.answers}"
 
+    @property
+    def shown(self) -> dict[str, str]:
+        """What the page's script shows of the design."""
+        return {
+            "sentence": self.sentence,
+            "detectable": self.detectable,
+            "people": f"{self.annotators:,}",
+            "cost": self.cost,
+        }
+
 
 def points(value: float) -> str:
     """A true difference: “+5 points”."""
@@ -128,13 +138,17 @@ def detectable_words(design: DesignFacts) -> str:
     return f"{found['value'] * 100:.1f} points{ends}"
 
 
-def cost_words(design: DesignFacts) -> str:
-    """“$135.00, plus the platform's fee”."""
-    cost = design["cost"]
+def people_cost(cost: Mapping[str, Any]) -> str:
+    """“$135.00”, or “$135.00 plus fee and tax” while these are unknown."""
     if cost["total"] is not None:
-        words = format_money(cost["total"], cost["currency"])
-    else:
-        words = f"{format_money(cost['rewards'], cost['currency'])} plus fee and tax"
+        return format_money(cost["total"], cost["currency"])
+    return f"{format_money(cost['rewards'], cost['currency'])} plus fee and tax"
+
+
+def cost_words(design: DesignFacts) -> str:
+    """The cost of people, and of judges if it is known."""
+    cost = design["cost"]
+    words = people_cost(cost)
     if cost["judge_dollars"]:
         words += f", and ${format_cost(cost['judge_dollars'])} for judges"
     return words

@@ -77,6 +77,26 @@ def test_the_sum_follows_each_number_and_leaving_it_unsaved_asks(signed_in, draf
     assert asked == ["beforeunload"]
 
 
+def test_back_and_reload_after_errors_show_the_form_with_what_was_typed(signed_in, draft):
+    page = signed_in()
+    page.on("dialog", lambda dialog: dialog.accept())  # leaves unsaved changes
+    sent = []
+    page.on("request", lambda r: sent.append(r.method) if r.is_navigation_request() else None)
+    page.goto("/studies/s/people/places/")
+    page.get_by_label("Answers per item").fill("many")
+    page.click("text=Save numbers")
+    expect(page.get_by_text("Enter whole numbers")).to_be_visible()
+    sent.clear()
+
+    page.reload()
+    expect(page.get_by_label("Answers per item")).to_have_value("many")
+    page.goto("/studies/s/")
+    page.go_back()
+
+    expect(page.get_by_label("Answers per item")).to_have_value("many")
+    assert set(sent) == {"GET"}
+
+
 def test_the_editors_of_groups_keep_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/places/questions/")

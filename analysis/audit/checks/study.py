@@ -1,8 +1,11 @@
 """Checks of the whole study: enough items, enough time, and the items' source."""
 
 import math
+import operator
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
+from statistics import NormalDist
 from typing import ClassVar
 
 from analysis.audit.findings import AuditFinding, Effect, FindingState, ItemCheck, Level, counted
@@ -74,27 +77,34 @@ def times_as_many(n: int, *kinds: Counter[int]) -> float:
 @cache
 def alike() -> float:
     """Correlation of correctness on two items that share a persona or a question."""
-    import numpy as np
-    from scipy import optimize, special
+    steps = [n / 4 for n in range(-24, 25)]
+    weights = [math.exp(-(step**2) / 2) for step in steps]
+    total, rest = sum(weights), math.hypot(SD_ITEM, SD_SHARED)
 
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    weights = weights / weights.sum()
-    rest = math.hypot(SD_ITEM, SD_SHARED)
+    def mean(values: Iterable[float]) -> float:
+        return sum(map(operator.mul, weights, values)) / total
 
-    def given_shared(ease: float) -> np.ndarray:
-        return np.asarray(special.expit(ease + SD_SHARED * nodes[:, None] + rest * nodes) @ weights)
+    def given_shared(ease: float) -> list[float]:
+        return [
+            mean(1 / (1 + math.exp(-ease - SD_SHARED * shared - rest * own)) for own in steps)
+            for shared in steps
+        ]
 
-    ease = optimize.brentq(lambda at: float(weights @ given_shared(at)) - EXPECTED, -5, 5)
-    both = float(weights @ given_shared(ease) ** 2)
+    low, high = 0.0, 5.0
+    for _ in range(50):
+        ease = (low + high) / 2
+        low, high = (ease, high) if mean(given_shared(ease)) < EXPECTED else (low, ease)
+    both = mean(share**2 for share in given_shared(low))
     return (both - EXPECTED**2) / (EXPECTED * (1 - EXPECTED))
 
 
 def half_width(n: float) -> float:
-    """Half the width of Wilson's 95 % interval of the expected accuracy from `n` answers."""
-    from analysis.stats.core.proportions import wilson_ends
+    """Half the width of Wilson's 95 % interval of the expected accuracy from `n` answers.
 
-    low, high = wilson_ends(EXPECTED, n, 1.959963984540054)
-    return (high - low) / 2
+    Pages compute it too, so it needs no numpy.
+    """
+    z = NormalDist().inv_cdf(0.975)
+    return z / (1 + z**2 / n) * math.sqrt(EXPECTED * (1 - EXPECTED) / n + (z / (2 * n)) ** 2)
 
 
 def items_for(margin: float) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -21,6 +22,7 @@ from annotation.prolific.api.types import (
     find_filter,
 )
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
+from studies.money import format_money, major_units, minor_units
 
 # A page waits this long for the list; without it, users type names.
 _PATIENCE = 2.0
@@ -214,11 +216,12 @@ class LaunchPlanForm(forms.Form):
         label="Signed links",
         help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
     )
-    screen_out_pay = forms.IntegerField(
+    screen_out_pay = forms.DecimalField(
         required=False,
-        min_value=1,
+        min_value=0,
+        max_value=10_000,
         label="Pay for people who are turned away",
-        help_text="In cents or pence, for people who took part in a related study. Only if your "
+        help_text="For example 0.20, for people who took part in a related study. Only if your "
         "workspace has fixed screen-out payments; otherwise settling proposes a bonus.",
     )
     screen_out_slots = forms.IntegerField(
@@ -245,13 +248,15 @@ class LaunchPlanForm(forms.Form):
         data: Mapping[str, Any] | None,
         *,
         stored: LaunchPlan,
+        currency: str,
         questions: Sequence[DemographicQuestion] = (),
         live: Sequence[Filter] = (),
         sets: Sequence[FilterSet] = (),
     ) -> None:
         """Offer the choices of the `live` filters and `sets`; without them, users type names."""
-        super().__init__(data, initial=self.initial_of(stored))
+        super().__init__(data, initial=self.initial_of(stored, currency))
         self._stored = stored
+        self._currency = currency
         self._live = live
         self._unnamed: set[str] = set()
         # Sex and political affiliation have their own fields.
@@ -390,10 +395,23 @@ class LaunchPlanForm(forms.Form):
                 self._unnamed.add(question.key)
 
     @staticmethod
-    def initial_of(plan: LaunchPlan) -> dict[str, Any]:
+    def initial_of(plan: LaunchPlan, currency: str) -> dict[str, Any]:
         stored = plan.stored()
+        if plan.screen_out_pay:
+            stored["screen_out_pay"] = major_units(plan.screen_out_pay, currency)
         stored["sexes"] = ", ".join(plan.balance.get(SEX, []))
         stored["politics"] = ", ".join(plan.balance.get(POLITICS, []))
+        return stored
+
+    def clean_screen_out_pay(self) -> int | None:
+        """The pay in minor units, as a plan stores it."""
+        amount: Decimal | None = self.cleaned_data["screen_out_pay"]
+        if amount is None:
+            return None
+        stored = minor_units(amount, self._currency)
+        if not stored:
+            least = format_money(1, self._currency)
+            raise forms.ValidationError(f"Enter at least {least}, or leave the field empty.")
         return stored
 
     def clean(self) -> dict[str, Any]:

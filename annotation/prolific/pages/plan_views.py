@@ -44,6 +44,7 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     form = LaunchPlanForm(
         request.POST if request.method == "POST" else None,
         stored=stored,
+        currency=study.currency,
         questions=list(study.demographic_questions.all()),
         live=known.filters,
         sets=known.sets,

@@ -307,7 +307,8 @@ _NAMES = {
     "response_2": "conversation_b_1_content",
     "topic": "topic category domain subject theme topic_group",
     "language": "language lang locale",
-    "group": "group group_id conversation_id thread_id interaction_id",
+    "group": "group group_id conversation_id conv_id dialog_id dialogue_id chat_id session_id "
+    "thread_id interaction_id",
 }
 _MAYBE_OWN = "answer choice chosen winner preference preferred selected vote pick better decision"
 _EXACT = {name: field for field, names in _NAMES.items() for name in names.split()}
@@ -325,6 +326,7 @@ _STEMS = set(
 # “history.0.prompt”, as the paths of a list of earlier choices are named.
 _HISTORY = re.compile(r"(?:.*_)?history_[0-9]+_(prompt|question|chosen|rejected)")
 _MARKS = frozenset("?？؟")
+_MODELS = {"model", "generated", "generator", "llm", "system"}
 _SCORES = {"score", "rating", "reward"}
 _FIRST, _SECOND = {"1", "a", "one", "first", "left"}, {"2", "b", "two", "second", "right"}
 _PREFIXES: tuple[str, ...] = tuple(
@@ -413,6 +415,8 @@ def _by_name(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
     name = plain_name(column)
     if earlier := _HISTORY.fullmatch(name):
         return f"history_{earlier[1].replace('question', 'prompt')}"
+    if name.rpartition("_")[2] in ("certainty", "confidence"):
+        return EXTRA  # of the persona or of somebody else: never a feature that is shown
     field = _EXACT.get(name, "")
     if field == "chosen" and not has_pair:
         field = "own_answer" if name == "chosen" else ""
@@ -431,8 +435,8 @@ def _by_side(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
     side = 1 if sides[0] in _FIRST else 2
     if rest & _SCORES and rest <= _SCORES | _STEMS:
         return f"score_{side}"
-    is_model = rest <= {"model", "name", "generated", "by"} or words[-1] == "model"
-    if is_model and rest & {"model", "generated"}:
+    is_model = rest <= _MODELS | {"name", "by"} or words[-1] == "model"
+    if is_model and rest & _MODELS:
         return f"generated_by_{side}"
     if rest and rest <= {"prompt", "question"}:
         return f"prompt_{side}"

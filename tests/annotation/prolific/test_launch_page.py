@@ -70,6 +70,26 @@ def test_what_blocks_on_prolific_leads_to_its_field_and_back(prolific, study, ed
     assert "Open study and create draft" in editor.get(LAUNCH).text
 
 
+@pytest.mark.parametrize(
+    ("typed", "stored"), [("0.20", 20), ("1", 100), ("0.001", None), ("-1", None), ("NaN", None)]
+)
+def test_pay_for_people_who_are_turned_away_is_typed_like_any_other_pay(
+    prolific, study, editor, typed, stored
+):
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(screen_out_pay=5, screen_out_slots=2))
+    form = editor.get(PLAN).context["form"]
+    sent = {field.html_name: field.value() for field in form}
+    assert str(sent["screen_out_pay"]) == "0.05"
+
+    sent = {name: value for name, value in sent.items() if value not in (None, False)}
+    response = editor.post(PLAN, sent | {"screen_out_pay": typed})
+
+    assert launch.plan_of(study).screen_out_pay == (stored or 5)
+    assert response.status_code == (302 if stored else 422)
+    if not stored:
+        assert "screen_out_pay" in response.context["form"].errors
+
+
 def test_without_an_answer_of_prolific_the_study_can_still_be_opened(prolific, study, editor):
     prolific.token = "another"
 

@@ -80,7 +80,7 @@ def launch(page, slug: str) -> None:
     page.get_by_label("Places", exact=True).fill("10")
     for label in ("United States", "Male", "Female"):
         page.get_by_label(label, exact=True).check()
-    page.get_by_label("Pay for people who are turned away").fill("20")
+    page.get_by_label("Pay for people who are turned away").fill("0.20")
     page.get_by_label("At most this many people are turned away").fill("2")
     page.get_by_role("button", name="Save launch plan").click()
     fits_and_reads_well(page)

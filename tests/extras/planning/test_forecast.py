@@ -206,7 +206,7 @@ def test_the_launch_page_says_what_the_study_can_show(plain):
 
     page = client.get("/studies/plan/launch/").content.decode()
     assert "With 40 items and 3 answers each, a judge that is truly 5 points better" in page
-    assert page.index("What this study can show") < page.index("</main>")
+    assert page.index("What this size shows") < page.index("</main>")
 
 
 def plan_line(study: Study):

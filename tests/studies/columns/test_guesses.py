@@ -42,7 +42,9 @@ def test_both_sides_are_found(first, second):
         ("persona", "persona_text"),
         ("user_id", "persona_id"),
         ("Topic", "topic"),
-        ("model_a", "generated_by_1"),
+        *((name, "generated_by_1") for name in ("model_a", "Generator 1", "llm_1", "system_a")),
+        *((name, "group") for name in ("conversation_id", "conversationId", "dialogue_id")),
+        *((name, "extra") for name in ("persona_certainty", "certainty", "own_confidence")),
         ("score_2", "score_2"),
     ],
 )
