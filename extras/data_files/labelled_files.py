@@ -23,8 +23,9 @@ from studies.exporters.tables import TooLarge
 # What the formats can hold: bytes of names and labels of SPSS, and of its longest text.
 _SPSS_NAME, _SPSS_LABEL, _SPSS_WORD, _SPSS_TITLE = 64, 255, 120, 64
 _SPSS_TEXT = 32_767
-# Characters of names and labels of Stata.
-_STATA_NAME, _STATA_LABEL = 32, 80
+# Characters of names and labels of Stata. A name has 32 at most, and pyreadstat makes a longer one
+# of it for the labels of its values.
+_STATA_NAME, _STATA_LABEL = 26, 80
 
 
 @contextmanager

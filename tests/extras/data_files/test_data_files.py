@@ -158,16 +158,19 @@ def test_codes_of_missing_values_are_missing_to_a_program_that_does_not_ask_for_
 
 
 @PYREADSTAT
+@pytest.mark.parametrize("form", READERS)
 @pytest.mark.parametrize("what", ["wide", "reliability"])
 def test_a_matrix_tells_items_that_were_skipped_from_items_that_were_not_asked(
-    study, tmp_path, what
+    study, tmp_path, what, form
 ):
     head, *lines = csv.reader(
         export(study, what, tmp_path / "a.csv").read_text("utf-8").splitlines()
     )
     columns = [Column(name, "text", "") for name in head]
 
-    found, facts = read_back("sav", export(study, what, tmp_path / "a.sav", format="sav"), columns)
+    found, facts = read_back(
+        form, export(study, what, tmp_path / f"a.{form}", format=form), columns
+    )
 
     answers = {value for row in found for value in row.values()}
     assert {"skipped", "not asked", "tie"} <= answers
