@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import subprocess
 import xml.etree.ElementTree as ElementTree
 from importlib.util import find_spec
 
@@ -10,7 +12,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.exports.columns import ANNOTATIONS, ANNOTATORS, IDENTIFIED, JUDGMENTS, Column
+from analysis.exports.requests import name_of
+from analysis.exports.study_export import write_queued
 from analysis.exports.table_files import ExportTableFile, write_table
+from analysis.models import Export
 from annotation.models import Annotation, Assignment
 from extras.data_files import labelled_files
 from extras.data_files.meanings import WhyMissing
@@ -18,6 +23,7 @@ from studies.exporters.tables import TooLarge
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.exports.helpers import export, rows
+from tests.api.conftest import program
 from tests.factories import make_item, make_study, sign_in
 
 PYREADSTAT = pytest.mark.skipif(
@@ -201,6 +207,48 @@ def test_people_who_withdrew_are_marked_where_an_export_has_them(study, tmp_path
     assert path.stat().st_mode & 0o077 == 0
 
 
+# Reads a file, and prints the answers with their labels, and the codes of missing ones.
+R_SCRIPT = """
+if (!requireNamespace("haven", quietly = TRUE)) quit(status = 3)
+path <- commandArgs(trailingOnly = TRUE)
+spss <- grepl("sav$", path)
+rows <- if (spss) haven::read_sav(path, user_na = TRUE) else haven::read_dta(path)
+missing <- if (spss) is.na(rows$certainty) else haven::na_tag(rows$certainty)
+stopifnot(all(is.na(rows$certainty[rows$choice %in% 3])))
+choice <- as.character(haven::as_factor(rows$choice))
+cat(paste(rows$item_id, choice, haven::as_factor(rows$certainty), missing), sep = "\\n")
+"""
+
+
+# Next to it, pyreadstat reads the same files by default.
+@pytest.mark.sampled(keep=0)
+@pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
+@PYREADSTAT
+@pytest.mark.parametrize(
+    ("form", "codes"), [("sav", ["FALSE", "TRUE", "TRUE", "TRUE", "TRUE"]), ("dta", "-dbad")]
+)
+def test_r_reads_the_answers_and_why_a_certainty_is_missing(study, tmp_path, form, codes):
+    path = export(study, "judgments", tmp_path / f"a.{form}", format=form)
+
+    done = subprocess.run(
+        ["Rscript", "-e", R_SCRIPT, "--args", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    if done.returncode == 3:
+        pytest.skip("R has no haven")
+    assert done.stderr == ""
+    answers = ("i1 r1 60", "i2 tie undefined", "i-3 skipped skipped")
+    plain = ("i1 r2 not asked", "i2 undefined undefined")
+    wanted = [
+        f"{answer} {'NA' if code == '-' else code}"
+        for answer, code in zip((*answers, *plain), codes, strict=True)
+    ]
+    assert sorted(done.stdout.splitlines()) == sorted(wanted)
+
+
 def test_parquet_for_r_has_factors_labels_and_reasons(study, tmp_path):
     plain = rows(export(study, "judgments", tmp_path / "a.jsonl"))
 
@@ -329,3 +377,17 @@ def test_the_page_offers_the_formats_and_a_bundle_has_the_chosen_one(study, tmp_
     assert 'value="codebook"' in page
     assert (out / "csv2-bom/annotations.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
     assert '"encodingFormat": "text/csv"' in (out / "croissant.json").read_text("utf-8")
+
+
+def test_a_program_requests_a_format_and_gets_a_file_with_its_ending(study):
+    client = program(study, "editor")
+
+    asked = client.post("studies/one/exports", {"what": "annotations", "format": "parquet-r"})
+    refused = client.post("studies/one/exports", {"what": "annotations", "format": "ods"})
+
+    assert (asked.status_code, refused.status_code) == (202, 422)
+    written = write_queued(export_id=Export.objects.get().pk)
+    assert written.state == Export.State.DONE
+    assert written.filename.startswith("one-annotations-")
+    assert written.filename.endswith(".parquet")
+    assert name_of(written) == "Annotations, Parquet for R, with factors"
