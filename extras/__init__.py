@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = [
     "advice",
     "certificates",
+    "data_files",
     "datasets",
     "estimation",
     "judge_models",

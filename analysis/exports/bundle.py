@@ -31,6 +31,7 @@ from analysis.exports.table_files import (
     ExportTableFile,
     OnRows,
     sha256_of,
+    suffix_of,
     to_json,
     write_table,
     write_text,
@@ -77,7 +78,7 @@ def write_folder(
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears once complete.
 
-    Tables are JSON Lines and CSV, and `also` Parquet or XLSX.
+    Tables are JSON Lines and CSV, and another format if `also` names one.
     Returns the number of rows of each table. Raises `ExportError` or `OSError`.
     """
     with new_folder(out, private=disclosure.identified) as part:
@@ -143,8 +144,8 @@ def _write_part(
     }
     if also == "parquet":
         paths["parquet"] = folder / "data" / name / f"{name}.parquet"
-    if also == "xlsx":
-        paths["xlsx"] = folder / "xlsx" / f"{name}.xlsx"
+    elif also:
+        paths[also] = folder / also / f"{name}.{suffix_of(also)}"
     rows = write_table(table, paths, on_rows)
     files = {
         kind: DescribedFile(

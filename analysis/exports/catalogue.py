@@ -1,7 +1,7 @@
 """The tables that can be exported, by name, and their formats."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analysis.data.item_comparisons import aggregate_rows
 from analysis.errors import ExportError
@@ -22,7 +22,7 @@ from analysis.exports.rows import (
     note_table,
     version_table,
 )
-from analysis.exports.table_files import ExportTableFile
+from analysis.exports.table_files import MORE_FORMATS, ExportTableFile
 from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
@@ -45,7 +45,6 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "all": _PLAIN,
     "study": ("toml",),
 }
-FORMATS = (*_PLAIN, "json", "toml")
 # These are folders; the others are single files.
 FOLDERS = ("all", "study")
 # Answers are read before annotators and items, so that every id has a row even in a live study.
@@ -81,11 +80,19 @@ MORE: Additions[ExportTable] = Additions()
 
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
-    return _FORMATS | {each.name: each.formats for each in MORE}
+    general = [each.name for each in MORE_FORMATS if each.is_general]
+    own = _FORMATS | {each.name: each.formats for each in MORE}
+    return {
+        what: (*formats, *general) if "csv" in formats else formats for what, formats in own.items()
+    }
 
 
 def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
     """The table `what` of a study. Raises `ExportError` if the study has no such table."""
+    return replace(_table(study, what, disclosure), study=study)
+
+
+def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
     for added in MORE:
         if added.name == what:
             return added.make(study, disclosure)

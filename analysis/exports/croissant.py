@@ -20,6 +20,7 @@ from analysis.exports.facts import (
     protocol,
     summary,
 )
+from analysis.exports.table_files import added_format
 
 _ENCODING = {
     "parquet": "application/x-parquet",
@@ -163,7 +164,7 @@ def _responsible(described: DataDescription) -> dict[str, Any]:
 
 
 def _file_object(part: DescribedPart, kind: str) -> dict[str, Any]:
-    file = part.files[kind]
+    file, added = part.files[kind], added_format(kind)
     return {
         "@type": "cr:FileObject",
         "@id": _file_id(part, kind),
@@ -171,7 +172,7 @@ def _file_object(part: DescribedPart, kind: str) -> dict[str, Any]:
         "description": f"The table {part.name}.",
         "contentUrl": file.path,
         "contentSize": f"{file.bytes} B",
-        "encodingFormat": _ENCODING[kind],
+        "encodingFormat": added.media_type if added else _ENCODING[kind],
         "sha256": file.sha256,
     }
 

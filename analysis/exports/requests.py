@@ -13,6 +13,7 @@ from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
 from analysis.exports.catalogue import MORE
 from analysis.exports.study_export import check_choice
+from analysis.exports.table_files import MORE_FORMATS
 from analysis.lifecycle.storage import remove_files
 from analysis.models import Export
 from analysis.report.words import number_of
@@ -161,7 +162,7 @@ def labels() -> dict[str, str]:
     return WHAT_LABELS | {each.name: each.label for each in MORE}
 
 
-FORMAT_LABELS = {
+_FORMAT_LABELS = {
     "jsonl": "JSON Lines",
     "csv": "CSV",
     "parquet": "Parquet",
@@ -169,6 +170,13 @@ FORMAT_LABELS = {
     "json": "JSON",
     "toml": "TOML",
 }
+
+
+def format_labels() -> dict[str, str]:
+    """The formats, including those of extras, with their names for people."""
+    return _FORMAT_LABELS | {each.name: each.label for each in MORE_FORMATS}
+
+
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -274,7 +282,7 @@ def stale_elsewhere(study: Study) -> list[str]:
 def name_of(export: Export) -> str:
     """The name of an export: its label on the form, up to the colon."""
     what = labels().get(export.what, export.what).partition(":")[0].partition(",")[0]
-    return f"{what}, {FORMAT_LABELS[export.format]}"
+    return f"{what}, {format_labels().get(export.format, export.format)}"
 
 
 def size_text(size: int | None) -> str:

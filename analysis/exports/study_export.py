@@ -12,7 +12,13 @@ from analysis.errors import AnalysisError, BadChoice, ExportError
 from analysis.exports.catalogue import FOLDERS, Disclosure, formats_of, make_table
 from analysis.exports.facts import LICENCES
 from analysis.exports.rows import renew_export_key
-from analysis.exports.table_files import OnRows, sha256_of, write_table
+from analysis.exports.table_files import (
+    OnRows,
+    added_format,
+    sha256_of,
+    suffix_of,
+    write_table,
+)
 from analysis.lifecycle.storage import export_dir, kept_for, remove_files
 from analysis.models import Export
 from studies.errors import StudyError
@@ -58,7 +64,7 @@ def export_study(
             counts = write_folder(
                 study,
                 out,
-                also=format if format in ("parquet", "xlsx") else None,
+                also=None if format in ("jsonl", "csv") else format,
                 disclosure=disclosure,
                 licence=licence,
                 on_rows=on_rows,
@@ -101,6 +107,8 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
         raise BadChoice(f"“{what}” is available as {' or '.join(known)}, not as {format}.")
     if licence and licence not in LICENCES:
         raise BadChoice(f"The licence “{licence}” is not one of {', '.join(LICENCES)}.")
+    if (added := added_format(format)) and (missing := added.missing()):
+        raise BadChoice(missing)
     return format or known[0]
 
 
@@ -139,7 +147,9 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
     )
     with export_dir(export.public_id).replacing() as draft:
         name = f"{export.study.slug}-{export.what}-{clock.now():%Y-%m-%d}"
-        out = draft / (f"export-{name}" if export.what in FOLDERS else f"{name}.{export.format}")
+        out = draft / (
+            f"export-{name}" if export.what in FOLDERS else f"{name}.{suffix_of(export.format)}"
+        )
         rows = export_study(
             export.study,
             what=export.what,

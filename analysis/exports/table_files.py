@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.exports.columns import Column, ColumnKind
+from studies.additions import Additions
 from studies.exporters.tables import CsvWriter, csv_cells, workbook
+from studies.models.studies import Study
 
 ExportRow = dict[str, Any]
 OnRows = Callable[[int], object]
@@ -30,7 +32,7 @@ class ExportTableFile:
     Rows have the `columns` of a CSV or Parquet file in order; otherwise `cells` flattens them to
     some of the columns. `names_people` marks a table with platform ids, which only the file's owner
     can read. `csv_lines` gives CSV lines in batches if the database can make them, in a tenth of
-    the time.
+    the time. `study` is the study that the rows are of, which a format may name or ask.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ExportTableFile:
     cells: Callable[[ExportRow], ExportRow] | None = None
     names_people: bool = False
     csv_lines: Callable[[], Iterator[list[str]] | None] = lambda: None
+    study: Study | None = None
 
 
 class TableBatch:
@@ -63,6 +66,38 @@ class TableBatch:
 
 
 Put = Callable[[TableBatch], None]
+Writer = Callable[[ExportTableFile, Path], AbstractContextManager[Put]]
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format that an extra adds.
+
+    It is offered for every table that is offered as CSV, or if not `is_general` only for tables
+    that name it. `write` opens a file and yields what takes its rows; `suffix` ends the file's
+    name. `missing` says what must be installed first, and how; empty if nothing.
+    """
+
+    name: str
+    label: str
+    suffix: str
+    media_type: str
+    write: Writer
+    is_general: bool = True
+    missing: Callable[[], str] = lambda: ""
+
+
+MORE_FORMATS: Additions[ExportFormat] = Additions()
+
+
+def added_format(name: str) -> ExportFormat | None:
+    """The format of an extra; None if no extra has one of this name."""
+    return next((each for each in MORE_FORMATS if each.name == name), None)
+
+
+def suffix_of(format: str) -> str:
+    """How the name of a file in this format ends, without the dot."""
+    return added.suffix if (added := added_format(format)) else format
 
 
 def _json_texts(values: Iterable[Any]) -> Iterator[str | None]:
@@ -108,8 +143,7 @@ def write_table(
 def _put_rows(table: ExportTableFile, paths: Mapping[str, Path]) -> Iterator[int]:
     with ExitStack() as open_files:
         puts = [
-            open_files.enter_context(_WRITERS[format](table, path))
-            for format, path in paths.items()
+            open_files.enter_context(_writer(format)(table, path)) for format, path in paths.items()
         ]
         rows = table.rows()
         while batch := list(islice(rows, _BATCH)):
@@ -164,21 +198,32 @@ def _json_array(table: ExportTableFile, path: Path) -> Iterator[Put]:
         file.write("\n]\n" if before == "," else "[]\n")
 
 
-@contextmanager
-def _csv(table: ExportTableFile, path: Path) -> Iterator[Put]:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = CsvWriter(file)
-        writer.row(column.name for column in table.columns)
+def csv_writer(*, separator: str = ",", decimal: str = ".", mark: bool = False) -> Writer:
+    """A writer of CSV; `mark` writes a byte order mark first."""
 
-        def put(batch: TableBatch) -> None:
-            kinds = (column.kind for column in table.columns)
-            writer.columns(
-                # Times start with a digit and JSON with a bracket, so neither is a formula.
-                values if kind in ("time", "json", "integer", "number") else csv_cells(values)
-                for kind, values in zip(kinds, batch.columns, strict=True)
-            )
+    @contextmanager
+    def write(table: ExportTableFile, path: Path) -> Iterator[Put]:
+        with path.open("w", encoding="utf-8-sig" if mark else "utf-8", newline="") as file:
+            writer = CsvWriter(file, separator=separator)
+            writer.row(column.name for column in table.columns)
 
-        yield put
+            def put(batch: TableBatch) -> None:
+                kinds = (column.kind for column in table.columns)
+                writer.columns(
+                    _csv_column(values, kind, decimal)
+                    for kind, values in zip(kinds, batch.columns, strict=True)
+                )
+
+            yield put
+
+    return write
+
+
+def _csv_column(values: Iterable[Any], kind: ColumnKind, decimal: str) -> Iterable[Any]:
+    if kind == "number" and decimal != ".":
+        return ("" if value is None else str(value).replace(".", decimal) for value in values)
+    # Times start with a digit and JSON with a bracket, so neither is a formula.
+    return values if kind in ("time", "json", "integer", "number") else csv_cells(values)
 
 
 @contextmanager
@@ -276,13 +321,17 @@ def _xlsx(table: ExportTableFile, path: Path) -> Iterator[Put]:
         about.rows((column.name, column.kind, column.meaning) for column in table.columns)
 
 
-_WRITERS: dict[str, Callable[[ExportTableFile, Path], AbstractContextManager[Put]]] = {
+_WRITERS: dict[str, Writer] = {
     "jsonl": _json_lines,
     "json": _json_array,
-    "csv": _csv,
+    "csv": csv_writer(),
     "parquet": _parquet,
     "xlsx": _xlsx,
 }
+
+
+def _writer(format: str) -> Writer:
+    return added.write if (added := added_format(format)) else _WRITERS[format]
 
 
 def to_json(value: Any, *, indent: int | None = None) -> str:

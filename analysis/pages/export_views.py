@@ -18,11 +18,11 @@ from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
 from analysis.exports.facts import LICENCES
 from analysis.exports.requests import (
-    FORMAT_LABELS,
     Since,
     ask_again,
     clear_stale,
     delete_export,
+    format_labels,
     labels,
     listed_exports,
     name_of,
@@ -37,8 +37,12 @@ from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
 _USUAL = ("", "Default (JSON; CSV for matrices)")
-# Plain JSON is offered only for Label Studio, where it is the usual format.
-_CHOOSABLE = ("jsonl", "csv", "parquet", "xlsx")
+# JSON and TOML have one content each, where they are the usual format.
+_NOT_CHOSEN = ("json", "toml")
+
+
+def _format_choices() -> list[tuple[str, str]]:
+    return [_USUAL, *(each for each in format_labels().items() if each[0] not in _NOT_CHOSEN)]
 
 
 def _checkbox(label: str, help_text: str) -> forms.BooleanField:
@@ -51,7 +55,7 @@ class ExportForm(forms.Form):
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        choices=[_USUAL, *((name, FORMAT_LABELS[name]) for name in _CHOOSABLE)],
+        choices=_format_choices,
         help_text="“Everything” always contains JSON Lines and CSV.",
     )
     licence = forms.ChoiceField(

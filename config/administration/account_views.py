@@ -16,7 +16,7 @@ from config.administration import selectors
 from config.administration.views import for_superusers, page_of
 from studies.pages.accounts.forms import AccountForm, EndForm
 from studies.pages.responses import REFUSED, whole_number
-from studies.services.accounts import second_steps
+from studies.services.accounts import second_steps, team
 from studies.services.accounts.credentials import end_all
 
 _MAY_CREATE = "May create studies"
@@ -156,6 +156,13 @@ def set_active(request: HttpRequest) -> HttpResponse:
             end_all(user=user)
         done = "can sign in again" if user.is_active else "can no longer sign in"
         messages.success(request, f"{user.get_username()} {done}.")
+        if not user.is_active and (left := team.left_behind(user)):
+            messages.warning(
+                request,
+                f"{user.get_username()} leaves studies behind. On the team page of each, make "
+                f"another member the owner, then remove {user.get_username()} and choose what "
+                f"stays. {' '.join(left)}",
+            )
     return redirect("administration:users")
 
 

@@ -81,11 +81,11 @@ _HARMLESS = frozenset(string.ascii_letters + string.digits)
 class CsvWriter:
     """Writes rows to a text file that was opened with newline=""."""
 
-    def __init__(self, file: TextFile, *, line_end: str = "\n") -> None:
-        self._file, self._line_end = file, line_end
+    def __init__(self, file: TextFile, *, line_end: str = "\n", separator: str = ",") -> None:
+        self._file, self._line_end, self._separator = file, line_end, separator
         # The csv module quotes a cell that contains a character of the line terminator. So the
         # terminator has every kind of break, and `write` replaces it by the real one.
-        self._writer = csv.writer(self, lineterminator=BREAKS)
+        self._writer = csv.writer(self, delimiter=separator, lineterminator=BREAKS)
 
     def row(self, values: Iterable[Any]) -> None:
         """Write one row; headings can also be names that a user chose."""
@@ -100,7 +100,7 @@ class CsvWriter:
         rows = list(zip(*columns, strict=True))
         # The csv module compares each character with each break, which is slow.
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
+        csv.writer(text, delimiter=self._separator, lineterminator="\n").writerows(rows)
         lines = text.getvalue()
         if _RARE_BREAK.search(lines):
             self._writer.writerows(rows)

@@ -14,6 +14,7 @@ from django.utils import timezone
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from studies.models import Membership
+from studies.services.accounts import team
 from studies.services.accounts.credentials import BEGUN
 from tests.factories import make_study
 
@@ -151,6 +152,33 @@ def test_an_account_is_closed_and_opened_again(client, administrator):
         client.post("/administration/users/active/", {"user": user.pk, "active": active})
         user.refresh_from_db()
         assert user.is_active == (active == "1")
+
+
+def test_closing_an_account_names_the_studies_and_rights_that_it_leaves(client, administrator):
+    ada, eve = User.objects.create_user("ada"), User.objects.create_user("eve")
+    owner = Membership.Role.OWNER
+    alone, shared, other = (make_study(slug=slug) for slug in ("alone", "shared", "other"))
+    Membership.objects.create(user=ada, study=alone, role=owner)
+    for user in (ada, eve):
+        Membership.objects.create(user=user, study=shared, role=owner)
+        Membership.objects.create(user=user, study=other, role=owner)
+    team.invite(study_id=shared.pk, role="viewer", by=ada, note="Bo")
+
+    def closed() -> str:
+        sent = {"user": ada.pk, "active": "0"}
+        shown = client.post("/administration/users/active/", sent, follow=True)
+        return shown.content.decode()
+
+    page = closed()
+
+    assert "“alone”: no owner is left who can sign in." in page
+    assert "“shared”: these still work: invitation as viewer for Bo." in page
+    assert "“other”" not in page
+
+    Membership.objects.create(user=eve, study=alone, role=owner)
+    for study in (alone, shared):
+        team.remove_member(study_id=study.pk, user_id=ada.pk, by=administrator)
+    assert "leaves studies behind" not in closed()
 
 
 def test_nobody_closes_their_own_account(client, administrator):

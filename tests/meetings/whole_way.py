@@ -12,6 +12,7 @@ from django.urls import reverse
 from analysis import tasks
 from analysis.exports import catalogue
 from analysis.exports.catalogue import FOLDERS, formats_of
+from analysis.exports.table_files import added_format
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from config.operations.doctor import annotator_checks, examination, file_checks, judge_checks
@@ -65,6 +66,7 @@ def exported(study: Study, out: Path, number: int) -> Path:
     for what, formats in formats_of().items():
         if what in FOLDERS:
             continue
+        formats = tuple(each for each in formats if not is_missing(each))
         chosen = {formats[number % len(formats)], *(formats[:1] if what in RECOUNTED else ())}
         for form in sorted(chosen):
             try:
@@ -77,6 +79,12 @@ def exported(study: Study, out: Path, number: int) -> Path:
                     raise
     _command("export", study.slug, "--what", "all", "--out", str(out / "all"))
     return out
+
+
+def is_missing(form: str) -> bool:
+    """Whether a format needs a package that is not installed."""
+    added = added_format(form)
+    return bool(added and added.missing())
 
 
 def verify(report: Report) -> None:

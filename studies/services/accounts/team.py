@@ -216,5 +216,21 @@ def _keep_an_owner(study: Study, leaving: Membership) -> None:
         )
 
 
+def left_behind(user: User) -> list[str]:
+    """What somebody whose account is closed leaves to others, one sentence per study."""
+    found = []
+    for member in user.memberships.select_related("study", "user").order_by("study__slug"):
+        study, parts = member.study, []
+        try:
+            _keep_an_owner(study, member)
+        except StudyError:
+            parts.append("no owner is left who can sign in")
+        if grants := granted_by(study, user.pk):
+            parts.append(f"these still work: {', '.join(each.label for each in grants)}")
+        if parts:
+            found.append(f"“{study.slug}”: {'; '.join(parts)}.")
+    return found
+
+
 def _name(member: Membership) -> str:
     return str(member.user.get_username())

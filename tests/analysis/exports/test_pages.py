@@ -133,7 +133,8 @@ def test_a_format_that_a_table_has_not_is_refused_beside_its_field(client, study
     assert response.status_code == 422
     assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
     assert 'href="#id_format"' in page
-    assert "is available as csv or xlsx, not as parquet." in page
+    assert "is available as csv or xlsx" in page
+    assert "not as parquet." in page
 
 
 def test_a_file_that_is_gone_is_not_found_and_the_row_says_why(client, study, people):
