@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from extras.planning.assumptions import Assumptions, compute_queued, request_forecast
+from extras.planning.sizes import curve_of
 from extras.planning.watching import fix_comparison
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.in_browser import browser, open_page, signed_in  # noqa: F401
@@ -49,3 +50,23 @@ def test_the_watched_comparison_is_well_before_and_after_it_is_fixed(page):
     people_answer(study, items, 12, wrong=6)
 
     looks_well(page, address, f"/studies/{study.slug}/")
+
+
+def test_sliders_are_moved_by_keys_and_their_size_becomes_that_of_the_study(page):
+    study = make_study(slug="plan", state="draft", items_per_annotator=10, title="Plan ahead")
+    make_items(study, 40)
+    table = curve_of(study, planned=40).table
+    page.goto("/studies/plan/launch/", wait_until="networkidle")
+    items = page.get_by_role("slider", name="Items")
+
+    items.press("ArrowRight")
+    assert page.get_by_text(table["50x3"]["sentence"]).is_visible()
+    assert not page.get_by_role("button", name="Use these numbers").is_visible()
+    for key in ("ArrowLeft", "ArrowLeft"):
+        items.press(key)
+    page.get_by_role("slider", name="People").press("ArrowRight")
+    assert page.get_by_text(table["30x5"]["crowd"]).is_visible()
+    page.get_by_role("button", name="Use these numbers").click()
+
+    page.get_by_role("status").get_by_text("30 items × 5 answers").wait_for()
+    assert page.get_by_role("heading", name="Ready to launch?").is_visible()
