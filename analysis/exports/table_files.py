@@ -66,7 +66,7 @@ class TableBatch:
 
 
 Put = Callable[[TableBatch], None]
-Writer = Callable[[ExportTableFile, Path], AbstractContextManager[Put]]
+TableWriter = Callable[[ExportTableFile, Path], AbstractContextManager[Put]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class ExportFormat:
     label: str
     suffix: str
     media_type: str
-    write: Writer
+    write: TableWriter
     is_general: bool = True
     missing: Callable[[], str] = lambda: ""
 
@@ -198,7 +198,7 @@ def _json_array(table: ExportTableFile, path: Path) -> Iterator[Put]:
         file.write("\n]\n" if before == "," else "[]\n")
 
 
-def csv_writer(*, separator: str = ",", decimal: str = ".", mark: bool = False) -> Writer:
+def csv_writer(*, separator: str = ",", decimal: str = ".", mark: bool = False) -> TableWriter:
     """A writer of CSV; `mark` writes a byte order mark first."""
 
     @contextmanager
@@ -321,7 +321,7 @@ def _xlsx(table: ExportTableFile, path: Path) -> Iterator[Put]:
         about.rows((column.name, column.kind, column.meaning) for column in table.columns)
 
 
-_WRITERS: dict[str, Writer] = {
+_WRITERS: dict[str, TableWriter] = {
     "jsonl": _json_lines,
     "json": _json_array,
     "csv": csv_writer(),
@@ -330,7 +330,7 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _writer(format: str) -> Writer:
+def _writer(format: str) -> TableWriter:
     return added.write if (added := added_format(format)) else _WRITERS[format]
 
 

@@ -7,11 +7,9 @@ class DataFilesConfig(AppConfig):
     def ready(self) -> None:
         from analysis.exports import catalogue, table_files
 
-        names = ("SPSS", "STATA", "PARQUET_R")
+        names = ["SPSS", "STATA", "PARQUET_R", "BOM", "CSV2", "CSV2_BOM"]
         table_files.MORE_FORMATS.add(
-            *(f"{self.name}.labelled_files:{name}" for name in names),
-            *(f"{self.name}.spreadsheets:{name}" for name in ("BOM", "CSV2", "CSV2_BOM")),
-            *(f"{self.name}.spreadsheets:{name}" for name in ("SEMICOLON", "SEMICOLON_BOM")),
+            *(f"{self.name}.formats:{name}" for name in (*names, "SEMICOLON", "SEMICOLON_BOM")),
             f"{self.name}.codebook:PAGE",
             f"{self.name}.codebook:DDI",
         )

@@ -17,7 +17,7 @@ from analysis.exports.study_export import write_queued
 from analysis.exports.table_files import ExportTableFile, write_table
 from analysis.models import Export
 from annotation.models import Annotation, Assignment
-from extras.data_files import labelled_files
+from extras.data_files import formats
 from extras.data_files.meanings import WhyMissing
 from studies.exporters.tables import TooLarge
 from studies.models import Study
@@ -356,7 +356,7 @@ def test_an_empty_table_opens(tmp_path, form):
 
 
 def test_without_the_packages_the_format_is_refused_with_the_way_out(study, tmp_path, monkeypatch):
-    monkeypatch.setattr(labelled_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(formats, "find_spec", lambda name: None)
 
     with pytest.raises(CommandError, match=r"pip install -r requirements-files\.txt"):
         call_command(

@@ -1,4 +1,8 @@
-"""SPSS and Stata files, and Parquet for R, with the labels of variables and values."""
+"""SPSS and Stata files and Parquet for R, with labels, and CSV for spreadsheets of other countries.
+
+Excel splits a CSV file at the separator of the computer's region, and reads UTF-8 only after a byte
+order mark. R reads semicolons with decimal commas by `read.csv2`.
+"""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from analysis.exports.table_files import ExportFormat, ExportTableFile, Put
+from analysis.exports.table_files import ExportFormat, ExportTableFile, Put, csv_writer
 from extras.data_files.meanings import WhyMissing
 from extras.data_files.variables import (
     Variable,
@@ -249,4 +253,34 @@ STATA = ExportFormat(
 )
 PARQUET_R = ExportFormat(
     "parquet-r", "Parquet for R, with factors", "parquet", "application/x-parquet", _parquet_r
+)
+
+
+def _csv(name: str, label: str, *, separator: str, decimal: str, mark: bool) -> ExportFormat:
+    write = csv_writer(separator=separator, decimal=decimal, mark=mark)
+    return ExportFormat(name, label, "csv", "text/csv", write)
+
+
+BOM = _csv(
+    "csv-bom", "CSV with a byte order mark, for Excel", separator=",", decimal=".", mark=True
+)
+CSV2 = _csv(
+    "csv2", "CSV with semicolons and decimal commas", separator=";", decimal=",", mark=False
+)
+CSV2_BOM = _csv(
+    "csv2-bom",
+    "CSV with semicolons, decimal commas and a byte order mark, for Excel",
+    separator=";",
+    decimal=",",
+    mark=True,
+)
+SEMICOLON = _csv(
+    "csv-s", "CSV with semicolons and decimal points", separator=";", decimal=".", mark=False
+)
+SEMICOLON_BOM = _csv(
+    "csv-s-bom",
+    "CSV with semicolons, decimal points and a byte order mark, for Excel",
+    separator=";",
+    decimal=".",
+    mark=True,
 )
