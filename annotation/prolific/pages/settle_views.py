@@ -47,6 +47,11 @@ from annotation.prolific.settle.proposals import (
     settlement,
     sorted_rows,
 )
+from annotation.prolific.sync.authenticity import (
+    MOST_BYTES,
+    BadAuthenticityFile,
+    import_authenticity,
+)
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
 from studies.money import format_money, sums_in_words
@@ -191,6 +196,7 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
         **_owner_context(request, study),
         "demographics": groups_of(study),
         "anybody": bool(found.rows),
+        "authenticity_form": AuthenticityForm(),
         "chosen": chosen,
         "is_filtered": bool(chosen["search"] or chosen["flag"]),
         "rules": [("any", "any"), ("none", "none"), *_rules_of(found.rows)],
@@ -210,6 +216,33 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
         ],
     }
     return show(request, study, "settle", context)
+
+
+class AuthenticityForm(forms.Form):
+    file = forms.FileField(
+        label="Results of Prolific’s authenticity checks (CSV)",
+        required=False,
+        help_text="Prolific’s API does not have them: on Prolific, download the demographic data "
+        "of the study. The results are shown beside each person, and decide nothing.",
+    )
+
+
+@require_http_methods(["POST"])
+@editor_page
+def authenticity(request: HttpRequest, study: Study) -> HttpResponse:
+    """Store the results of authenticity checks from an export of Prolific."""
+    file = request.FILES.get("file")
+    if file is None:
+        messages.error(request, "Choose the CSV file that you downloaded from Prolific.")
+        return _back(study)
+    try:
+        done = import_authenticity(study, file.read(MOST_BYTES + 1), user=user_of(request))
+    except BadAuthenticityFile as error:
+        messages.error(request, str(error))
+        return _back(study)
+    others = f" Rows of other studies: {done.unknown:,}." if done.unknown else ""
+    messages.success(request, f"Submissions with results now: {done.stored:,}.{others}")
+    return _back(study)
 
 
 @require_http_methods(["POST"])
