@@ -110,17 +110,19 @@ def pages(page):
 def test_a_section_lists_its_pages(editor, study):
     found = pages(editor.get(reverse("people:prolific-money", args=[study.slug])))
 
-    assert list(found) == [
+    ours = [
         "All annotators",
         "Preview",
-        "Places and quota",
+        "Texts",
         "Checks",
+        "Places and quota",
         "Completion codes",
         "Prolific",
         "Approve and pay",
         "Messages",
-        "Texts",
     ]
+    # Extras add pages of their own between them.
+    assert [title for title in found if title in ours] == ours
     # The nearest page above one that is not listed itself.
     assert [title for title, current in found.items() if current] == ["Prolific"]
 
@@ -130,9 +132,8 @@ def test_viewers_see_no_pages_that_only_editors_open(client, study):
     Membership.objects.create(user=user, study=study, role="viewer")
     client.force_login(user)
 
-    assert list(pages(client.get(reverse("people:list", args=[study.slug])))) == [
-        "All annotators",
-        "Preview",
-    ]
+    seen = pages(client.get(reverse("people:list", args=[study.slug])))
+    assert list(seen)[:2] == ["All annotators", "Preview"]
+    assert not {"Texts", "Checks", "Places and quota", "Prolific"} & seen.keys()
     seen = pages(client.get(reverse("studies:items", args=[study.slug])))
     assert list(seen) == ["All items", "Audit"]
