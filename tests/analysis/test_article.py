@@ -122,11 +122,11 @@ def test_people_and_judges_on_the_same_items_equal_a_recount(studies, tables):
         weights = Counter(row.assignment.item_id for row in answers_of(study))
         repeated = recount(study, "steady", "certainty", weights=weights)
         once = recount(study, "steady", "certainty", weights=dict.fromkeys(weights, 1))
-        for band in ("high", "low"):
+        for half in ("high", "low"):
             for name, people, judge in (("5", majority, once), ("7", single, repeated)):
                 table = tables[f"table_{name}"].table
-                assert cell(table, name_of_row, band, "Third person") == tuple(people[band])
-                assert cell(table, name_of_row, band, "steady") == judge[band]
+                assert cell(table, name_of_row, half, "Third person") == tuple(people[half])
+                assert cell(table, name_of_row, half, "steady") == judge[half]
 
 
 def test_each_table_says_what_fills_it_and_what_is_missing(studies, tables):
