@@ -223,7 +223,7 @@ class AuthenticityForm(forms.Form):
         label="Results of Prolific’s authenticity checks (CSV)",
         required=False,
         help_text="Prolific’s API does not have them: on Prolific, download the demographic data "
-        "of the study. The results are shown beside each person, and decide nothing.",
+        "of the study. The results are shown with each person, and decide nothing.",
     )
 
 

@@ -1,9 +1,8 @@
 """Results of Prolific's own authenticity checks, from its export of submissions (CSV).
 
-Prolific's API does not have them. They are shown beside a person as advice and decide nothing.
+Prolific's API does not have them. They are shown with a person as advice and decide nothing.
 """
 
-import csv
 import io
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from django.db import transaction
 
 from annotation.errors import AnnotationError
 from annotation.models import ProlificSubmission
+from studies.importers.files.lines import BadLine, records
 from studies.models import Study
 from studies.services.studies import record
 
@@ -61,11 +61,12 @@ def _results(content: bytes) -> dict[str, str]:
     """The results of each submission as words: “LLM authenticity: High; …”."""
     if len(content) > MOST_BYTES:
         raise BadAuthenticityFile("The file is larger than 5 MB. Export this study alone.")
-    try:
-        rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadAuthenticityFile(f"The file is not a CSV export of Prolific: {error}.") from error
-    columns = [name for name in (rows[0] if rows else ()) if isinstance(name, str)]
+    rows = []
+    for read in records(io.BytesIO(content), "the file", header_faults=lambda *_: []):
+        if isinstance(read, BadLine):
+            raise BadAuthenticityFile(f"The file is not a CSV export of Prolific. {read}")
+        rows.append(read[1])
+    columns = list(rows[0]) if rows else []
     ids = next((name for name in columns if name.strip().lower() in _IDS), None)
     checks = [name for name in columns if "authentic" in name.lower()]
     if ids is None or not checks:
