@@ -31,7 +31,7 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 392, 10, 168
 
 
 @dataclass(frozen=True)
-class StudySize:
+class PricedSize:
     """A size and what it shows: half widths of the 95 % intervals of an accuracy and of alpha."""
 
     items: int
@@ -62,10 +62,10 @@ class SizeCurve:
     smallest size whose accuracy is within it.
     """
 
-    sizes: Mapping[str, StudySize]
-    planned: StudySize
-    chosen: StudySize
-    enough: StudySize
+    sizes: Mapping[str, PricedSize]
+    planned: PricedSize
+    chosen: PricedSize
+    enough: PricedSize
     margin: float
     there: int
     effect: float
@@ -79,10 +79,10 @@ class SizeCurve:
         return sorted({size.answers for size in self.sizes.values()})
 
     @property
-    def at_planned_answers(self) -> list[StudySize]:
+    def at_planned_answers(self) -> list[PricedSize]:
         return [self.sizes[f"{items}x{self.planned.answers}"] for items in self.items]
 
-    def place(self, size: StudySize) -> tuple[float, float]:
+    def place(self, size: PricedSize) -> tuple[float, float]:
         """Where the size stands in the figure: items from left to right, on a logarithmic scale."""
         first, last = math.log(self.items[0]), math.log(self.items[-1])
         across = (math.log(size.items) - first) / (last - first)
@@ -126,7 +126,7 @@ class SizeCurve:
         ]
 
     @property
-    def ends(self) -> tuple[StudySize, StudySize]:
+    def ends(self) -> tuple[PricedSize, PricedSize]:
         shown = self.at_planned_answers
         return shown[0], shown[-1]
 
@@ -139,7 +139,7 @@ class SizeCurve:
     def now(self) -> dict[str, Any]:
         return self.shown(self.chosen)
 
-    def shown(self, size: StudySize) -> dict[str, Any]:
+    def shown(self, size: PricedSize) -> dict[str, Any]:
         x, y = self.place(size)
         each = "1 answer" if size.answers == 1 else f"{size.answers} answers"
         return {
@@ -160,7 +160,7 @@ class SizeCurve:
         }
 
 
-def tag(size: StudySize) -> str:
+def tag(size: PricedSize) -> str:
     """The price and what it shows, in one sentence."""
     if not size.cost["rewards"]:
         return f"{size.people:,} people show an accuracy within {size.within}."
@@ -209,10 +209,10 @@ def curve_of(study: Study, *, planned: int, items: str = "", answers: str = "") 
     """Sizes around the planned number of items; `items` and `answers` choose one by its key."""
     effect, rates, judges = design_effect(study), rates_of(study), judge_dollars(study, 1, 1)
 
-    def size(items: int, answers: int) -> StudySize:
+    def size(items: int, answers: int) -> PricedSize:
         people = people_needed({answers: items}, min(study.items_per_annotator, items))
         alone = items / effect  # as many items that share nothing
-        return StudySize(
+        return PricedSize(
             items=items,
             answers=answers,
             people=people,
