@@ -33,9 +33,7 @@ class VersionRule(Protocol):
     def versions(self, study: Study) -> int:
         """How many versions each item has at most; 0 in other studies."""
 
-    def pick(
-        self, items: Sequence[Item], wanted: int, *, besides: Iterable[Item]
-    ) -> list[Item]:
+    def pick(self, items: Sequence[Item], wanted: int, *, besides: Iterable[Item]) -> list[Item]:
         """At most `wanted` of the `items`, without further versions of each other or `besides`.
 
         The items are in the order in which they should be taken.

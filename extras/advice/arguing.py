@@ -43,7 +43,7 @@ ADVISES = (
 )
 ASKED = (
     "{role}\n\n{persona}{context}{question}[Your response]\n{own}\n\n[The other response]\n{other}"
-    "\n\n{said}Write your argument number {round} of {rounds}, as convincing as you can make it. "
+    "\n\n{spoken}Write your argument number {round} of {rounds}, as convincing as you can make it. "
     "Use only what is written above, and quote it where that helps. {again}Write one paragraph of "
     "at most {words} words, in the language of the responses. Say “my response” and “the other "
     "response”, and never a letter or a number for them. Begin with the argument itself."
@@ -125,13 +125,13 @@ def openings(item: Item) -> Mapping[str, str] | None:
 
 
 def messages_for(
-    item: Item, row: Argument, said: Sequence[tuple[bool, str]], *, job: ArgumentJob
+    item: Item, row: Argument, spoken: Sequence[tuple[bool, str]], *, job: ArgumentJob
 ) -> Messages:
     """The prompt of one argument, with the earlier ones: whether it is one's own, and its text."""
     slots = slots_of(item, shown_first=row.side)
     ask = wording(item.task, "standard", persona=bool(slots.persona)).question
-    lines = [f"{'You' if is_own else 'The other assistant'}: {text}" for is_own, text in said]
-    again = (ANSWER if row.arm == Arm.DEBATE else AGAIN) if said else ""
+    lines = [f"{'You' if is_own else 'The other assistant'}: {text}" for is_own, text in spoken]
+    again = (ANSWER if row.arm == Arm.DEBATE else AGAIN) if spoken else ""
     text = ASKED.format(
         role=(DEBATES if row.arm == Arm.DEBATE else ADVISES).format(ask=ask),
         persona=f"[Person]\n{slots.persona}\n\n" if slots.persona else "",
@@ -139,7 +139,7 @@ def messages_for(
         question=slots.question,
         own=slots.response_a,
         other=slots.response_b,
-        said="[Said so far]\n{}\n\n".format("\n\n".join(lines)) if lines else "",
+        spoken="[Said so far]\n{}\n\n".format("\n\n".join(lines)) if lines else "",
         round=row.round,
         rounds=job.rounds,
         again=again,
@@ -328,15 +328,15 @@ def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argum
     An argument fails with an earlier one that is missing, or with an item that has changed.
     """
     waiting = job.arguments.filter(state=Argument.WAITING, round=number, by_second=by_second)
-    found = []
+    found: list[tuple[Argument, Messages]] = []
     while not found and (rows := list(waiting.order_by("pk")[:_AT_ONCE])):
         keys = {row.item_key for row in rows}
         items = Item.objects.filter(study=job.study, key__in=keys).select_related("persona")
         by_key = {item.key: item for item in items.select_related("study")}
-        said = _said(job, keys, before=number)
+        spoken = _spoken(job, keys, before=number)
         for row in rows:
             item = by_key.get(row.item_key)
-            earlier = said[row.item_key, row.arm]
+            earlier = spoken[row.item_key, row.arm]
             sides = 2 if row.arm == Arm.DEBATE else 1
             if item is None or item.content_hash != row.item_hash:
                 _fail(row, "The item has changed since the arguments were requested.")
@@ -348,14 +348,14 @@ def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argum
     return found
 
 
-def _said(
+def _spoken(
     job: ArgumentJob, keys: Iterable[str], *, before: int
 ) -> dict[tuple[str, str], list[Argument]]:
-    said: dict[tuple[str, str], list[Argument]] = defaultdict(list)
+    spoken: dict[tuple[str, str], list[Argument]] = defaultdict(list)
     rows = job.arguments.filter(item_key__in=keys, round__lt=before, state=Argument.WRITTEN)
     for row in rows.order_by("round", "speaker"):
-        said[row.item_key, row.arm].append(row)
-    return said
+        spoken[row.item_key, row.arm].append(row)
+    return spoken
 
 
 def _fail(row: Argument, why: str) -> None:

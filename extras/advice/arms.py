@@ -156,9 +156,9 @@ def advice_of(item: Item, arm: str, rows: Sequence[Argument]) -> Mapping[str, st
                     "Speaker %(speaker)s argues for the response that begins “%(begins)s”."
                 )
                 parts.append(words % {"speaker": speaker, "begins": begins[side]})
-            said = gettext("Speaker %(speaker)s: %(text)s")
-            parts += [said % {"speaker": row.speaker, "text": row.text} for row in rows]
-    favors = rows[0].side if arm == Arm.CONSULTANCY else None
+            spoken = gettext("Speaker %(speaker)s: %(text)s")
+            parts += [spoken % {"speaker": row.speaker, "text": row.text} for row in rows]
+    favors = rows[0].side if arm == Arm.CONSULTANCY else ""
     return {"title": title, "text": "\n\n".join(parts), "kind": str(arm), "favors": favors}
 
 

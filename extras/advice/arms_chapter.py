@@ -358,7 +358,9 @@ class ArmsSection(Section):
         arms.left_out | count | Items that miss an argument.
         writers | list | The judges that wrote the arguments.
         arms.people.arms | object | One entry for each arm.
+        arms.people.arms.* | object | Answers in this arm.
         arms.judges.arms | object | One entry for each arm.
+        arms.judges.arms.* | object | Answers in this arm.
         arms.*.accuracy | share | Share of right answers.
         arms.*.certainty | share | Mean certainty.
         overconfidence | share | Mean certainty minus the share of right answers.
@@ -372,7 +374,9 @@ class ArmsSection(Section):
         other | text | The arm that it is compared with.
         detectable | share | The smallest difference found four times out of five.
         advisers | object | Answers by whether the adviser argued for the right response.
+        advisers.* | object | Answers where the adviser argued for this response.
         beliefs | object | People by whether their own earlier answer was right.
+        beliefs.* | list | Answers in each arm.
         arm | text | none, consultancy or debate.
         gain | object | Accuracy in this arm minus accuracy without a text.
     """

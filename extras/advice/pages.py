@@ -192,7 +192,7 @@ def write_rest(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
     study = _study(request, slug)
     job, form = _job(study, job_id), RestForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "Budget: " + " ".join(form.errors["budget"]))
+        messages.error(request, f"Budget: {form.errors['budget'].as_text()}")
     elif continue_job(study_id=study.pk, job=job, budget=form.cleaned_data["budget"]):
         write_arguments.delay_on_commit(job.pk)  # type: ignore[attr-defined]
     return redirect("advice:debates", slug)
@@ -203,9 +203,9 @@ def write_rest(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
 def create_arms(request: HttpRequest, slug: str, job_id: str) -> HttpResponse:
     """Create the linked study from the arguments of a job."""
     study, user = _study(request, slug), cast(User, request.user)
+    job, form = _job(study, job_id), ArmsForm(request.POST, study=study, user=user)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
-    job, form = _job(study, job_id), ArmsForm(request.POST, study=study, user=user)
     if form.is_valid():
         try:
             made = arms_study(job=job, by=user, **form.cleaned_data)

@@ -8,7 +8,7 @@ from scipy import special
 
 from analysis.promises import Counts, Family, MethodCheck, covers, errs, is_on_average
 from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.results import FloatArray
+from analysis.stats.core.results import FloatArray, IntArray
 from extras.advice.arm_effects import ArmAnswers, arm_difference
 
 NONE, CONSULTANCY, DEBATE = range(3)
@@ -29,7 +29,7 @@ class ArmWorld:
     items: int = 120
 
 
-def _chances(rng: np.random.Generator, world: ArmWorld) -> tuple[FloatArray, dict[str, FloatArray]]:
+def _chances(rng: np.random.Generator, world: ArmWorld) -> tuple[FloatArray, dict[str, IntArray]]:
     """The chance of a right answer to each item in each arm, and what items share."""
     n = world.items
     codes = {
@@ -85,17 +85,17 @@ def once(rng: np.random.Generator, counts: Counts, *, world: ArmWorld, is_judge:
         found.append((difference, true))
     counts.measured("effect of a debate", found[0][0].value)
     adjusted = holm([difference.p for difference, _ in found])
-    said = [p is not None and p <= 0.05 for p in adjusted]
-    false = [says and true == 0 for says, (_, true) in zip(said, found, strict=True)]
+    spoken = [p is not None and p <= 0.05 for p in adjusted]
+    false = [says and true == 0 for says, (_, true) in zip(spoken, found, strict=True)]
     turned = [
         says and (difference.value or 0) * true < 0
-        for says, (difference, true) in zip(said, found, strict=True)
+        for says, (difference, true) in zip(spoken, found, strict=True)
     ]
     if any(true == 0 for _, true in found):
         counts.happened("says that an arm without effect has one", any(false))
     if any(world.effects):
         counts.happened("says the wrong direction", any(turned))
-        counts.happened("finds that a debate helps", said[0] and (found[0][0].value or 0) > 0)
+        counts.happened("finds that a debate helps", spoken[0] and (found[0][0].value or 0) > 0)
 
 
 _NULLS = {
