@@ -8,6 +8,7 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
@@ -20,7 +21,26 @@ from annotation.seats.side_order import (
     mix_in,
     spread_groups,
 )
+from studies.additions import Additions
 from studies.models import Item, Side, Study
+
+
+class VersionRule(Protocol):
+    """For studies in which several items are versions of one: nobody gets two of them."""
+
+    name: str
+
+    def versions(self, study: Study) -> int:
+        """How many versions each item has at most; 0 in other studies."""
+
+    def pick(self, items: Sequence[Item], wanted: int, *, besides: Iterable[Item]) -> list[Item]:
+        """At most `wanted` of the `items`, without further versions of each other or `besides`.
+
+        The items are in the order in which they should be taken.
+        """
+
+
+VERSIONS: Additions[VersionRule] = Additions()
 
 # With one of these statuses, a participant has no place on the platform, without a rejection.
 LEFT = frozenset({"RETURNED", "TIMED-OUT", "SCREENED OUT", "PARTIALLY APPROVED"})
@@ -46,6 +66,7 @@ _SHUFFLE_KEYS = 2**62
 # What of an item decides who gets it, where and in which order; its texts may be long.
 _CHOSEN_BY = (
     "pk",
+    "key",
     "study_id",
     "group",
     "first_person",
@@ -77,10 +98,19 @@ def assign(annotator: Annotator) -> list[Assignment]:
     wanted = study.items_per_annotator
     is_stand_in = annotator.works_surplus and not is_doubtful(annotator)
     orders_of_other = _stand_in(annotator) if is_stand_in else {}
-    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
+    rule = next((rule for rule in VERSIONS if rule.versions(study)), None)
+    ahead = wanted if rule is None else wanted * rule.versions(study)
+    seats = [] if annotator.works_surplus else list(_open_seats(study, ahead, rng))
+    if rule is not None:
+        seats = rule.pick(seats, wanted, besides=[])
     surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
     others = [*seats, *surplus]
-    surplus += _least_covered(study, wanted - len(others), rng, besides=others)
+    missing = wanted - len(others)
+    if missing and rule is not None:
+        more = _least_covered(study, ahead, rng, besides=others)
+        surplus += rule.pick(list(more), missing, besides=others)
+    else:
+        surplus += _least_covered(study, missing, rng, besides=others)
     if not seats and not surplus:
         return []
     # A separate random generator, so that attention checks do not change an annotator's items and

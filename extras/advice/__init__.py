@@ -1,1 +1,1 @@
-"""Items with advice after the first answer, and juries whose judges discuss."""
+"""Items with advice after the first answer, debates by models, and juries whose judges discuss."""

@@ -19,9 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
-from studies.importers.files.faults import Faults, Refused
-from studies.importers.items.records import CONTENT
-from studies.importers.items.validation import Validator
+from studies.importers.items.twins import key_with, store_twin
 from studies.media.delivered import Media
 from studies.media.storage import StoredMedia
 from studies.models import Item, Membership, Persona, Study
@@ -33,7 +31,6 @@ from studies.services.whole_studies import copy_study
 
 SOURCE = "counterfactual"  # the key in a study's source, and in the notes of changed items
 StatedFact = Mapping[str, Any]
-LONGEST_ID = 120  # characters of an id in the item format
 MARK = ":changed-"  # between the key of an item or a persona and the feature that is changed
 
 
@@ -225,15 +222,6 @@ def _other(
     return others[int.from_bytes(digest) % len(others)]
 
 
-def key_with(key: str, mark: str) -> str:
-    """An id with a mark; a long id is cut and gets a hash that keeps it unique."""
-    room = LONGEST_ID - len(mark)
-    if len(key) <= room:
-        return f"{key}{mark}"
-    digest = hashlib.blake2b(key.encode(), digest_size=6).hexdigest()
-    return f"{key[: room - len(digest) - 1]}-{digest}{mark}"
-
-
 def _add_changed(
     copy: Study, item: Item, change: PersonaChange, personas: dict[str, Persona], media: Media
 ) -> None:
@@ -253,31 +241,6 @@ def _add_changed(
     raw["first_person"] = {"label": None, "tie": False, "source": "unknown"}
     raw["metadata"] |= {SOURCE: change.note | {"item": item.key}}
     store_twin(copy, raw, personas, media)
-
-
-def store_twin(
-    copy: Study, raw: Mapping[str, Any], personas: dict[str, Persona], media: Media
-) -> None:
-    """Store an item in the interchange format, checked by its rules, and its persona if new."""
-    faults = Faults()
-    checked = Validator(file="", task=raw["task"], faults=faults, media=media).item(1, dict(raw))
-    if checked is None:
-        raise Refused(faults)
-    key = checked.persona.key
-    if key not in personas:
-        personas[key] = Persona.objects.create(
-            study=copy,
-            key=key,
-            features=checked.persona.features,
-            text=checked.persona.text,
-            history=checked.persona.history,
-        )
-    Item.objects.create(
-        study=copy,
-        persona=personas[key],
-        content_hash=checked.content_hash,
-        **{name: checked.values[name] for name in CONTENT},
-    )
 
 
 _SHOWN = 3

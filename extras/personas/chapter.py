@@ -19,7 +19,8 @@ from analysis.stats.comparison.general_difference import GeneralDifference, gene
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.results import FloatArray
 from analysis.stats.core.shared_variance import ANNOTATOR, Kind, Sharing
-from extras.personas.changed_items import SOURCE, key_with
+from extras.personas.changed_items import SOURCE
+from studies.importers.items.twins import key_with
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from judging.models import Judge
+from judging.models import AskedText, Judge
 from studies.jobs.models import Job
 from studies.models import Persona, Study, public_id
 
@@ -38,11 +38,10 @@ class DraftState(models.TextChoices):
     REJECTED = "rejected", "rejected"
 
 
-class ProfileDraft(models.Model):
+class ProfileDraft(AskedText):
     """A judge's text about one persona, its cost, and the decision on it.
 
-    waiting → sent → written → accepted or rejected; failed if there is no usable reply. `held_nano`
-    is the highest cost of a request in progress; it stays if no answer ever arrives.
+    waiting → sent → written → accepted or rejected; failed if there is no usable reply.
     """
 
     State = DraftState
@@ -51,16 +50,6 @@ class ProfileDraft(models.Model):
     job = models.ForeignKey(DraftingJob, on_delete=models.CASCADE, related_name="drafts")
     persona = models.ForeignKey(Persona, on_delete=models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
-    prompt_sha256 = models.CharField(max_length=64, blank=True)
-    requests = models.PositiveSmallIntegerField(default=0)
-    prompt_tokens = models.PositiveIntegerField(default=0)
-    completion_tokens = models.PositiveIntegerField(default=0)
-    spent_nano = models.PositiveBigIntegerField(default=0)
-    held_nano = models.PositiveBigIntegerField(default=0)
-    model = models.CharField(max_length=200, blank=True, help_text="As the server reports it.")
-    reply = models.TextField(blank=True)
-    text = models.TextField(blank=True, help_text="As it was accepted.")
-    error = models.TextField(blank=True)
     reviewed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

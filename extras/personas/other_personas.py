@@ -17,10 +17,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from extras.personas.changed_items import changeable_features, key_with, store_twin
+from extras.personas.changed_items import changeable_features
 from extras.personas.signal_sizes import seen_by, sizes
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
+from studies.importers.items.twins import key_with, store_twin
 from studies.media.storage import StoredMedia
 from studies.models import Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED

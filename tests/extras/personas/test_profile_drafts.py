@@ -99,13 +99,11 @@ def test_a_request_whose_worker_was_killed_stays_paid_and_is_asked_again(study, 
 
 def test_a_worker_that_was_given_up_sends_nothing_more(study, writer, llm, monkeypatch):
     job = drafting.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
-    count = drafting._count_lost_requests
 
-    def another_worker_takes_it(job):
-        count(job)
+    def another_worker_takes_it(drafts):
         DraftingJob.objects.filter(pk=job.pk).update(attempts=9)
 
-    monkeypatch.setattr(drafting, "_count_lost_requests", another_worker_takes_it)
+    monkeypatch.setattr(drafting, "count_lost_requests", another_worker_takes_it)
     drafting.run_job(job_id=job.pk)
 
     assert llm.requests == []

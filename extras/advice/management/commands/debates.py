@@ -1,0 +1,170 @@
+from argparse import ArgumentParser
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.advice.arguing import (
+    MOST_ROUNDS,
+    MOST_WORDS,
+    SEED,
+    WantedArguments,
+    continue_job,
+    cost_of,
+    items_for,
+    request_arguments,
+    run_job,
+    spent,
+)
+from extras.advice.arms import arms_study
+from extras.advice.models import ArgumentJob, Arm
+from extras.advice.tasks import write_arguments
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
+from judging.models import Judge
+from judging.worker import runtime
+from judging.worker.written_texts import judges_that_write
+from studies.errors import StudyError
+from studies.management.terminal import explain, find_study
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = (
+        "Have models argue about the responses of drawn items, as debates and as single advisers. "
+        "Without --judge, continue the latest job of the study, and with --slug create the linked "
+        "study in which people and judges answer with a debate, with one adviser, or alone."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--judge", metavar="NAME", help="model that argues")
+        parser.add_argument("--second", metavar="NAME", help="second model (default: the same)")
+        parser.add_argument(
+            "--arm",
+            action="append",
+            choices=[Arm.CONSULTANCY.value, Arm.DEBATE.value],
+            help="what to write; repeatable (default: both)",
+        )
+        parser.add_argument("--items", type=int, metavar="N", help="items to draw (default: all)")
+        parser.add_argument(
+            "--rounds", type=int, default=2, metavar="K", help=f"1 to {MOST_ROUNDS}, default 2"
+        )
+        parser.add_argument(
+            "--words", type=int, default=100, metavar="N", help=f"30 to {MOST_WORDS}, default 100"
+        )
+        parser.add_argument("--seed", type=int, default=SEED, help=f"default {SEED}")
+        parser.add_argument(
+            "--budget", type=dollars, metavar="USD", help="for all arguments of the job together"
+        )
+        parser.add_argument("--what-if", action="store_true", help="print the cost; ask nothing")
+        parser.add_argument(
+            "--inline", action="store_true", help="run in this process, without a broker"
+        )
+        parser.add_argument("--slug", help="short name of the linked study to create")
+        parser.add_argument(
+            "--beliefs",
+            metavar="STUDY",
+            help="study in which the same people answer for themselves",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        try:
+            if options["slug"]:
+                self._create(study, options)
+            elif options["judge"]:
+                self._write(study, options)
+            else:
+                self._continue(study, options)
+        except (JudgingError, StudyError) as error:
+            raise command_error(error) from error
+
+    def _write(self, study: Study, options: dict[str, Any]) -> None:
+        judge = _judge(options["judge"])
+        second = _judge(options["second"]) if options["second"] else None
+        wanted = _wanted(options)
+        if options["what_if"]:
+            cost = cost_of(items_for(study, wanted), wanted, judge, second)
+            price = "cost unknown, because a model has no price"
+            if cost.dollars is not None:
+                price = f"about ${cost.dollars:.4f}"
+            self.stdout.write(
+                f"{cost.texts:,} arguments about {cost.items:,} items, about {cost.tokens:,} "
+                f"tokens: {price}. Nothing was asked."
+            )
+            return
+        job = request_arguments(
+            study_id=study.pk,
+            wanted=wanted,
+            judge=judge,
+            second=second,
+            budget=options["budget"],
+            user=None,
+        )
+        self._run(job, options)
+
+    def _continue(self, study: Study, options: dict[str, Any]) -> None:
+        job = _latest(study)
+        budget: Decimal | None = options["budget"] or job.budget
+        if not continue_job(study_id=study.pk, job=job, budget=budget):
+            raise CommandError("Arguments are being written. Wait until that has finished.")
+        self._run(job, options)
+
+    def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:
+        if not options["inline"]:
+            write_arguments.delay(job.pk)
+            self.stdout.write("A worker is asking for the arguments.")
+            return
+        try:
+            job = run_job(job_id=job.pk)
+        finally:
+            runtime.shut_down()
+        if job.state != ArgumentJob.State.DONE:
+            raise CommandError(f"{job.message} Run the command without --judge to continue.")
+        self.stdout.write(f"{job.message} Spent: ${spent(job):.4f}.")
+
+    def _create(self, study: Study, options: dict[str, Any]) -> None:
+        beliefs = find_study(options["beliefs"]) if options["beliefs"] else None
+        try:
+            made = arms_study(job=_latest(study), slug=options["slug"], beliefs=beliefs)
+        except ValidationError as error:
+            raise CommandError(explain(error)) from error
+        noted = made.source["advice_arms"]
+        self.stdout.write(
+            f"Created “{made.slug}”, a draft with {noted['items']:,} items in each of "
+            f"{len(noted['arms'])} arms: {', '.join(noted['arms'])}."
+        )
+
+
+def _latest(study: Study) -> ArgumentJob:
+    job = ArgumentJob.objects.filter(study=study).order_by("-pk").first()
+    if job is None:
+        raise CommandError(f"No arguments were requested for “{study.slug}”. Give --judge.")
+    return job
+
+
+def _judge(name: str) -> Judge:
+    judge = judges_that_write().filter(name=name).first()
+    if judge is None:
+        names = ", ".join(judges_that_write().values_list("name", flat=True))
+        raise CommandError(
+            f"No judge “{name}” can write texts. Judges that can: {names or 'none'}."
+        )
+    return judge
+
+
+def _wanted(options: dict[str, Any]) -> WantedArguments:
+    limits = {
+        "items": (1, 10**6),
+        "rounds": (1, MOST_ROUNDS),
+        "words": (30, MOST_WORDS),
+        "seed": (0, 2**53),
+    }
+    for name, (least, most) in limits.items():
+        if options[name] is not None and not least <= options[name] <= most:
+            raise CommandError(f"--{name}: Use a whole number from {least:,} to {most:,}.")
+    given = {name: options[name] for name in limits}
+    return WantedArguments(**given, **({"arms": options["arm"]} if options["arm"] else {}))
