@@ -141,6 +141,8 @@ class AnswerForm:
             for form in added:
                 faults = form.check(self.cleaned_data["choice"])
                 self.errors |= {control: [words] for control, words in faults.items()}
+            if "certainty" in self.errors:  # the last question of the page
+                self.errors["certainty"] = self.errors.pop("certainty")
 
     def is_valid(self) -> bool:
         return self.is_bound and not self.errors
