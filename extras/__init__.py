@@ -13,6 +13,7 @@ NAMES = [
     "data_files",
     "datasets",
     "estimation",
+    "graded",
     "judge_models",
     "label_models",
     "load_test",

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import services
+from annotation.content.added_questions import added_forms
 from annotation.content.comprehension import (
     OpenQuestion,
     open_question,
@@ -101,7 +102,10 @@ def practice(request: HttpRequest, annotator: Annotator) -> HttpResponse:
     item = progress.item
     item.study = annotator.study
     form = AnswerForm(
-        request.POST if request.method == "POST" else None, study=annotator.study, task=item.task
+        request.POST if request.method == "POST" else None,
+        study=annotator.study,
+        task=item.task,
+        added=added_forms(annotator.study),
     )
     shown_first = practice_order(annotator, item)
     if form.is_valid():

@@ -11,6 +11,7 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from annotation.content.added_questions import AddedForm
 from annotation.machine_signs import read_signals
 from annotation.models import ComprehensionQuestion, DemographicQuestion, Translated
 from studies.models import Study, Task
@@ -110,7 +111,8 @@ class AnswerForm:
 
     Not a Django form, which would take longer than everything else in an answer; pages and services
     use it in the same way. `task` is the item's, and words the error for a missing choice.
-    `options` is the number of responses of a set to rank instead of a choice.
+    `options` is the number of responses of a set to rank instead of a choice. `added` are the forms
+    of extras, filled in and checked with this one.
     """
 
     def __init__(
@@ -121,8 +123,10 @@ class AnswerForm:
         task: str,
         initial: dict[str, str] | None = None,
         options: int = 0,
+        added: Sequence[AddedForm] = (),
     ) -> None:
         self.study = study
+        self.added = added
         self.options = options
         self._first_wrong = "a"
         self.is_bound = data is not None
@@ -130,8 +134,15 @@ class AnswerForm:
         self._shown: Any = self.data if self.is_bound else initial or {}
         self.errors: dict[str, list[Any]] = {}
         self.cleaned_data: dict[str, Any] = {}
+        for form in added:
+            form.fill(self._shown)
         if self.is_bound:
             self._check(_CHOOSE[Task(task)])
+            for form in added:
+                faults = form.check(self.cleaned_data["choice"])
+                self.errors |= {control: [words] for control, words in faults.items()}
+            if "certainty" in self.errors:  # the last question of the page
+                self.errors["certainty"] = self.errors.pop("certainty")
 
     def is_valid(self) -> bool:
         return self.is_bound and not self.errors
@@ -176,6 +187,7 @@ class AnswerForm:
             "media_missing": self.media_missing,
             "translated": self.translated,
             "signals": read_signals(self._text("signals")) if self.study.measures_signs else None,
+            "added": self.added,
         }
 
     def _check_places(self) -> None:

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from annotation.content.added_questions import AddedForm, added_at
 from annotation.content.texts import PLACES, bands_for, setting_of, wording_for, worked_examples
 from annotation.machine_signs import TRAP_CERTAINTY
 from annotation.models import Assignment, Draft, InitialAnswer
@@ -354,9 +355,12 @@ def task_url(slug: str, position: int) -> str:
     return reverse("annotation:task-item", args=[slug, position])
 
 
-def entered(assignment: Assignment) -> dict[str, Any]:
-    """The values in the form: those of the draft, otherwise of the answer."""
-    return _choice_entered(assignment) | _places_entered(assignment)
+def entered(assignment: Assignment, added: Sequence[AddedForm] = ()) -> dict[str, Any]:
+    """The values in the form and in those of extras: of the draft, otherwise of the answer."""
+    values = _choice_entered(assignment) | _places_entered(assignment)
+    for form in added:
+        values |= form.entered(assignment)
+    return values
 
 
 def _places_entered(assignment: Assignment) -> dict[str, str]:
@@ -409,6 +413,11 @@ def initial_answer(assignment: Assignment) -> InitialAnswer | None:
     if not assignment.item.has_advice:
         return None
     return getattr(assignment, "initial_answer", None)
+
+
+def forms_at(assignment: Assignment) -> Sequence[AddedForm]:
+    """The forms of extras on the page of an item as it is now."""
+    return added_at(assignment, after_advice=initial_answer(assignment) is not None)
 
 
 def instructions_context(study: Study) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import services
+from annotation.content.added_questions import added_at, added_forms
 from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import DraftChanged
 from annotation.models import Annotator, Assignment
@@ -26,6 +27,7 @@ from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
 from annotation.participants.item_context import (
     ProgressOnItems,
     entered,
+    forms_at,
     progress_of,
     task_context,
     task_url,
@@ -82,11 +84,13 @@ def _show(
     request: HttpRequest, annotator: Annotator, progress: ProgressOnItems, position: int
 ) -> HttpResponse:
     assignment = assignment_at(annotator, position)
+    added = forms_at(assignment)
     form = AnswerForm(
         study=annotator.study,
         task=assignment.item.task,
-        initial=entered(assignment),
+        initial=entered(assignment, added),
         options=len(assignment.option_order or ()),
+        added=added,
     )
     context = task_context(assignment=assignment, progress=progress, form=form)
     return render(request, TEMPLATE, context)
@@ -97,12 +101,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     token = _read_token(request)
     if annotator.pk != token.annotator_id:
         raise Http404("the assignment is somebody else's")
-    form = AnswerForm(
-        request.POST,
-        study=annotator.study,
-        task=annotator.study.task,
-        options=_options(annotator, token),
-    )
+    form = _posted_form(request, annotator, token)
     if not form.is_valid():
         return _refused(request, annotator, token, position)
     if flow.lapsed(annotator):
@@ -128,13 +127,17 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     return see_other(next_url(annotator))
 
 
-def _options(annotator: Annotator, token: AssignmentToken) -> int:
-    """How many responses the page shows if it asks to rank a whole set; otherwise 0."""
-    if not annotator.study.shows_whole_sets:
-        return 0
-    of_token = Assignment.objects.filter(pk=token.assignment_id, annotator=annotator)
-    order = of_token.order_by().values_list("option_order", flat=True).first()
-    return len(order or ())
+def _posted_form(request: HttpRequest, annotator: Annotator, token: AssignmentToken) -> AnswerForm:
+    """The submitted form; its item is read only in a study that asks for more than a choice."""
+    study, options, added = annotator.study, 0, added_forms(annotator.study)
+    if study.shows_whole_sets or added:
+        assignment = get_object_or_404(
+            Assignment.objects.select_related("item"), pk=token.assignment_id, annotator=annotator
+        )
+        assignment.annotator = annotator
+        options = len(assignment.option_order or ())
+        added = added_at(assignment, after_advice=request.POST.get("after_advice") == "yes")
+    return AnswerForm(request.POST, study=study, task=study.task, options=options, added=added)
 
 
 def _next_item(request: HttpRequest, annotator: Annotator) -> HttpResponse:
@@ -162,6 +165,7 @@ def _refused(
         study=annotator.study,
         task=assignment.item.task,
         options=len(assignment.option_order or ()),
+        added=added_at(assignment, after_advice=request.POST.get("after_advice") == "yes"),
     )
     context = task_context(
         assignment=assignment,
@@ -209,13 +213,18 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     if order := assignment.option_order:
         numbers = dict(zip(LETTERS, order, strict=False))
         entries["places"] = {str(numbers[k]): n for k, n in form.places.items() if k in numbers}
+    added = forms_at(assignment_at(annotator, position)) if added_forms(annotator.study) else []
+    for each in added:
+        each.fill(request.POST)
     try:
-        services.save_draft(annotator_id=annotator.pk, assignment_id=assignment.pk, **entries)
+        services.save_draft(
+            annotator_id=annotator.pk, assignment_id=assignment.pk, added=added, **entries
+        )
         status = 200
     except DraftChanged:
         status = CONFLICT
     now = assignment_at(annotator, position)
-    return JsonResponse({"stamp": stamp_of(now), **entered(now)}, status=status)
+    return JsonResponse({"stamp": stamp_of(now), **entered(now, added)}, status=status)
 
 
 def next_url(annotator: Annotator) -> str:

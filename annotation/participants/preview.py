@@ -13,6 +13,7 @@ from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotation.content.added_questions import added_forms
 from annotation.content.comprehension import OpenQuestion, unfair_checks
 from annotation.content.texts import consent_text, setting_of
 from annotation.participants.access import may_preview, see_other, study_page
@@ -85,13 +86,17 @@ def _item(request: HttpRequest, study: Study, common: dict[str, Any]) -> HttpRes
     item = items[number - 1]
     data = request.POST if request.method == "POST" else None
     order = order_shown(item)
-    form = AnswerForm(data, study=study, task=item.task, options=len(order or ()))
+    is_second = request.POST.get("after_advice") == "yes"
+    added = added_forms(study) if not order and (is_second or not item.has_advice) else []
+    form = AnswerForm(data, study=study, task=item.task, options=len(order or ()), added=added)
     url = _url(study, step)
     initial = None
-    if form.is_valid() and item.has_advice and request.POST.get("after_advice") != "yes":
+    if form.is_valid() and item.has_advice and not is_second:
         # Nothing is stored, so the page with the advice gets the first answer from this request.
         initial = ShownInitial(form.cleaned_data["choice"], form.cleaned_data["certainty"])
-        form = AnswerForm(study=study, task=item.task, initial=_as_initial(initial))
+        form = AnswerForm(
+            study=study, task=item.task, initial=_as_initial(initial), added=added_forms(study)
+        )
     if form.is_valid():
         last = number == len(items)
         following = _url(study, _after(step, common["preview"]))
@@ -121,7 +126,8 @@ def unsaved_item(
     """The page of an unsaved item, response 1 first."""
     places = tuple(ItemProgress(n, n < number, None) for n in range(1, total + 1))
     order = order_shown(item)
-    form = AnswerForm(study=study, task=item.task, options=len(order or ()))
+    added = added_forms(study) if not (order or item.has_advice) else []
+    form = AnswerForm(study=study, task=item.task, options=len(order or ()), added=added)
     with translation.override(study.language):
         context = {
             **item_context(item=item, shown_first=Side.R1, form=form, number=number, order=order),
@@ -194,7 +200,7 @@ def _practice(study: Study) -> dict[str, Any]:
     item = _practice_items(study).select_related("persona", "study").first()
     if item is None:
         return {}
-    form = AnswerForm(study=study, task=item.task)
+    form = AnswerForm(study=study, task=item.task, added=added_forms(study))
     return {
         **item_context(item=item, shown_first=Side.R1, form=form, number=1),
         "action": _url(study, "practice"),

@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
+from annotation.content.added_questions import AddedForm
 from annotation.content.consent_versions import agreed_terms
 from annotation.content.texts import wording_sha256
 from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer, StudyNotOpen, WrongStep
@@ -103,6 +104,7 @@ def record_displayed(
     media_missing: bool = False,
     translated: str = Translated.NOTHING,
     signals: Mapping[str, int] | None = None,
+    added: Sequence[AddedForm] = (),
 ) -> Annotation | InitialAnswer:
     """Store an answer with the choice as displayed (a, b or tie); otherwise like `record_answer`.
 
@@ -112,9 +114,10 @@ def record_displayed(
     whatever the browser claims, and the one `after_advice` is the item's answer. `media_missing`:
     the annotator chose to answer without a picture or recording that did not load. `translated` is
     what a browser translated at any submission of the answer. `signals` are those of
-    `annotation.machine_signs`, kept of the first submission. `annotator` must be freshly read with
-    the study, because neither is read again. Also raises
-    `Assignment.DoesNotExist` if the assignment is not at `position`, if given.
+    `annotation.machine_signs`, kept of the first submission. `added` are the checked forms of
+    extras, stored with the item's answer. `annotator` must be freshly read with the study, because
+    neither is read again. Also raises `Assignment.DoesNotExist` if the assignment is not at
+    `position`, if given.
     """
     claimed_ms = active_ms
     active_ms = believable_ms(claimed_ms, shown_at, earlier_ms)
@@ -132,6 +135,7 @@ def record_displayed(
         media_missing=media_missing,
         translated=translated,
         signals=signals,
+        added=added,
     )
 
     def content_of(assignment: Assignment) -> _Content:
@@ -157,6 +161,7 @@ class _Entry:
     media_missing: bool = False
     translated: str = Translated.NOTHING
     signals: Mapping[str, int] | None = None
+    added: Sequence[AddedForm] = ()
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,8 @@ def _record(
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
         delete_draft(assignment_id)
+        for form in entry.added:
+            form.delete_draft(assignment)
         if annotation and _is_repeat(annotation, content, certainty, entry):
             return annotation
         terms = agreed_terms(annotator) if annotation else {}
@@ -247,6 +254,8 @@ def _record(
             annotation.save(update_fields=[*own, *submission])
         flow.lift(annotator)
         insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
+        for form in entry.added:
+            form.store(annotation)
     return annotation
 
 
@@ -265,7 +274,8 @@ def _is_repeat(
     annotation: Annotation, content: _Content, certainty: int | None, entry: _Entry
 ) -> bool:
     stored = annotation.choice, annotation.ranking, annotation.certainty, annotation.media_missing
-    return stored == (content.choice, content.ranking, certainty, entry.media_missing)
+    same = stored == (content.choice, content.ranking, certainty, entry.media_missing)
+    return same and all(form.is_stored(annotation) for form in entry.added)
 
 
 def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:
@@ -321,7 +331,10 @@ def _present_answer(assignment: Assignment) -> Annotation | None:
     """The answer of the assignment; no query for a reserved assignment, which has none."""
     if assignment.state == Assignment.State.RESERVED:
         return None
-    return Annotation.objects.filter(assignment=assignment).first()
+    found = Annotation.objects.filter(assignment=assignment).first()
+    if found is not None:
+        found.assignment = assignment
+    return found
 
 
 def believable_ms(
@@ -367,10 +380,12 @@ def save_draft(
     certainty: str = "",
     active_ms: int = 0,
     places: Mapping[str, int] | None = None,
+    added: Sequence[AddedForm] = (),
 ) -> Draft:
     """Store the annotator's current input, in content terms and as typed.
 
-    If a whole set is shown, `places` are those of its responses so far, by number.
+    If a whole set is shown, `places` are those of its responses so far, by number. `added` are the
+    forms of extras, filled in.
 
     `stamp` comes from the page or the last save. Raises `DraftChanged` instead of overwriting input
     that another tab has saved since; `Assignment.DoesNotExist` (not this annotator's),
@@ -396,6 +411,8 @@ def save_draft(
         draft.version += 1
         draft.save()
         assignment.draft = draft
+        for form in added:
+            form.save_draft(assignment)
     return draft
 
 

@@ -254,15 +254,15 @@ export function sendUntilStored(form, { isWaiting, show, signal }) {
 
 const REST_MS = 500; // One request after a pause, not one for every key.
 const KEPT = /^(choice|certainty|place_[a-e]|media_missing)$/;
+// And every field of questions that extras add.
+const isKept = (field) => field.name && (KEPT.test(field.name) || field.closest("[data-added]"));
 
 /** Restore and keep the draft of this item; returns {isWaiting}: an answer waits to be sent. */
 export function keepDraft(form, { show, activeTime, signal }) {
   const key = form.dataset.draft;
   if (!key) return { isWaiting: false }; // A preview stores nothing, practice only here.
   const fields = form.elements;
-  const FIELDS = [...new Set([...fields].map(({ name }) => name))].filter((name) =>
-    KEPT.test(name),
-  );
+  const FIELDS = [...new Set([...fields].filter(isKept).map(({ name }) => name))];
   const unsent = new Set(); // The fields that the server does not have yet.
   let stamp = form.dataset.stamp;
   let timer;

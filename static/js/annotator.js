@@ -510,6 +510,21 @@ function choose(radio) {
   radio.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
+/** The option of a key in the group of added questions that has the focus. */
+function optionOf(key, target) {
+  const group = target.closest?.("[data-added] fieldset");
+  return group?.querySelector(`[data-key="${CSS.escape(key)}"]`);
+}
+
+/** The first control of an added question that is in view of the annotator and has no answer. */
+function nextAdded(form) {
+  const groups = [...form.querySelectorAll("[data-added] fieldset, [data-added] input[type=text]")];
+  const isOpen = (group) =>
+    group.offsetParent && (group.matches("input") ? !group.value : !group.querySelector(":checked"));
+  const group = groups.find(isOpen);
+  return group?.matches("fieldset") ? group.querySelector("input") : group;
+}
+
 function mountShortcuts(form, { places, signal }) {
   mountSwitch();
   document.addEventListener(
@@ -522,14 +537,16 @@ function mountShortcuts(form, { places, signal }) {
       if (typing || busy || unseen || !enabled()) return;
 
       const key = event.key.toLowerCase();
-      const radio = document.getElementById(RADIOS[key] ?? "");
+      const radio = optionOf(key, event.target) ?? document.getElementById(RADIOS[key] ?? "");
+      const next = key === "n" ? nextAdded(form) : null;
       // After the choice, a number is a certainty: the 2 of “25” must not choose the other
       // response.
-      if (isDigit(key) && takesCertainty(form, places)) {
+      if (isDigit(key) && !optionOf(key, event.target) && takesCertainty(form, places)) {
         form.elements.certainty.focus();
         return; // The browser types it there.
       }
       if (radio) choose(radio);
+      else if (next) next.focus();
       else if (places?.press(key, event.target)) {
         /* a place was given or cleared */
       } else if (key === "c" && form.elements.certainty) form.elements.certainty.focus();

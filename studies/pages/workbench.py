@@ -58,6 +58,8 @@ class TaskState(TextChoices):
 class SetupTask:
     """One line of the list that sets a study up; `key` is one of `TASKS`.
 
+    A line of an extra may have a key of its own: it follows the task `after`.
+
     `summary` is one line: what is set, or what to do. `address` is the page for it. If several apps
     register a task with the same key, the list shows the one that needs most work.
     """
@@ -68,6 +70,7 @@ class SetupTask:
     summary: str
     address: str
     is_optional: bool = False
+    after: str = ""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ TEMPLATES = [
 ]
 MARKS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext"}
 # The names of keys, sides and signs are the same in every language.
-SAME_EVERYWHERE = {"A", "B", "T", "C", "1", "2", "Enter", "UTC", "Thirdperson"}
+SAME_EVERYWHERE = {"A", "B", "T", "C", "N", "1", "2", "Enter", "UTC", "Thirdperson"}
 # Blocks whose words are translated, or for nobody: those of Django's templates and Jinja2's.
 MARKED = {"blocktranslate", "comment", "trans"}
 CLASS_NAMES = {"reading", "item", 'class="shows-item"', "ending-done"}

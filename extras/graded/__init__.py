@@ -1,0 +1,1 @@
+"""Answers with more than a choice: its strength, a score per response, criteria, and a reason."""
