@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -30,7 +31,8 @@ def copy_migrated(folder: Path, name: str = NAME) -> None:
     Processes with `VAR_DIR=folder` look for it under its default name.
     """
     content = hashlib.sha256(f"{django.VERSION}".encode())
-    for path in sorted(ROOT.glob("*/migrations/*.py")):
+    tables = (ROOT.glob(f"{apps}/migrations/*.py") for apps in ("*", "extras/*"))
+    for path in sorted(chain.from_iterable(tables)):
         content.update(path.read_bytes())
     stored = Path(tempfile.gettempdir()) / f"thirdperson-{content.hexdigest()[:20]}.sqlite3"
     if not stored.exists():
