@@ -9,6 +9,7 @@ from pathlib import Path
 
 NAMES = [
     "advice",
+    "agents",
     "certificates",
     "data_files",
     "datasets",

@@ -9,4 +9,5 @@ urlpatterns = [
     path("docs/<path:name>.md", views.source, name="source"),
     path("docs/<path:name>/", views.page, name="page"),
     path("llms.txt", views.llms, name="llms"),
+    path("llms-full.txt", views.llms_full, name="llms-full"),
 ]

@@ -192,6 +192,12 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
     return _LINK.sub(full, text_of(INDEX))
 
 
+def whole_text() -> str:
+    """All pages as one text for programs, each after a line with its name."""
+    names = [INDEX, *(name for name in pages() if name != INDEX)]
+    return "\n".join(f"<!-- docs/{name}.md -->\n\n{text_of(name)}" for name in names)
+
+
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
     """Show the index of this documentation, or what a search finds in it."""
@@ -238,3 +244,9 @@ def llms(request: HttpRequest) -> HttpResponse:
     return HttpResponse(
         index_for_programs(request.build_absolute_uri), content_type="text/plain; charset=utf-8"
     )
+
+
+@require_GET
+def llms_full(request: HttpRequest) -> HttpResponse:
+    """Show the whole documentation as one text, for language models."""
+    return HttpResponse(whole_text(), content_type="text/plain; charset=utf-8")

@@ -41,7 +41,7 @@ OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(S
 OPEN_TO_ALL = (
     *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
-    *("docs/", "llms.txt", "metrics"),
+    *("docs/", "llms.txt", "llms-full.txt", "metrics"),
 )
 # What viewers may read. They change nothing.
 FOR_VIEWERS = {

@@ -86,6 +86,13 @@ def test_programs_get_the_text_and_an_index_with_full_addresses(client):
     assert "[Judges](http://testserver/docs/judges.md)" in index
 
 
+def test_programs_get_every_page_as_one_text(client):
+    whole = client.get("/llms-full.txt").content.decode()
+
+    assert whole.startswith("<!-- docs/README.md -->")
+    assert all(text_of(name) in whole for name in pages())
+
+
 def test_anchors_are_those_of_github():
     assert anchor_of("From a file: to “verdicts” & `more`") == "from-a-file-to-verdicts--more"
 

@@ -14,10 +14,9 @@ from scipy import stats
 
 from analysis.report.build import build_report
 from benchmarks.report import simulated
-from thirdperson.check.columns import Columns
-from thirdperson.check.command import check
+from thirdperson.check.command import check, options_of
 from thirdperson.check.dataset import choices_of, dataset_of
-from thirdperson.check.reading import read_table
+from thirdperson.check.reading import read_labels
 from thirdperson.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,7 +149,7 @@ def test_a_table_gives_the_numbers_of_the_report_of_the_same_study(tmp_path, che
 
     checked(path, "--bootstrap", "100")
 
-    labels = read_table(path, Columns())
+    labels = read_labels(options_of([str(path)]))
     table = dataset_of(
         labels, choices_of(labels), name="labels.csv", title="t", margin=0.05, threshold=80
     )
@@ -278,7 +277,7 @@ def test_a_panel_says_nothing_of_other_people_unless_only_they_matter(panel, tmp
 
 def test_the_interval_for_these_people_is_that_of_a_paired_t_test(panel):
     path, gaps = panel
-    labels = read_table(path, Columns())
+    labels = read_labels(options_of([str(path)]))
     data = dataset_of(
         labels,
         choices_of(labels),

@@ -11,7 +11,7 @@ from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export
-from thirdperson.check.command import parser
+from thirdperson.check.command import options_of
 from thirdperson.check.dataset import choices_of, dataset_of
 from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
@@ -99,6 +99,150 @@ def choice(value, name="verdict"):
     return {"from_name": name, "to_name": "t", "type": "choices", "value": {"choices": [value]}}
 
 
+RATERS = {"ann": 3, "ben": 5, "gpt-4o": 4}
+
+
+def three(n, entry):
+    """An entry of each rater for the item; `entry` gets the rater, its label, and if it is one."""
+    return [entry(name, word(n, every), name == "gpt-4o") for name, every in RATERS.items()]
+
+
+def langfuse(n):
+    def score(name, label, is_judge):
+        return {
+            "id": f"{n}-{name}",
+            "traceId": f"tr-{n}",
+            "observationId": None,
+            "name": "correct",
+            "value": float(label == "pass"),
+            "stringValue": label,
+            "dataType": "CATEGORICAL",
+            "source": "EVAL" if is_judge else "ANNOTATION",
+            "authorUserId": None if is_judge else name,
+            "metadata": {"model": name} if is_judge else None,
+        }
+
+    return three(n, score)
+
+
+def phoenix(n):
+    def annotation(name, label, is_judge):
+        return {
+            "id": f"{n}-{name}",
+            "span_id": f"sp{n}",
+            "name": "correct",
+            "annotator_kind": "LLM" if is_judge else "HUMAN",
+            "result": {"label": label, "score": None, "explanation": None},
+            "metadata": {"model": name} if is_judge else {},
+            "identifier": "" if is_judge else name,
+        }
+
+    return three(n, annotation)
+
+
+def langsmith(n):
+    def feedback(name, label, is_judge):
+        source = {"type": "model"} if is_judge else {"type": "app", "user_id": name}
+        return {
+            "id": f"{n}-{name}",
+            "run_id": f"run-{n}",
+            "key": "judge_correct" if is_judge else "correct",
+            "score": None,
+            "value": label,
+            "feedback_source": source,
+        }
+
+    return three(n, feedback)
+
+
+def opik(n):
+    people = {
+        name: {"value": float(label == "pass"), "category_name": label, "source": "ui"}
+        for name, label, is_judge in three(n, lambda *parts: parts)
+        if not is_judge
+    }
+    shared = {"name": "correct", "reason": ""}
+    scores = [
+        shared | {"value": 0.5, "source": "ui", "created_by": "ann", "value_by_author": people},
+        shared
+        | {"value": 0.0, "category_name": word(n, 4), "source": "online_scoring"}
+        | {"created_by": "gpt-4o"},
+    ]
+    return {"id": f"tr-{n}", "name": "ask", "input": {"q": "Which?"}, "feedback_scores": scores}
+
+
+DEEPEVAL = {
+    "testFile": "test_it.py",
+    "testCases": [
+        {
+            "name": f"test_case_{n}",
+            "input": f"Question {n}",
+            "actualOutput": "x",
+            "success": True,
+            "metricsData": [
+                {
+                    "name": "Correctness [GEval]",
+                    "threshold": 0.5,
+                    "success": word(n, 4) == "pass",
+                    "score": 0.4,
+                    "evaluationModel": "gpt-4o",
+                }
+            ],
+            "metadata": {"human_1": word(n, 3), "human_2": word(n, 5)},
+        }
+        for n in range(N)
+    ],
+    "conversationalTestCases": [],
+}
+LM_EVAL = [
+    {
+        "doc_id": n,
+        "doc": {"question": "Which?", "human_1": word(n, 3), "human_2": word(n, 5)},
+        "target": word(n, 7),
+        "arguments": {"gen_args_0": {"arg_0": "Which?"}},
+        "resps": [[word(n, 4)]],
+        "filtered_resps": [word(n, 4)],
+        "filter": "none",
+        "exact_match": 1.0,
+    }
+    for n in range(N)
+]
+BRAINTRUST = [
+    {
+        "id": f"row {n}",
+        "span_id": f"a{n}",
+        "root_span_id": f"a{n}",
+        "input": "Which?",
+        "expected": "x",
+        "scores": {"human review": 1 - (n % 3 == 0), "human check": 1 - (n % 5 == 0)}
+        | {"Factuality": 1 - (n % 4 == 0)},
+        "metadata": {"model": "m"},
+    }
+    for n in range(N)
+] + [{"id": "inner", "span_id": "b", "root_span_id": "a0", "input": "x", "scores": None}]
+FEEDBACK = {
+    "deepeval": ("deepeval", DEEPEVAL, []),
+    "lm-eval": ("lm-eval", LM_EVAL, []),
+    "langfuse": (
+        "langfuse",
+        {"data": [entry for n in range(N) for entry in langfuse(n)], "meta": {}},
+        [],
+    ),
+    "phoenix": (
+        "phoenix",
+        {"data": [entry for n in range(N) for entry in phoenix(n)], "next_cursor": None},
+        [],
+    ),
+    "langsmith": (
+        "langsmith",
+        [entry for n in range(N) for entry in langsmith(n)],
+        ["--metric", "correct=judge_correct"],
+    ),
+    "opik": ("opik", {"content": [opik(n) for n in range(N)]}, []),
+    "braintrust": ("braintrust", {"events": BRAINTRUST}, []),
+}
+
+
 LABEL_STUDIO = [
     {
         "id": n,
@@ -164,11 +308,11 @@ FORMS = {
     "argilla": ("argilla", ARGILLA, []),
     "argilla, server": ("argilla", ARGILLA_OF_THE_SERVER, []),
     "argilla, hub": ("argilla", ARGILLA_OF_THE_HUB, []),
-}
+} | FEEDBACK
 
 
 def read(path, *options):
-    return read_labels(path, parser().parse_args([str(path), *options]))
+    return read_labels(options_of([str(path), *options]))
 
 
 def number_of_item(label):
@@ -178,7 +322,7 @@ def number_of_item(label):
 
 def by_rater(labels):
     """The labels of each rater in the order of the items, as pass and fail."""
-    words = {"true": "pass", "false": "fail"}
+    words = {"true": "pass", "false": "fail", "1": "pass", "0": "fail"}
     found: dict[str, list[str]] = {}
     for label in sorted(labels.labels, key=number_of_item):
         found.setdefault(label.rater, []).append(words.get(label.value, label.value))
@@ -202,7 +346,7 @@ def test_people_and_judges_are_read_from_an_export(form, tmp_path):
     assert found[judges[0]] == [word(n, 4) for n in range(N)]
 
 
-@pytest.mark.parametrize("form", ["promptfoo", "mlflow", "argilla", "argilla, hub"])
+@pytest.mark.parametrize("form", ["promptfoo", "mlflow", "argilla", "argilla, hub", "lm-eval"])
 def test_one_object_a_line_is_read_as_a_list(form, tmp_path):
     name, document, options = FORMS[form]
     rows = document["results"]["results"] if form == "promptfoo" else document
@@ -239,6 +383,8 @@ def test_what_an_export_knows_besides_labels_is_read(tmp_path):
         return _from_json(FORMS[form][1], tmp_path)
 
     assert export("mlflow").gold["tr-3"] == "false"
+    assert export("lm-eval").gold["7"] == "fail"
+    assert export("deepeval").question["3"] == "Question 2"
     assert export("mlflow").persona["tr-3"] == "p3"
     assert export("label-studio").gold["3"] == "fail"
     assert export("label-studio").question["3"] == "Which?"
@@ -335,3 +481,19 @@ def test_our_own_exports_give_the_agreement_of_the_study(what, tmp_path):
     for key in ("n", "correct", "accuracy"):
         assert found["human"]["majority"][key] == report["human"]["majority"][key]
     assert len(found["judges"]) == len(report["judges"])
+
+
+def test_a_choice_of_a_model_is_the_most_likely_one(tmp_path):
+    sample = {
+        "doc_id": 0,
+        "doc": {"choices": ["yes", "no"], "human_1": "1", "human_2": "0"},
+        "target": "no",
+        "resps": [[["-3.5", "False"]], [["-1.5", "False"]]],
+        "filtered_resps": [["-3.5", "False"], ["-1.5", "False"]],
+    }
+
+    labels = _from_json([sample, sample | {"doc_id": 1, "filter": "strict"}], tmp_path)
+
+    assert labels.gold == {"0": "1", "1": "1"}
+    given = {each.rater: each.value for each in labels.labels if each.is_judge}
+    assert given == {"model": "1", "model, filter strict": "1"}

@@ -184,6 +184,7 @@ def test_the_ranges_of_the_package_hold_the_versions_that_are_tested():
     pinned = {
         "requirements.txt": project["dependencies"],
         "requirements-providers.txt": extras["providers"],
+        "requirements-agents.txt": extras["agents"],
         "requirements-s3.txt": extras["s3"],
         "requirements-files.txt": extras["files"],
         "requirements-gpu.txt": extras["gpu"],

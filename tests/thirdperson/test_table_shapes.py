@@ -8,7 +8,7 @@ import zipfile
 import openpyxl
 import pytest
 
-from thirdperson.check.command import parser
+from thirdperson.check.command import options_of
 from thirdperson.check.dataset import certainties_of, choices_of
 from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
@@ -39,7 +39,7 @@ def read(tmp_path):
             content = json.dumps(content)
         if content is not None:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read_labels(path, parser().parse_args([str(path), *options]))
+        return read_labels(options_of([str(path), *options]))
 
     return run
 
@@ -409,7 +409,7 @@ def native(tmp_path, *columns, rows, options=()):
     lines = [("item", "human_1", "human_2", "judge", *columns)]
     lines += [(f"q{n}", "A", "B", *row) for n, row in enumerate(rows)]
     path.write_text("\n".join(",".join(map(str, line)) for line in lines))
-    labels = read_labels(path, parser().parse_args([str(path), *options]))
+    labels = read_labels(options_of([str(path), *options]))
     certainties = certainties_of(labels)
     stated = {label.item: certainties.get(label) for label in labels.labels if label.is_judge}
     return [stated[f"q{n}"] for n in range(len(rows))], "\n".join(labels.reading)

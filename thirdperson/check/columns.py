@@ -212,6 +212,44 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     return found
 
 
+_ROLES = {
+    "item": _ITEM,
+    "annotator": _ANNOTATOR,
+    "label": [*_LABEL, *_SCORE, *_ONE_PERSON, *_JUDGE],
+    "gold": _GOLD,
+}
+
+
+def guessed_column(role: str, names: Sequence[str]) -> str:
+    """The column whose name has a role, by its name alone; empty without one."""
+    plain = {plain_name(name): name for name in reversed(names)}
+    return next((plain[name] for name in _ROLES[role] if name in plain), "")
+
+
+def certainty_column(names: Sequence[str]) -> str:
+    """The only column of certainties; empty without one."""
+    found = [name for name in names if _CERTAINTY.fullmatch(plain_name(name))]
+    return found[0] if len(found) == 1 else ""
+
+
+def people_columns(names: Sequence[str]) -> list[str]:
+    """Columns whose names are those of labels by single people."""
+    found = {name: _PERSON.fullmatch(plain_name(name)) for name in names}
+    return [
+        name
+        for name, match in found.items()
+        if match
+        and not set(match[2].split("_")) & _NO_LABEL_WORDS
+        and not _CERTAINTY.fullmatch(plain_name(name))
+    ]
+
+
+def names_judge(name: str) -> bool:
+    """Whether a rater's name is that of a judge or of a model."""
+    plain = plain_name(name)
+    return any((plain in _JUDGE, bool(_JUDGE_NAME.fullmatch(plain)), bool(_MODEL.fullmatch(plain))))
+
+
 def _score_hint(names: Sequence[str], rows: CheckedRows, given: Columns) -> str:
     """A way out if columns of numbers would be labels."""
     found = _guessed(names, rows, replace(given, has_numbers=True))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thirdperson.check.labels import BadTable, LabelTable
+from thirdperson.check.labels import BadTable, LabelTable, listed
 
 if TYPE_CHECKING:
     from thirdperson.check.levels import LabelScale
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
 DESCRIPTION = """\
-Audit judges with labels by people and judges, in a table or in an export of promptfoo, Inspect,
-MLflow, Label Studio or Argilla. Columns are guessed, and the guesses are printed. Needs no database
-and sends nothing anywhere."""
+Audit judges with labels by people and judges, in a table, in several files, or in an export of a
+program that evaluates or labels. Columns are guessed, and the guesses are printed. Needs no
+database and sends nothing anywhere."""
 EPILOG = """\
 exit codes: 0 TRUSTED, 1 NOT TRUSTED, 3 INCONCLUSIVE (with the approximate number of labels
 by people still needed), 2 bad usage or an unreadable file. docs/check.md describes the formats."""
@@ -44,7 +44,25 @@ def from_to(low: float, high: float, kind: type[int] | type[float]) -> Callable[
 
 def parser() -> ArgumentParser:
     found = ArgumentParser(prog="thirdperson check", description=DESCRIPTION, epilog=EPILOG)
-    found.add_argument("file", type=Path, help="CSV, JSON Lines, JSON, or an export")
+    found.add_argument(
+        "files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="CSV, JSON Lines, JSON, Parquet, XLSX, or an export; several files are joined",
+    )
+    found.add_argument(
+        "--gold-file", type=Path, metavar="FILE", help="a file with the right labels"
+    )
+    found.add_argument(
+        "--on", default="", metavar="COLUMN", help="column of items that joins several files"
+    )
+    found.add_argument(
+        "--records",
+        default="",
+        metavar="PATH",
+        help="where the records of a JSON file are, such as results.*.answers",
+    )
     found.add_argument(
         "--out", type=Path, default=Path("report.html"), help="the report (default: report.html)"
     )
@@ -175,9 +193,16 @@ def parser() -> ArgumentParser:
     return found
 
 
+def options_of(arguments: Sequence[str]) -> Namespace:
+    """The options, with a `name` for all files together."""
+    options = parser().parse_args(list(arguments))
+    options.name = listed([file.name for file in options.files], 3)
+    return options
+
+
 def check(arguments: Sequence[str]) -> int:
     """Check one file and return the exit code."""
-    options = parser().parse_args(list(arguments))
+    options = options_of(arguments)
     try:
         if len(options.labels) not in (0, 2) and not options.level:
             raise BadTable("--labels needs two labels, FIRST,SECOND.")
@@ -188,7 +213,8 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def _check(options: Namespace) -> int:
-    _check_file(options.file)
+    for file in (*options.files, *filter(None, [options.gold_file])):
+        _check_file(file)
     if not options.doctor:
         _check_paths(options.out, options.card)
     from thirdperson.check.rendering import set_up
@@ -204,7 +230,7 @@ def _check(options: Namespace) -> int:
     from thirdperson.check.terminal import of_output
     from thirdperson.check.verdict import finding_of
 
-    labels = read_labels(options.file, options)
+    labels = read_labels(options)
     if options.doctor:
         from thirdperson.check.doctor import doctor_lines
 
@@ -216,8 +242,8 @@ def _check(options: Namespace) -> int:
     data = dataset_of(
         labels,
         choices,
-        name=options.file.name,
-        title=options.title or options.file.stem,
+        name=options.name,
+        title=options.title or options.files[0].stem,
         margin=options.margin,
         threshold=options.threshold,
         is_simulated=options.simulated,
@@ -245,9 +271,9 @@ def _check(options: Namespace) -> int:
         result = finding.as_json() | {"report": str(options.out), "read": reading}
         sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
     elif options.markdown:
-        sys.stdout.write(finding.markdown(options.file.name, reading))
+        sys.stdout.write(finding.markdown(options.name, reading))
     else:
-        lines = finding.lines(options.file.name, reading, options.out, of_output())
+        lines = finding.lines(options.name, reading, options.out, of_output())
         sys.stdout.write("\n".join(lines) + "\n")
     return finding.exit_code
 
@@ -262,8 +288,8 @@ def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) ->
 
     finding = scale_finding(labels, scale, options)
     reading = [*labels.reading, *_skipped(labels), *scale.words(labels), *finding.used]
-    title = options.title or options.file.stem
-    text = markdown(finding, options.file.name, reading, is_simulated=options.simulated)
+    title = options.title or options.files[0].stem
+    text = markdown(finding, options.name, reading, is_simulated=options.simulated)
     with _written(options.out, "--out"):
         options.out.write_text(page(title, text), encoding="utf-8")
     if options.json:
@@ -272,7 +298,7 @@ def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) ->
     elif options.markdown:
         sys.stdout.write(text)
     else:
-        lines = terminal_lines(finding, options.file.name, reading, of_output())
+        lines = terminal_lines(finding, options.name, reading, of_output())
         sys.stdout.write("\n".join([*lines, "", f"Report: {options.out}", ""]))
     return int(as_json(finding)["exit_code"])
 

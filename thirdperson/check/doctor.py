@@ -23,7 +23,7 @@ def doctor_lines(labels: LabelTable, options: Namespace) -> list[str]:
     judges = labels.raters(is_judge=True)
     scale, read = _labels(labels, options)
     found = [
-        f"{options.file.name}: {number_of(len(labels.items), 'item')}, "
+        f"{options.name}: {number_of(len(labels.items), 'item')}, "
         f"{number_of(len(people), 'label')} by {number_of(len(raters), 'person')}, "
         f"{number_of(len(judges), 'judge')}: {listed(judges)}",
         *(f"  {line}" for line in labels.reading),

@@ -5,6 +5,7 @@ import zipfile
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from thirdperson.check.columns import (
     share,
 )
 from thirdperson.check.exports import registry
+from thirdperson.check.exports.reader import rows_at
 from thirdperson.check.labels import (
     NO_LABEL,
     WRITTEN_BY_PROGRAMS,
@@ -35,19 +37,23 @@ from thirdperson.check.labels import (
     listed,
     same_label,
 )
+from thirdperson.check.several_files import add_gold, joined
 
 MOST_FAULTS = 10
 
 
-def read_table(path: Path, given: Columns) -> LabelTable:
-    """The labels of a table. Raises `BadTable` with all faults, up to `MOST_FAULTS`."""
+def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
+    """The rows of a table, and faults of rows that were left out.
+
+    Raises `BadTable` with all other faults, up to `MOST_FAULTS`.
+    """
     rows: list[tuple[str, Mapping[str, str]]] = []
     faults: list[str] = []
     skipped: list[str] = []
     try:
         for found in table_of(File(path.name, path).once()):
             if isinstance(found, BadLine):
-                may_be_skipped = given.skip_faulty and not found.fault.ends_reading
+                may_be_skipped = skip_faulty and not found.fault.ends_reading
                 (skipped if may_be_skipped else faults).append(str(found.fault))
             else:
                 line, cells = found
@@ -58,7 +64,7 @@ def read_table(path: Path, given: Columns) -> LabelTable:
         faults += [str(fault) for fault in error.faults]
     if faults:
         raise BadTable("\n".join([f"{path.name} cannot be read.", *faults]))
-    return labels_of(_one_label_a_row(rows), given, name=path.name, skipped=skipped)
+    return _one_label_a_row(rows), skipped
 
 
 def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
@@ -288,45 +294,87 @@ def _note(
         )
 
 
-def read_labels(path: Path, options: Namespace) -> LabelTable:
-    """The labels of a file; larger files are read in a child process. Raises `BadTable`."""
-    if not is_needed(size := size_of(path)):
-        return _labels(path, options)
+def read_labels(options: Namespace) -> LabelTable:
+    """The labels of the files; larger ones are read in a child process. Raises `BadTable`."""
+    files = [*options.files, *filter(None, [options.gold_file])]
+    size = sum(map(size_of, files))
+    if not is_needed(size):
+        return _labels(options)
+    name = options.name
     try:
-        [labels] = from_child(_send, path, options, name=path.name, size=size, prepare=django.setup)
+        [labels] = from_child(_send, options, name=name, size=size, prepare=django.setup)
     except Refused as error:
-        raise BadTable(f"{path.name}: {error.faults[0]}") from error
+        raise BadTable(f"{name}: {error.faults[0]}") from error
     return cast(LabelTable, labels)
 
 
-def _send(send: Send, path: Path, options: Namespace) -> None:
-    send(_labels(path, options))
+def _send(send: Send, options: Namespace) -> None:
+    send(_labels(options))
 
 
-def _labels(path: Path, options: Namespace) -> LabelTable:
-    if path.stat().st_size > MAX_BYTES:
-        raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
+def _labels(options: Namespace) -> LabelTable:
     formats = ["auto", "table", *registry.READERS]
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
     given = _given(options)
+    tables = {file: _table(file, options, given) for file in options.files}
+    if options.metric and not any(table.format for table in tables.values()):
+        raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
+    skipped = [fault for table in tables.values() for fault in table.skipped]
+    if len(tables) == 1:
+        [table] = tables.values()
+        rows, columns = table.rows, table.columns
+    else:
+        whole = joined({file: table.rows for file, table in tables.items()}, given, options.on)
+        rows, columns = whole.rows, whole.with_options(given)
+    names = {column for _, row in rows for column in row}
+    if len(tables) > 1 or options.gold_file:
+        # A named column can be in one of the files only, such as that of the right labels.
+        columns = replace(
+            columns,
+            gold=columns.gold if columns.gold in names else "",
+            label=columns.label if columns.label in names else "",
+        )
+    labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    known = {table.format for table in tables.values()} - {""}
+    labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
+    if options.gold_file:
+        gold = _table(options.gold_file, options, given)
+        add_gold(labels, gold.rows, options.gold_file, gold=given.gold, on=options.on)
+    return labels
+
+
+@dataclass(frozen=True)
+class _FileRows:
+    """The rows of one file, the columns that are known, and the program that wrote it."""
+
+    rows: CheckedRows
+    columns: Columns
+    format: str = ""
+    skipped: Sequence[str] = ()
+
+
+def _table(path: Path, options: Namespace, given: Columns) -> _FileRows:
+    if path.stat().st_size > MAX_BYTES:
+        raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     document = _samples(path) if _begins(path, ZIPPED) else None
     if document is None:
         document = _document(path, options.format)
+    if options.records:
+        if document is None:
+            raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
+        return _FileRows(rows_at(document, options.records, path.name), given)
     for name, reader in registry.READERS.items():
         if options.format in ("auto", name) and document is not None and reader.matches(document):
             table = reader.table(document, path.name, options.metric)
-            labels = labels_of(table.rows, table.with_options(given), name=path.name)
-            labels.reading.insert(0, f"format: {name}")
-            return labels
+            return _FileRows(table.rows, table.with_options(given), name)
     if options.format not in ("auto", "table"):
         raise BadTable(
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    if options.metric:
-        raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
-    return read_table(path, given)
+    rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+    return _FileRows(rows, given, "", skipped)
 
 
 def _begins(path: Path, mark: bytes) -> bool:

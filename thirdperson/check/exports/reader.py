@@ -77,10 +77,10 @@ def table_of_marks(
         if CERTAINTY.fullmatch(mark.metric)
     }
     marks = [mark for mark in marks if not CERTAINTY.fullmatch(mark.metric)]
-    chosen = _metric(marks, name, metric)
+    of_people, of_judges = _metrics(marks, name, metric)
     rows = []
     for mark in marks:
-        if mark.metric != chosen:
+        if mark.metric != (of_judges if mark.is_judge else of_people):
             continue
         certainty = stated.get((mark.item, mark.rater), "")
         if not certainty and mark.certainty is not None:
@@ -101,24 +101,28 @@ def table_of_marks(
     )
 
 
-def _metric(marks: Iterable[ReaderMark], name: str, metric: str) -> str:
-    """The metric to check: the named one, or the only one with both people and judges."""
+def _metrics(marks: Iterable[ReaderMark], name: str, metric: str) -> tuple[str, str]:
+    """The metric to check, of people and of judges: as named, or the only one of both."""
     people = {mark.metric for mark in marks if not mark.is_judge}
     judges = {mark.metric for mark in marks if mark.is_judge}
     if metric:
-        if metric not in people | judges:
-            raise BadTable(
-                f"{name} has no labels of “{metric}”. It has: {listed(sorted(people | judges))}. "
-                "Name one of these with --metric."
-            )
-        return metric
+        one, _, other = metric.partition("=")
+        named = (metric, metric) if metric in people | judges else (one, other or one)
+        if named[0] in people | judges and named[1] in people | judges:
+            return named
+        raise BadTable(
+            f"{name} has no labels of “{metric}”. It has: {listed(sorted(people | judges))}. "
+            "Name one of these with --metric."
+        )
     both = sorted(people & judges)
     if len(both) == 1:
-        return both[0]
+        return both[0], both[0]
     if not both:
+        remedy = " Name what belongs together: --metric PEOPLE=JUDGE." if people and judges else ""
         raise BadTable(
             f"{name}: nothing was labelled by both people and a judge. People: "
             f"{listed(sorted(people)) or 'none'}. Judges: {listed(sorted(judges)) or 'none'}."
+            f"{remedy}"
         )
     raise BadTable(
         f"{name}: people and judges labelled several things: {listed(both)}. Name one with "
@@ -164,3 +168,41 @@ def first_of(*values: Any) -> str:
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in a list; empty for anything else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
+    """The records at a path of a JSON document, such as results.*.answers, as rows.
+
+    `*` stands for each element of a list or an object. Fields of what surrounds a record are its
+    columns too.
+    """
+    found: list[tuple[Any, dict[str, str]]] = [(document, {})]
+    for step in path.split("."):
+        inner = []
+        for value, outer in found:
+            if isinstance(value, dict):
+                outer = outer | {k: v for k, v in plain_fields(value).items() if "." not in k}
+                parts = [*value.values()] if step == "*" else [value[step]] * (step in value)
+            elif isinstance(value, list):
+                is_place = step.isdecimal() and int(step) < len(value)
+                parts = value if step == "*" else [value[int(step)]] * is_place
+            else:
+                parts = []
+            inner += [(part, outer) for part in parts]
+        if not inner:
+            keys = sorted({key for value, _ in found if isinstance(value, dict) for key in value})
+            raise BadTable(
+                f"{name}: --records {path}: there is no “{step}”. Here are: "
+                f"{listed(keys, 20) or 'no names'}. Use * for each element of a list."
+            )
+        found = inner
+    records = [
+        (record, outer)
+        for value, outer in found
+        for record in (value if isinstance(value, list) else [value])
+    ]
+    return [
+        (f"{name}, record {number}", outer | plain_fields(record))
+        for number, (record, outer) in enumerate(records, start=1)
+        if isinstance(record, dict)
+    ]

@@ -1,6 +1,6 @@
-"""The programs whose exports can be checked. A new one needs one module and one line here."""
+"""The programs whose exports can be checked. A new one needs a reader and one line here."""
 
-from thirdperson.check.exports import annotations, evaluations
+from thirdperson.check.exports import annotations, evaluations, feedback
 from thirdperson.check.exports.reader import ExportReader
 
 # The first one that recognises a document reads it.
@@ -10,4 +10,11 @@ READERS: dict[str, ExportReader] = {
     "mlflow": evaluations.MLFLOW,
     "label-studio": annotations.LABEL_STUDIO,
     "argilla": annotations.ARGILLA,
+    "deepeval": feedback.DEEPEVAL,
+    "lm-eval": feedback.LM_EVAL,
+    "langfuse": feedback.LANGFUSE,
+    "phoenix": feedback.PHOENIX,
+    "langsmith": feedback.LANGSMITH,
+    "opik": feedback.OPIK,
+    "braintrust": feedback.BRAINTRUST,
 }

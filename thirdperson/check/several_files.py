@@ -1,0 +1,190 @@
+"""Labels in several files: one for each rater, or parts of one table; right labels of their own.
+
+Files are joined by the column of items. A file with one column of labels is one rater, named after
+the file; of another file, all columns are taken. Files with the same columns are parts of one table
+if each row is one label, or if no item is in two of them.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from studies.importers.files.faults import same_id
+from thirdperson.check.columns import (
+    CheckedRows,
+    Columns,
+    certainty_column,
+    guessed_column,
+    names_judge,
+    people_columns,
+)
+from thirdperson.check.exports.reader import ExportedColumns
+from thirdperson.check.labels import BadTable, LabelTable, is_label, listed
+
+Tables = Mapping[Path, CheckedRows]
+
+
+def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
+    """The rows of several files as one table, with what their names and columns say."""
+    names = {file: _names(rows) for file, rows in tables.items()}
+    item = given.item or on or _common_item(names)
+    for file, columns in names.items():
+        if item not in columns:
+            raise BadTable(
+                f"{file.name} has no column “{item}”. It has: {listed(columns, 40)}. Name the "
+                "column of items that all files have: --on COLUMN."
+            )
+    same = len({frozenset(columns) for columns in names.values()}) == 1
+    first = next(iter(names.values()))
+    is_long = bool(given.annotator or guessed_column("annotator", first))
+    if same and (is_long or not _shared_items(tables, item)):
+        rows = [(where, dict(row)) for part in tables.values() for where, row in part]
+        return ExportedColumns(rows, Columns(item=item))
+    return _by_rater(tables, names, given, item)
+
+
+def _names(rows: CheckedRows) -> list[str]:
+    return list(dict.fromkeys(column for _, row in rows for column in row))
+
+
+def _common_item(names: Mapping[Path, Sequence[str]]) -> str:
+    """The column of items that all files have."""
+    common = [one for one in next(iter(names.values())) if all(one in of for of in names.values())]
+    found = guessed_column("item", common) or (common[0] if len(common) == 1 else "")
+    if not found:
+        raise BadTable(
+            f"The files {listed([file.name for file in names])} have no common column that names "
+            f"the item. Common columns: {listed(common, 20) or 'none'}. Name one: --on COLUMN."
+        )
+    return found
+
+
+def _shared_items(tables: Tables, item: str) -> bool:
+    """Whether an item is in more than one file."""
+    found = Counter(
+        key
+        for rows in tables.values()
+        for key in {same_id(row.get(item, "").strip()) for _, row in rows}
+    )
+    return any(n > 1 for n in found.values())
+
+
+def _by_rater(
+    tables: Tables, names: Mapping[Path, Sequence[str]], given: Columns, item: str
+) -> ExportedColumns:
+    """One row for each item, or those of the file with a row for each label."""
+    long = [file for file, own in names.items() if guessed_column("annotator", own)]
+    if len(long) > 1:
+        raise BadTable(
+            f"{listed([file.name for file in long])} have one row for each label and different "
+            "columns. Give them the same columns."
+        )
+    raters = _rater_names([*tables])
+    judges: list[str] = []
+    people: list[str] = []
+    certainty: dict[str, str] = {}
+    cells_of: dict[str, tuple[str, dict[str, str]]] = {}
+    for file, rows in tables.items():
+        if file in long:
+            continue
+        label, stated = _label_of(names[file], given, item), certainty_column(names[file])
+        rater = raters[file]
+        as_named = {label: rater, stated: f"{rater} certainty"} if label else {}
+        if label:
+            is_judge = rater in given.judges or (not given.judges and names_judge(rater))
+            (judges if is_judge else people).append(rater)
+            if stated:
+                certainty[rater] = as_named[stated]
+        _merge(cells_of, rows, item, as_named)
+    if long and people:
+        raise BadTable(
+            f"{listed(people)}: is this a judge? Name it: --judge {people[0]}. Labels of people "
+            f"belong to {long[0].name}, in rows of their own."
+        )
+    columns = Columns(item=item, people=tuple(people), judges=tuple(judges), certainty=certainty)
+    if not long:
+        return ExportedColumns(list(cells_of.values()), columns)
+    found = [
+        (where, dict(row) | cells_of.get(same_id(row.get(item, "").strip()), ("", {}))[1])
+        for where, row in tables[long[0]]
+    ]
+    return ExportedColumns(found, columns)
+
+
+def _merge(
+    cells_of: dict[str, tuple[str, dict[str, str]]],
+    rows: CheckedRows,
+    item: str,
+    as_named: Mapping[str, str],
+) -> None:
+    """Add the cells of a file to those of its items; columns that all files share count once."""
+    seen: set[str] = set()
+    for where, row in rows:
+        key = same_id(row.get(item, "").strip())
+        if not key:
+            raise BadTable(f"{where}: {item} is empty. Name the item in every row.")
+        if key in seen:
+            raise BadTable(
+                f"{where}, item “{key}”: a second row in this file. Keep one of them, or name the "
+                "column that identifies items: --on COLUMN."
+            )
+        seen.add(key)
+        _, cells = cells_of.setdefault(key, (where, {}))
+        for column, value in row.items():
+            cells.setdefault(as_named.get(column, column), value)
+
+
+def _rater_names(files: Sequence[Path]) -> dict[Path, str]:
+    """The names of files, without what all of them have in common at the beginning."""
+    stems = [re.sub(r"\.(csv|tsv|jsonl?|parquet|xlsx)$", "", file.stem) for file in files]
+    if len(set(stems)) < len(stems):
+        stems = [f"{file.parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]
+    if len(set(stems)) < len(stems):
+        raise BadTable("Two files have the same name. Rename one of them: names are raters.")
+    return dict(zip(files, stems, strict=True))
+
+
+def _label_of(columns: Sequence[str], given: Columns, item: str) -> str:
+    """The column of labels of a file with one rater; empty if it has several or none."""
+    if given.label in columns:
+        return given.label
+    if len(people_columns(columns)) > 1:
+        return ""
+    stated = certainty_column(columns)
+    rest = [name for name in columns if name not in (item, stated)]
+    return guessed_column("label", columns) or (rest[0] if len(rest) == 1 else "")
+
+
+def add_gold(labels: LabelTable, rows: CheckedRows, file: Path, *, gold: str, on: str) -> None:
+    """Take the right labels from a file of their own."""
+    names = _names(rows)
+    item = on if on in names else guessed_column("item", names) or names[0]
+    rest = [name for name in names if name != item]
+    column = gold or guessed_column("gold", rest) or guessed_column("label", rest)
+    column = column or (rest[0] if len(rest) == 1 else "")
+    if column not in names:
+        raise BadTable(
+            f"{file.name}: which column has the right labels? It has: {listed(names, 40)}. Name "
+            "it: --gold COLUMN."
+        )
+    known = {*labels.items}
+    found: dict[str, str] = {}
+    for where, row in rows:
+        key, value = same_id(row.get(item, "").strip()), row.get(column, "").strip()
+        if is_label(value) and found.setdefault(key, value) != value:
+            raise BadTable(f"{where}, item “{key}”: a second right label. Keep one of them.")
+    shared = found.keys() & known
+    if not shared:
+        raise BadTable(
+            f"{file.name}: no item of its column “{item}” is in the table, such as "
+            f"“{next(iter(found), '')[:40]}”. Name the column of items: --on COLUMN."
+        )
+    labels.gold.clear()
+    labels.gold.update({key: found[key] for key in shared})
+    labels.reading = [line for line in labels.reading if not line.startswith("right label:")]
+    labels.reading.append(
+        f"right label: {column} of {file.name}, for {len(shared):,} of {len(known):,} items"
+    )
+    if unused := len(found) - len(shared):
+        labels.reading.append(f"  {unused:,} of its items are not in the table")
