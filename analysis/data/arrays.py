@@ -80,6 +80,18 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
+class LeftOutItem:
+    """An item that was taken out of the analysis, as `Exclusion` says it of an annotator."""
+
+    item: str
+    reason: str
+    on: str
+    by: str
+    answers: int
+    after_report: bool
+
+
+@dataclass(frozen=True)
 class ItemData:
     key: str
     topic: str
@@ -270,6 +282,7 @@ class Dataset:
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     exclusions: tuple[Exclusion, ...] = ()
+    left_out: tuple[LeftOutItem, ...] = ()
     # A hash of the platform id by pseudonym, which identifies people across pooled studies. Not an
     # input of a report.
     identities: Mapping[str, str] = field(default_factory=dict)
@@ -392,6 +405,8 @@ class Dataset:
             feed(digest, "flagged", self.flagged)
         excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]
         feed(digest, "exclusions", sorted(excluded))
+        if self.left_out:
+            feed(digest, "left out", [asdict(each) for each in self.left_out])
         digest.update(self.answers.position.astype("<i8").tobytes())
         if self.set_aside is not None:
             feed(digest, "set aside", len(self.set_aside_raters))

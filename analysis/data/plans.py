@@ -131,20 +131,24 @@ def since_the_plan(
     sealed = plan.content.get("sealed", {})
     now = _items(study)
     found = list(_design_departures(study, plan, sealed, len(now)))
+    faulty = ItemRow.everything.filter(study=study, split=ItemRow.Split.LEFT_OUT)
+    out = set(faulty.values_list("key", flat=True))
     before = sealed.get("items", {}).get("each")
     if before:
         is_sealed = [before.get(key) == now[key][0] for key in keys]
         changed = sum(key in before for key, kept in zip(keys, is_sealed, strict=True) if not kept)
+        gone = before.keys() - now.keys()
         parts = {
             "added": len(keys) - sum(is_sealed) - changed,
             "changed": changed,
-            "removed": len(before.keys() - now.keys()),
+            "taken out": len(gone & out),
+            "removed": len(gone - out),
         }
         planned = f"{len(before):,} items ({sealed['items']['sha256'][:12]}…)"
     else:
         first = study.frozen_at
         is_sealed = [first is None or now[key][1] <= first for key in keys]
-        parts = {"added": len(keys) - sum(is_sealed)}
+        parts = {"added": len(keys) - sum(is_sealed), "taken out": len(out)}
         planned = f"{sum(is_sealed):,} items at the first answer (the plan sealed none)"
     if any(parts.values()):
         how = ", ".join(f"{n:,} {word}" for word, n in parts.items() if n)
@@ -217,7 +221,10 @@ def _draw(study: Study) -> dict[str, Any]:
     """The items that were drawn for annotators; empty if they get all of them."""
     if study.human_sample is None:
         return {}
-    drawn = ItemRow.objects.filter(study=study, seats_needed__gt=0).values_list("key", flat=True)
+    # Taking out a drawn item changes the items, and not how they were drawn.
+    drawn = ItemRow.everything.filter(
+        study=study, seats_needed__gt=0, split__in=(ItemRow.Split.MAIN, ItemRow.Split.LEFT_OUT)
+    ).values_list("key", flat=True)
     return {"items": study.human_sample, "sha256": _hash(sorted(drawn)), **study.draw}
 
 

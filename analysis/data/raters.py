@@ -28,6 +28,7 @@ from analysis.data.arrays import (
     Exclusion,
     Floats,
     Index,
+    LeftOutItem,
     sorted_columns,
 )
 from analysis.models import Report
@@ -35,6 +36,7 @@ from annotation.content.consent_versions import promised
 from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
 from annotation.quality import NOTHING, quality_of
 from annotation.seats.identity import identity_hash
+from annotation.services.faulty_items import TAKEN_OUT
 from studies.models import Item as ItemRow
 from studies.models import Study
 
@@ -349,6 +351,30 @@ def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
         for each in sorted(people, key=lambda each: each.pseudonym)
         if each.excluded_at is not None
     )
+
+
+def left_out_of(study: Study) -> tuple[LeftOutItem, ...]:
+    """The items that were taken out of the analysis, by key."""
+    items = ItemRow.everything.filter(study=study, split=ItemRow.Split.LEFT_OUT)
+    given = Q(assignments__annotation__isnull=False) & ~Q(
+        assignments__annotation__standing=Annotation.Standing.WITHDRAWN
+    )
+    counted = items.annotate(n=Count("assignments", filter=given)).order_by()
+    found = sorted(counted.values_list("key", "left_out_reason", "n"))
+    if not found:
+        return ()
+    first = _first_report(study)
+    events = study.log.filter(event=TAKEN_OUT).order_by("pk")
+    rows = events.values_list("detail__item", "created_at", "user__username")
+    made = {item: when for item, *when in rows}
+    out = []
+    for key, reason, answers in found:
+        # Imported as taken out: when and by whom is not known here.
+        at, by = made.get(key, (None, None))
+        late = first is not None and at is not None and first < at
+        on = f"{at:%Y-%m-%d}" if at else ""
+        out.append(LeftOutItem(key, reason, on, by or "", answers, late))
+    return tuple(out)
 
 
 def _first_report(study: Study) -> datetime | None:

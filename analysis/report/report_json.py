@@ -221,6 +221,8 @@ def without_people(report: Mapping[str, Any]) -> Json:
     known = report.get("human", {})
     excluded = [{**each, "rater": "", "reason": ""} for each in known.get("exclusions", [])]
     human = {**known, "raters": [], "quotas": [], "exclusions": excluded}
+    if left_out := report.get("items_left_out"):
+        report = {**report, "items_left_out": [{**each, "reason": ""} for each in left_out]}
     errors = report.get("group_errors")
     if errors is not None:
         sides = (errors["people"], *errors["judges"])
@@ -239,6 +241,7 @@ def without_people(report: Mapping[str, Any]) -> Json:
             "human.quotas",
             "human.exclusions.rater",
             "human.exclusions.reason",
+            "items_left_out.reason",
             "items",
             "groups of fewer than five personas",
         ],

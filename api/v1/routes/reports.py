@@ -173,7 +173,7 @@ class ExportOut(JobOut):
         "available."
     )
     excluded_since: int = Field(
-        description="How often people were excluded or included again after it was written."
+        description="How often people or items were left out, or counted again, after it was written."
     )
     stale: str = Field(description="The same in a sentence; empty if the file is up to date.")
 
