@@ -76,6 +76,15 @@ def demographics(
     return list(found.values_list("pk", "pseudonym", "demographics")), list(keys)
 
 
+def demographic_answers(study: Study) -> list[tuple[str, str]]:
+    """The answers that annotators can give about themselves, by the question's key."""
+    return [
+        (question.key, value)
+        for question in DemographicQuestion.objects.filter(study=study)
+        for value, _ in question.choices()
+    ]
+
+
 def counted_pseudonyms(study: Study) -> list[str]:
     """Pseudonyms of the annotators with at least one answer that the report counts."""
     counts = Annotation.objects.filter(

@@ -24,6 +24,7 @@ from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
     from analysis.data.juries import ProbedRun
+    from analysis.stats.core.aggregation import TiePolicy
 
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
@@ -308,6 +309,7 @@ class Dataset:
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
+    ties: TiePolicy = "exclude"  # what a tied vote is, as `majority_vote` takes it
     epsilon: float = EPSILON  # how much less than a person a judge may agree with people
 
     @cached_property
@@ -368,6 +370,8 @@ class Dataset:
             feed(digest, "answers are sets", True)
         if self.people_are_fixed:
             feed(digest, "people are fixed", True)
+        if self.ties != "exclude":
+            feed(digest, "ties", self.ties)
         if self.epsilon != EPSILON:
             feed(digest, "epsilon", self.epsilon)
         for run in self.runs:

@@ -100,6 +100,14 @@ def compare_reports(first: Report, second: Report) -> VersionComparison:
     )
 
 
+def main_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
+    """How two reports were made and what they found, as rows of text."""
+    return [
+        *_rows(dict(_made(before)), dict(_made(after))),
+        *_rows(dict(_found(before)), dict(_found(after))),
+    ]
+
+
 def _changed_items(first: Report, second: Report) -> int | None:
     """Number of rows that differ in the item tables; None if a report has no files."""
     try:

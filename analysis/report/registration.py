@@ -38,7 +38,7 @@ def mark_word(mark: RegistrationMark) -> str:
 
 # Records rather than findings; `items` and `bands` hold data and definitions.
 RECORDS = (
-    "schema study inputs seed parameters software bands items items_left_out registration "
+    "schema study inputs seed parameters software bands items items_left_out view registration "
     "limitations "
     "human.annotators human.answers human.people human.quotas human.checks human.not_counted "
     "human.pay human.coverage human.raters human.majority.ties human.majority.no_truth "

@@ -1,4 +1,4 @@
-"""Page of the items that were taken out of the analysis, and of one item to take out or put back."""
+"""Page of the items that are out of the analysis, and of one item to take out or put back."""
 
 from typing import cast
 

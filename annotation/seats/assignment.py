@@ -276,8 +276,8 @@ def leave_items(items: Collection[int]) -> int:
 
     Who has not answered holds no seat there, and has nothing left to do. Answers keep their seats.
     """
-    waiting = _locked_at(items, Q(annotation=None)).exclude(state=Assignment.State.SKIPPED)
-    waiting = list(waiting)
+    unanswered = _locked_at(items, Q(annotation=None))
+    waiting = list(unanswered.exclude(state=Assignment.State.SKIPPED))
     held = [a for a in waiting if not a.is_surplus and a.state == Assignment.State.RESERVED]
     for item, n in Counter(a.item_id for a in held).items():
         _items([item]).update(seats_taken=F("seats_taken") - n)

@@ -3,12 +3,11 @@
 Their answers stay. Nobody is asked about them meanwhile, and nobody's pay changes.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from annotation.errors import ItemError
 from annotation.models import Annotation, Annotator, Assignment
@@ -57,7 +56,7 @@ def describe(item: Item) -> FaultyItem:
     )
 
 
-def taken_out(study: Study) -> Sequence[Item]:
+def taken_out(study: Study) -> QuerySet[Item]:
     """The items of a study that are out, by key."""
     return Item.everything.filter(study=study, split=Item.Split.LEFT_OUT).order_by("key")
 

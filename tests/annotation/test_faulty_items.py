@@ -1,4 +1,4 @@
-"""A faulty item leaves the analysis: answers, seats, places and pay stay right, and it can return."""
+"""A faulty item leaves the analysis: answers, seats and pay stay right, and it can return."""
 
 import json
 
