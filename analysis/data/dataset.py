@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
@@ -150,7 +151,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     # Sorted here, not in SQL, because databases sort text by different rules.
     then = StudyThen(study, view.moment) if view.as_of else None
     rows = sorted(
-        (Item.objects.filter(study=study) if then is None else then.items())
+        _items_of(study, view, then)
         .order_by()
         .values_list(
             "key",
@@ -228,6 +229,13 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     readers = READERS.among(_READERS) if view.is_empty else _READERS
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
+
+
+def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item]:
+    if not view.with_left_out:
+        return Item.objects.filter(study=study) if then is None else then.items()
+    every = Item.everything.filter(study=study, split__in=(Item.Split.MAIN, Item.Split.LEFT_OUT))
+    return every if then is None else every.filter(created_at__lte=then.at)
 
 
 def _length(response: str) -> Coalesce:

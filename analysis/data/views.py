@@ -42,6 +42,7 @@ class View:
     people: Mapping[str, str] = field(default_factory=dict)
     personas: Mapping[str, str] = field(default_factory=dict)
     with_excluded: bool = False
+    with_left_out: bool = False
     ties: str = "exclude"
     threshold: int | None = None
 
@@ -63,8 +64,9 @@ class View:
             type(view.threshold) is not int or not 1 <= view.threshold <= 100
         ):
             raise BadParameters(f"The threshold is {view.threshold}. Use a number from 1 to 100.")
-        if not isinstance(view.with_excluded, bool):
-            raise BadParameters("with_excluded is neither true nor false.")
+        for name in ("with_excluded", "with_left_out"):
+            if not isinstance(getattr(view, name), bool):
+                raise BadParameters(f"{name} is neither true nor false.")
         if view.as_of and view.moment > clock.now():
             raise BadParameters(f"{view.as_of} is in the future. Use a moment that has passed.")
         return view
@@ -95,11 +97,13 @@ class View:
     def changes(self) -> list[str]:
         """What it changes, in words; empty for the study's own report."""
         pairs = [("people", "people with"), ("personas", "items about personas with")]
+        n = len(self.without_people)
         texts: list[str | bool] = [
             self.as_of and f"as of {self.moment:%Y-%m-%d %H:%M} UTC",
             self.with_excluded and "with the people whom the researchers excluded",
+            self.with_left_out and "with the items that the researchers took out",
             # Never by name: shared copies show these words.
-            self.without_people and f"without {len(self.without_people):,} of the people who count",
+            f"without {n:,} of the people who count" if n else "",
             _without("without the item", "items", self.without_items),
             _without("without the run", "runs", [run[:12] for run in self.without_runs]),
             f"only items of: {', '.join(self.topics)}" if self.topics else "",
@@ -112,10 +116,6 @@ class View:
             self.threshold is not None and f"high certainty from {self.threshold}",
         ]
         return [text for text in texts if isinstance(text, str) and text]
-
-    @property
-    def cuts_items(self) -> bool:
-        return bool(self.without_items or self.topics or self.personas)
 
     @property
     def is_empty(self) -> bool:

@@ -17,6 +17,7 @@ from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
 from analysis.exports.table_files import write_text
+from analysis.lifecycle.deviations import with_effects
 from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,
@@ -224,7 +225,11 @@ def compute(
     """The content of report.json; of a view, with its main numbers beside those without it."""
     fixed: dict[str, Any] = {"seed": seed, "bootstrap": bootstrap, "asked": asked}
     if view.is_empty:
-        return build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
+        result = build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
+        slugs = result["study"]["source"].get("pooled_from")
+        if not slugs and (found := with_effects(dataset.study.slug, bootstrap=bootstrap)):
+            result["deviations"] = found
+        return result
     half = partial(_half, on_progress)
     own = build_report(load_dataset(dataset.study.slug), on_progress=half, **fixed)
     on_progress(50, "Computing the view.")

@@ -60,7 +60,15 @@ def _brief(value: Any) -> Any:
 SHOWN = 100
 # Data, records and descriptions are not listed, because readers compare numbers.
 LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
-NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
+NOT_LISTED = (
+    "items",
+    "deviations",
+    "software",
+    "registration",
+    "headline",
+    "certainty_headline",
+    "bands",
+)
 
 
 @dataclass(frozen=True)

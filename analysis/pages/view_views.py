@@ -22,6 +22,7 @@ from analysis.models import Report
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
+_SWITCHES = ("with_excluded", "with_left_out")
 _LINES = {"rows": 3, "spellcheck": "false"}
 
 
@@ -74,6 +75,7 @@ class ViewForm(forms.Form):
         label="High-certainty threshold", min_value=1, max_value=100, required=False
     )
     with_excluded = forms.BooleanField(label="Count the people whom you excluded", required=False)
+    with_left_out = forms.BooleanField(label="Count the items that you took out", required=False)
     as_of = forms.CharField(
         label="As of",
         max_length=40,
@@ -109,8 +111,7 @@ class ViewForm(forms.Form):
                 content[name] = self._pairs(name, lines if name == "people" else _lines(lines))
         if found.get("threshold"):
             content["threshold"] = found["threshold"]
-        if found.get("with_excluded"):
-            content["with_excluded"] = True
+        content |= {name: True for name in _SWITCHES if found.get(name)}
         if not self.errors:
             try:
                 self.view = View.of(content)
@@ -147,8 +148,7 @@ def query_of(view: Mapping[str, Any]) -> str:
             found[name] = [f"{key}: {value}" for key, value in found[name].items()]
     if "personas" in found:
         found["personas"] = "\n".join(found["personas"])
-    if found.get("with_excluded"):
-        found["with_excluded"] = "on"
+    found |= {name: "on" for name in _SWITCHES if found.get(name)}
     return urlencode(found, doseq=True)
 
 
@@ -163,7 +163,7 @@ def another_view(request: HttpRequest, slug: str) -> HttpResponse:
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)
     given: QueryDict = request.POST if sending else request.GET
-    form = ViewForm(given or None, study=study)
+    form = ViewForm(given if sending else given or None, study=study)
     good = form.is_bound and form.is_valid()
     if good and not sending and "file" in given:
         return JsonResponse(
