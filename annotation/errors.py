@@ -80,3 +80,7 @@ class InvitationError(AnnotationError):
 
 class PlacesError(AnnotationError):
     """Places cannot be changed as requested; the message says why and what to do."""
+
+
+class ItemError(AnnotationError):
+    """An item cannot be taken out or put back; the message says why."""

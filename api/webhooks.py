@@ -321,7 +321,7 @@ def _events(webhook: Webhook, since: datetime) -> Iterator[FoundEvent]:
         data = {"run": run.public_id, "judge": run.judge.name, "state": run.state}
         # An extended run ends again.
         yield Event.RUN_FINISHED, f"{run.public_id} {run.ended_at.timestamp():.3f}", data
-    for report in Report.objects.filter(study=study, finished_at__gte=since, state__in=_ENDED):
+    for report in Report.own.filter(study=study, finished_at__gte=since, state__in=_ENDED):
         data = {"report": report.public_id, "number": report.number, "state": report.state}
         yield Event.REPORT_READY, report.public_id, data
     for export in Export.objects.filter(study=study, finished_at__gte=since, state__in=_ENDED):

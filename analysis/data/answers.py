@@ -19,25 +19,28 @@ from annotation.content.texts import setting_of
 from annotation.files.answers_out import INPUTS, TO_THE_MINUTE, annotation_rows
 from annotation.files.answers_out import annotator_rows as rows_of_annotators
 from annotation.models import Annotation, Annotator, AnnotatorEvent, DemographicQuestion
+from annotation.services.faulty_items import PUT_BACK, TAKEN_OUT
 from studies.exporters.tables import doubled, quote_of, quoted_cell, text_cell
-from studies.models import Item, Persona, RemovedPerson, Study
+from studies.models import Item, Persona, RemovedPerson, Study, StudyLog
 from studies.prompts import BANDS
 
+# Items whose answers are exported; those of items that were taken out are marked as excluded.
+_EXPORTED = (Item.Split.MAIN, Item.Split.LEFT_OUT)
 # Answers that fill a seat of their item, or were imported from a file.
 COUNTED = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 
 
 def answer_rows(study: Study) -> Iterator[dict[str, Any]]:
-    """Every answer to the items that count, by item key; withdrawn answers are left out."""
+    """Every answer to items that count or were taken out, by key, but no withdrawn answers."""
     for row in annotation_rows(study):
-        if row["split"] == Item.Split.MAIN and row["standing"] != Annotation.Standing.WITHDRAWN:
+        if row["split"] in _EXPORTED and row["standing"] != Annotation.Standing.WITHDRAWN:
             yield row
 
 
 def answer_page(study: Study, *, after: tuple[str, str] | None, most: int) -> list[dict[str, Any]]:
     """Up to `most` rows of `answer_rows`, after an item key and a rater."""
     item, rater = "assignment__item__key", "assignment__annotator__pseudonym"
-    chosen = Q(assignment__item__study=study, assignment__item__split=Item.Split.MAIN)
+    chosen = Q(assignment__item__study=study, assignment__item__split__in=_EXPORTED)
     chosen &= ~Q(standing=Annotation.Standing.WITHDRAWN)
     if after is not None:
         key, person = after
@@ -71,6 +74,15 @@ def demographics(
         found = found.exclude(state__in=(Annotator.State.DECLINED, Annotator.State.WITHDREW))
     keys = DemographicQuestion.objects.filter(study=study).values_list("key", flat=True)
     return list(found.values_list("pk", "pseudonym", "demographics")), list(keys)
+
+
+def demographic_answers(study: Study) -> list[tuple[str, str]]:
+    """The answers that annotators can give about themselves, by the question's key."""
+    return [
+        (question.key, value)
+        for question in DemographicQuestion.objects.filter(study=study)
+        for value, _ in question.choices()
+    ]
 
 
 def counted_pseudonyms(study: Study) -> list[str]:
@@ -124,23 +136,28 @@ def _changes_of_people() -> QuerySet[AnnotatorEvent]:
 
 
 def changes_of_people(study: Study) -> list[tuple[datetime, bool]]:
-    """When people of a study withdrew (True), or were excluded or included again (False)."""
+    """When people withdrew (True), or people or items were left out or counted again (False)."""
     found = _changes_of_people().filter(annotator__study=study)
-    return [
-        (at, event == "state")
-        for at, event in found.order_by("created_at").values_list("created_at", "event")
-    ]
+    changes = [(at, event == "state") for at, event in found.values_list("created_at", "event")]
+    items = study.log.filter(event__in=(TAKEN_OUT, PUT_BACK)).values_list("created_at", flat=True)
+    return sorted([*changes, *((at, False) for at in items)])
 
 
 def exclusions_since() -> Combinable:
-    """Number of exclusions and reversals since a row was created, for `annotate`."""
+    """How often people or items were left out, or counted again, since a row was created."""
     changes = _changes_of_people().filter(
         ~Q(event="state"),
         annotator__study=OuterRef("study"),
         created_at__gt=OuterRef("created_at"),
     )
     counted = changes.order_by().values("annotator__study").annotate(n=Count("pk"))
-    return Coalesce(Subquery(counted.values("n")), 0)
+    of_items = StudyLog.objects.filter(
+        event__in=(TAKEN_OUT, PUT_BACK),
+        study=OuterRef("study"),
+        created_at__gt=OuterRef("created_at"),
+    )
+    items = of_items.order_by().values("study").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0) + Coalesce(Subquery(items.values("n")), 0)
 
 
 def removed_own_answers(study: Study) -> int:
@@ -228,7 +245,7 @@ _BATCH = 2_000
 def answer_lines(
     study: Study, *, columns: Sequence[str], rater: tuple[str, Mapping[str, bytes]]
 ) -> Iterator[list[str]]:
-    """Every answer to the items that count, by item key; withdrawn answers are left out.
+    """Every answer to items that count or were taken out, by key, but no withdrawn answers.
 
     A column without a name is empty. `rater` is the SQL expression for a pseudonym's exported name,
     with its parameters.
@@ -289,8 +306,8 @@ _CELLS = {
     "active_ms": "a.active_ms",
     "changed_choice": f"({_CHANGED})::text",
     "checks_passed": "(NOT p.failed_attention)::text",
-    "excluded": "p.excluded::text",
-    "exclude_reason": "p.reason",
+    "excluded": "(p.excluded OR i.split = 'left_out')::text",
+    "exclude_reason": "CASE WHEN p.excluded THEN p.reason ELSE i.reason END",
     "standing": "a.standing",
     "elapsed_ms": "a.elapsed_ms",
     "revision": "a.revision",
@@ -326,10 +343,11 @@ _STATEMENT = f"""
     ),
     items AS MATERIALIZED (
         SELECT i.id, key, {text_cell("key")} AS cell, {quote_of("key")} AS quote,
-            {doubled("key")} AS doubled, personas.features
+            {doubled("key")} AS doubled, personas.features, split,
+            {text_cell("left_out_reason")} AS reason
         FROM studies_item i
         JOIN personas ON personas.id = persona_id
-        WHERE study_id = %(study)s AND split = 'main'
+        WHERE study_id = %(study)s AND split IN ('main', 'left_out')
     )
     SELECT concat({{line}}, E'\\n')
     FROM annotation_annotation a

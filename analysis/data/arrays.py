@@ -24,6 +24,7 @@ from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:
     from analysis.data.juries import ProbedRun
+    from analysis.stats.core.aggregation import TiePolicy
 
 CHOICES = ("r1", "r2", "tie")
 TIE = 2
@@ -72,6 +73,18 @@ class Exclusion:
     """
 
     rater: str
+    reason: str
+    on: str
+    by: str
+    answers: int
+    after_report: bool
+
+
+@dataclass(frozen=True)
+class LeftOutItem:
+    """An item that was taken out of the analysis, as `Exclusion` says it of an annotator."""
+
+    item: str
     reason: str
     on: str
     by: str
@@ -270,6 +283,7 @@ class Dataset:
     promised: Mapping[tuple[str, int, int], int] = field(default_factory=dict)
     not_counted: Mapping[str, int] = field(default_factory=dict)
     exclusions: tuple[Exclusion, ...] = ()
+    left_out: tuple[LeftOutItem, ...] = ()
     # A hash of the platform id by pseudonym, which identifies people across pooled studies. Not an
     # input of a report.
     identities: Mapping[str, str] = field(default_factory=dict)
@@ -295,6 +309,7 @@ class Dataset:
     extras: Mapping[str, Extra] = field(default_factory=dict)
     answers_are_sets: bool = False  # whether a tie says that either response could be right
     people_are_fixed: bool = False  # whether the verdict is about these annotators only, as a panel
+    ties: TiePolicy = "exclude"  # what a tied vote is, as `majority_vote` takes it
     epsilon: float = EPSILON  # how much less than a person a judge may agree with people
 
     @cached_property
@@ -355,6 +370,8 @@ class Dataset:
             feed(digest, "answers are sets", True)
         if self.people_are_fixed:
             feed(digest, "people are fixed", True)
+        if self.ties != "exclude":
+            feed(digest, "ties", self.ties)
         if self.epsilon != EPSILON:
             feed(digest, "epsilon", self.epsilon)
         for run in self.runs:
@@ -392,6 +409,8 @@ class Dataset:
             feed(digest, "flagged", self.flagged)
         excluded = [sorted(asdict(replace(each, rater="")).items()) for each in self.exclusions]
         feed(digest, "exclusions", sorted(excluded))
+        if self.left_out:
+            feed(digest, "left out", [asdict(each) for each in self.left_out])
         digest.update(self.answers.position.astype("<i8").tobytes())
         if self.set_aside is not None:
             feed(digest, "set aside", len(self.set_aside_raters))

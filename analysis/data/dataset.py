@@ -10,8 +10,10 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
@@ -26,6 +28,8 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.extras import READERS, ExtraReader
+from analysis.data.frozen_plan import Departure
+from analysis.data.moments import StudyThen
 from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.data.raters import (
     answers_of,
@@ -33,12 +37,14 @@ from analysis.data.raters import (
     exclusions_of,
     flagged_of,
     identities_of,
+    left_out_of,
     not_counted,
     people_by_state,
     promised_of,
     quotas_of,
 )
 from analysis.data.runs import juries_of, runs_of
+from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
 from judging.models import Judgment
 from studies.models import Item, Persona, Study
@@ -75,7 +81,8 @@ def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | 
     probability = np.full(len(position), np.nan)
     rows = Item.objects.filter(study=study).exclude(draw_probability=None)
     for pk, each in rows.values_list("pk", "draw_probability"):
-        probability[position[pk]] = each
+        if pk in position:
+            probability[position[pk]] = each
     return Draw(probability)
 
 
@@ -130,8 +137,11 @@ _READERS = [
 ]
 
 
-def load_dataset(slug: str) -> Dataset:
-    """All data that a report of the study `slug` uses. Raises `AnalysisError` if unknown."""
+def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
+    """All data that a report of the study `slug` uses, with the changes of a view.
+
+    Raises `AnalysisError` if the study is unknown, and `BadParameters` if the view does not fit.
+    """
     try:
         study = Study.objects.get(slug=slug)
     except Study.DoesNotExist:
@@ -139,8 +149,9 @@ def load_dataset(slug: str) -> Dataset:
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
     # Sorted here, not in SQL, because databases sort text by different rules.
+    then = StudyThen(study, view.moment) if view.as_of else None
     rows = sorted(
-        Item.objects.filter(study=study)
+        _items_of(study, view, then)
         .order_by()
         .values_list(
             "key",
@@ -159,14 +170,25 @@ def load_dataset(slug: str) -> Dataset:
         for key, topic, persona, question, truth, r1, r2, *_ in rows
     )
     position = {row[-1]: index for index, row in enumerate(rows)}
-    raters, groups, answers = answers_of(study, position)
-    aside_raters, _, aside = answers_of(study, position, are_excluded=True, after=len(raters))
-    excluded = exclusions_of(study)
+    keys = {row[0] for row in rows}
+    raters, groups, answers = answers_of(
+        study, position, are_excluded=None if view.with_excluded else False, then=then
+    )
+    aside_raters: tuple[str, ...] = ()
+    aside = None
+    if not view.with_excluded:
+        aside_raters, _, aside = answers_of(
+            study, position, are_excluded=True, after=len(raters), then=then
+        )
+    excluded = () if view.with_excluded else exclusions_of(study, then)
     plan = read_plan(study)
-    departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
-    runs, probes, left_out = runs_of(study, position, items)
+    departures: tuple[Departure, ...] = ()
+    is_sealed = None
+    if then is None:
+        departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
+    runs, probes, left_out = runs_of(study, position, items, then=then)
     data = Dataset(
-        study=_study_facts(study, plan),
+        study=_study_facts(study, plan, then),
         items=items,
         personas=_personas(study),
         raters=raters,
@@ -174,12 +196,13 @@ def load_dataset(slug: str) -> Dataset:
         answers=answers,
         attention=attention_of(study, raters),
         flagged=flagged_of(study, raters),
-        people=people_by_state(study),
-        promised=promised_of(study),
+        people=people_by_state(study) if then is None else Counter(then.states.values()),
+        promised=promised_of(study) if then is None else {},
         not_counted=not_counted(study, excluded_people=len(excluded)),
         exclusions=excluded,
+        left_out=tuple(each for each in left_out_of(study) if each.item not in keys),
         identities=identities_of(study),
-        quotas=quotas_of(study),
+        quotas=quotas_of(study) if then is None else (),
         runs=runs,
         runs_left_out=left_out,
         probes=probes,
@@ -189,15 +212,30 @@ def load_dataset(slug: str) -> Dataset:
         begun=begun_of(study, plan),
         is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
-        set_aside=aside if len(aside) else None,
+        set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,
     )
     # Imported only for juries: pages import this module and must not load statistics.
     from analysis.data.juries import with_juries
+    from analysis.data.narrowing import narrowed
 
+    if not view.is_empty:
+        data = narrowed(data, view)
+        kept = {item.key for item in data.items}
+        position = {
+            row[-1]: index for index, row in enumerate(row for row in rows if row[0] in kept)
+        }
     data = with_juries(data, juries_of(study))
-    read = ((each.name, each.read(study, data, position)) for each in READERS.among(_READERS))
+    readers = READERS.among(_READERS) if view.is_empty else _READERS
+    read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
+
+
+def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item]:
+    if not view.with_left_out:
+        return Item.objects.filter(study=study) if then is None else then.items()
+    every = Item.everything.filter(study=study, split__in=(Item.Split.MAIN, Item.Split.LEFT_OUT))
+    return every if then is None else every.filter(created_at__lte=then.at)
 
 
 def _length(response: str) -> Coalesce:
@@ -205,8 +243,9 @@ def _length(response: str) -> Coalesce:
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
 
 
-def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
+def _study_facts(study: Study, plan: FrozenPlan | None, then: StudyThen | None) -> StudyFacts:
     fixed = plan.content if plan else {}
+    setting = partial(getattr, study) if then is None else then.setting
     return StudyFacts(
         slug=study.slug,
         title=study.title,
@@ -215,8 +254,8 @@ def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
         is_simulated=study.is_simulated,
         allow_tie=study.allow_tie,
         ask_certainty=study.ask_certainty,
-        certainty_threshold=fixed.get("threshold", study.certainty_threshold),
-        equivalence_margin=fixed.get("margin", study.equivalence_margin),
+        certainty_threshold=fixed.get("threshold", setting("certainty_threshold")),
+        equivalence_margin=fixed.get("margin", setting("equivalence_margin")),
         annotations_per_item=study.annotations_per_item,
         items_per_annotator=study.items_per_annotator,
         persona_style=study.persona_style,

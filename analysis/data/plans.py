@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -128,30 +129,68 @@ def since_the_plan(
     """
     if plan is None:
         return (), None
+    changes = item_changes(study, plan)
+    found = [each for _, each in design_departures(study, plan, changes.n)]
+    parts = {
+        "added": changes.added,
+        "changed": changes.changed,
+        "taken out": changes.taken_out,
+        "removed": changes.removed,
+    }
+    if any(parts.values()):
+        how = ", ".join(f"{len(names):,} {word}" for word, names in parts.items() if names)
+        done = f"{len(keys):,} items: {how}"
+        found.append(Departure("items", changes.planned, done, *changes.when))
+    other = {*changes.added, *changes.changed}
+    is_sealed = [key not in other for key in keys]
+    partly = any(is_sealed) and not all(is_sealed)
+    return tuple(found), is_sealed if partly else None
+
+
+@dataclass(frozen=True)
+class ItemChanges:
+    """The keys of items that differ from those of a plan, which are `planned` in words.
+
+    `n` is the number of items now, including those that were taken out; `when` has the days of the
+    changes and who made them.
+    """
+
+    n: int
+    planned: str
+    added: Sequence[str]
+    changed: Sequence[str]
+    taken_out: Sequence[str]
+    removed: Sequence[str]
+    when: tuple[str, str]
+
+
+def item_changes(study: Study, plan: FrozenPlan) -> ItemChanges:
+    """If the plan sealed no items, those at the first answer count as planned."""
     sealed = plan.content.get("sealed", {})
     now = _items(study)
-    found = list(_design_departures(study, plan, sealed, len(now)))
+    faulty = ItemRow.everything.filter(study=study, split=ItemRow.Split.LEFT_OUT)
+    out = set(faulty.values_list("key", flat=True))
     before = sealed.get("items", {}).get("each")
     if before:
-        is_sealed = [before.get(key) == now[key][0] for key in keys]
-        changed = sum(key in before for key, kept in zip(keys, is_sealed, strict=True) if not kept)
-        parts = {
-            "added": len(keys) - sum(is_sealed) - changed,
-            "changed": changed,
-            "removed": len(before.keys() - now.keys()),
-        }
+        added = [key for key in now if key not in before]
+        changed = [key for key in now if key in before and before[key] != now[key][0]]
+        gone = before.keys() - now.keys()
         planned = f"{len(before):,} items ({sealed['items']['sha256'][:12]}…)"
     else:
         first = study.frozen_at
-        is_sealed = [first is None or now[key][1] <= first for key in keys]
-        parts = {"added": len(keys) - sum(is_sealed)}
-        planned = f"{sum(is_sealed):,} items at the first answer (the plan sealed none)"
-    if any(parts.values()):
-        how = ", ".join(f"{n:,} {word}" for word, n in parts.items() if n)
-        done = f"{len(keys):,} items: {how}"
-        found.append(Departure("items", planned, done, *_when(study, plan, "items")))
-    partly = any(is_sealed) and not all(is_sealed)
-    return tuple(found), is_sealed if partly else None
+        added = [key for key, (_, at) in now.items() if first is not None and at > first]
+        changed, gone = [], out
+        n = len(now) - len(added)
+        planned = f"{n:,} items at the first answer (the plan sealed none)"
+    return ItemChanges(
+        n=len(now) + len(out),
+        planned=planned,
+        added=sorted(added),
+        changed=sorted(changed),
+        taken_out=sorted(gone & out),
+        removed=sorted(gone - out),
+        when=_when(study, plan, "items"),
+    )
 
 
 def begun_of(study: Study, plan: FrozenPlan | None) -> dict[str, tuple[str, str]]:
@@ -168,14 +207,15 @@ def begun_of(study: Study, plan: FrozenPlan | None) -> dict[str, tuple[str, str]
     }
 
 
-def _design_departures(
-    study: Study, plan: FrozenPlan, sealed: Mapping[str, Any], items: int
-) -> Iterator[Departure]:
+def design_departures(
+    study: Study, plan: FrozenPlan, items: int
+) -> Iterator[tuple[str, Departure]]:
+    """Departures from the sealed settings and quota groups, by their names in the seal."""
     now = _design(study, items)
-    for key, planned in sorted(sealed.items()):
+    for key, planned in sorted(plan.content.get("sealed", {}).items()):
         if key in now and planned != now[key]:
             words = _words(planned), _words(now[key])
-            yield Departure(SEALED[key], *words, *_when(study, plan, key))
+            yield key, Departure(SEALED[key], *words, *_when(study, plan, key))
 
 
 def _design(study: Study, items: int) -> dict[str, Any]:
@@ -217,7 +257,10 @@ def _draw(study: Study) -> dict[str, Any]:
     """The items that were drawn for annotators; empty if they get all of them."""
     if study.human_sample is None:
         return {}
-    drawn = ItemRow.objects.filter(study=study, seats_needed__gt=0).values_list("key", flat=True)
+    # Taking out a drawn item changes the items, and not how they were drawn.
+    drawn = ItemRow.everything.filter(
+        study=study, seats_needed__gt=0, split__in=(ItemRow.Split.MAIN, ItemRow.Split.LEFT_OUT)
+    ).values_list("key", flat=True)
     return {"items": study.human_sample, "sha256": _hash(sorted(drawn)), **study.draw}
 
 

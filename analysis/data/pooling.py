@@ -91,6 +91,11 @@ def pool(waves: Sequence[Dataset]) -> Dataset:
             for wave in waves
             for each in wave.exclusions
         ),
+        left_out=tuple(
+            replace(each, item=f"{wave.study.slug}/{each.item}")
+            for wave in waves
+            for each in wave.left_out
+        ),
         runs=_runs(waves, position),
         runs_left_out=sum(wave.runs_left_out for wave in waves),
         plan=plan,

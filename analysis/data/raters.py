@@ -28,13 +28,22 @@ from analysis.data.arrays import (
     Exclusion,
     Floats,
     Index,
+    LeftOutItem,
     sorted_columns,
 )
+from analysis.data.moments import StudyThen
 from analysis.models import Report
 from annotation.content.consent_versions import promised
-from annotation.models import Annotation, Annotator, AnnotatorEvent, QuotaGroup
+from annotation.models import (
+    Annotation,
+    AnnotationRevision,
+    Annotator,
+    AnnotatorEvent,
+    QuotaGroup,
+)
 from annotation.quality import NOTHING, quality_of
 from annotation.seats.identity import identity_hash
+from annotation.services.faulty_items import TAKEN_OUT
 from studies.models import Item as ItemRow
 from studies.models import Study
 
@@ -166,19 +175,28 @@ def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
 
 
 def answers_of(
-    study: Study, position: Mapping[int, int], *, are_excluded: bool = False, after: int = 0
+    study: Study,
+    position: Mapping[int, int],
+    *,
+    are_excluded: bool | None = False,
+    after: int = 0,
+    then: StudyThen | None = None,
 ) -> tuple[tuple[str, ...], tuple[Mapping[str, str], ...], Answers]:
     """Raters, their demographics, and their counted answers.
 
-    Either for excluded annotators or for all others; raters are numbered from `after`.
+    Either for excluded annotators or for all others, or for everybody with None; raters are
+    numbered from `after`. `then` reads the answers of an earlier moment.
     """
-    found = Annotation.objects.filter(
-        assignment__annotator__study=study,
-        assignment__annotator__excluded_at__isnull=not are_excluded,
-        standing__in=COUNTED,
-    )
-    columns = number_columns(
-        found.filter(ranking__isnull=True),
+    people = Annotator.objects.filter(study=study)
+    if then is not None:
+        found = then.answers(are_excluded=are_excluded)
+    else:
+        found = Annotation.objects.filter(assignment__annotator__study=study, standing__in=COUNTED)
+        if are_excluded is not None:
+            found = found.filter(assignment__annotator__excluded_at__isnull=not are_excluded)
+            people = people.filter(excluded_at__isnull=not are_excluded)
+    earlier = then.earlier(found) if then is not None else {}
+    names = (
         "assignment__item",
         "assignment__annotator",
         number_of("choice", CHOICES),
@@ -187,18 +205,36 @@ def answers_of(
         _MILLISECONDS,
         "assignment__position",
     )
+    pairs = found.filter(ranking__isnull=True)
+    columns = number_columns(pairs.exclude(pk__in=earlier), *names)
+    if earlier:
+        rows = np.array(
+            [
+                (
+                    answer.assignment.item_id,
+                    answer.assignment.annotator_id,
+                    CODE[earlier[answer.pk].choice],
+                    _or_missing(earlier[answer.pk].certainty),
+                    CODE[answer.assignment.shown_first],
+                    _or_missing(earlier[answer.pk].active_ms or earlier[answer.pk].elapsed_ms),
+                    answer.assignment.position,
+                )
+                for answer in pairs.filter(pk__in=earlier).select_related("assignment")
+            ],
+            dtype=np.int64,
+        )
+        columns = tuple(map(np.append, columns, rows.reshape(-1, len(columns)).T))
     if study.shows_whole_sets:
-        pairs = np.array(list(_each_pair(study, found)), dtype=np.int64)
-        columns = tuple(map(np.append, columns, pairs.reshape(-1, len(columns)).T))
+        ranked = np.array(list(_each_pair(study, found, earlier)), dtype=np.int64)
+        columns = tuple(map(np.append, columns, ranked.reshape(-1, len(columns)).T))
     place = places_of(columns[0], position)
     # Checks and practice are not items of a report.
     place, annotator, choice, certainty, first, ms, shown_at = (
         column[place != MISSING] for column in (place, *columns[1:])
     )
     annotators, rater = np.unique(annotator, return_inverse=True)
-    people = Annotator.objects.filter(study=study, excluded_at__isnull=not are_excluded)
-    rows = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
-    of_annotator = {pk: row for pk, *row in rows}
+    facts = people.order_by().values_list("pk", "pseudonym", "demographics", "is_imported")
+    of_annotator = {pk: row for pk, *row in facts}
     known = [of_annotator[pk] for pk in annotators.tolist()]
     # The order of answers from a file is unknown, so they follow the order of the items.
     is_imported = np.array([row[-1] for row in known], dtype=np.bool_)
@@ -241,8 +277,17 @@ def _by_content(
     return sorted(range(len(names)), key=lambda n: (own[n], names[n]))
 
 
-def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int, ...]]:
-    """Turn each stored ranking of a set into one answer per pair, with its time only once."""
+def _or_missing(value: int | None) -> int:
+    return MISSING if value is None else value
+
+
+def _each_pair(
+    study: Study, found: QuerySet[Annotation], earlier: Mapping[int, AnnotationRevision]
+) -> Iterator[tuple[int, ...]]:
+    """Turn each ranking of a set into one answer per pair, with its time only once.
+
+    `earlier` are revisions that take the place of answers, by their ids.
+    """
     pairs = SetPairs(study)
     rows = found.filter(ranking__isnull=False).values_list(
         "assignment__item",
@@ -251,9 +296,12 @@ def _each_pair(study: Study, found: QuerySet[Annotation]) -> Iterator[tuple[int,
         _MILLISECONDS,
         "assignment__position",
         "ranking",
+        "pk",
     )
-    for pk, rater, certainty, milliseconds, place, ranking in rows:
-        for each in pairs.answers(pk, ranking):
+    for item, rater, certainty, milliseconds, place, ranking, pk in rows:
+        if before := earlier.get(pk):
+            ranking, certainty = before.ranking or ranking, _or_missing(before.certainty)
+        for each in pairs.answers(item, ranking):
             own = milliseconds if each.is_own else MISSING
             choice, first = CODE[each.choice], CODE[each.shown_first]
             yield each.item, rater, choice, certainty, first, own, place
@@ -319,9 +367,14 @@ def identities_of(study: Study) -> Mapping[str, str]:
     }
 
 
-def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
-    """All people excluded by researchers, whatever happened to their answers, by pseudonym."""
+def exclusions_of(study: Study, then: StudyThen | None = None) -> tuple[Exclusion, ...]:
+    """All people excluded by researchers, whatever happened to their answers, by pseudonym.
+
+    `then` keeps those who were already excluded at an earlier moment.
+    """
     people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
+    if then is not None:
+        people = [each for each in people if each.pk in then.excluded]
     if not people:
         return ()
     first = _first_report(study)
@@ -349,6 +402,30 @@ def exclusions_of(study: Study) -> tuple[Exclusion, ...]:
         for each in sorted(people, key=lambda each: each.pseudonym)
         if each.excluded_at is not None
     )
+
+
+def left_out_of(study: Study) -> tuple[LeftOutItem, ...]:
+    """The items that were taken out of the analysis, by key."""
+    items = ItemRow.everything.filter(study=study, split=ItemRow.Split.LEFT_OUT)
+    given = Q(assignments__annotation__isnull=False) & ~Q(
+        assignments__annotation__standing=Annotation.Standing.WITHDRAWN
+    )
+    counted = items.annotate(n=Count("assignments", filter=given)).order_by()
+    found = sorted(counted.values_list("key", "left_out_reason", "n"))
+    if not found:
+        return ()
+    first = _first_report(study)
+    events = study.log.filter(event=TAKEN_OUT).order_by("pk")
+    rows = events.values_list("detail__item", "created_at", "user__username")
+    made = {item: (at, by) for item, at, by in rows}
+    out = []
+    for key, reason, answers in found:
+        # Imported as taken out: when and by whom is not known here.
+        at, by = made.get(key, (None, None))
+        late = first is not None and at is not None and first < at
+        on = f"{at:%Y-%m-%d}" if at else ""
+        out.append(LeftOutItem(key, reason, on, by or "", answers, late))
+    return tuple(out)
 
 
 def _first_report(study: Study) -> datetime | None:

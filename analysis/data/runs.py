@@ -23,6 +23,7 @@ from analysis.data.arrays import (
 )
 from analysis.data.judgments import anchor_record, drift_sentences, version_records
 from analysis.data.juries import Makers, ProbedRun, probed
+from analysis.data.moments import StudyThen
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from judging.bias.registry import probe_choice
 from judging.drift import anchors_of
@@ -59,18 +60,22 @@ def juries_of(study: Study) -> Mapping[str, list[str]]:
 
 
 def runs_of(
-    study: Study, position: Mapping[int, int], items: Sequence[ItemData]
+    study: Study,
+    position: Mapping[int, int],
+    items: Sequence[ItemData],
+    *,
+    then: StudyThen | None = None,
 ) -> tuple[tuple[RunData, ...], tuple[ProbedRun, ...], int]:
     """The study's judge runs, the runs of bias probes, and the number marked as not for the report.
 
     A run with a probe is only among the second; an ordinary run is also there if a probe is
-    compared with it.
+    compared with it. `then` reads the judgments of an earlier moment.
     """
     every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
     stored = [run for run in every if run.in_report]
     # Filtered by run id, because PostgreSQL can estimate the judgments of a run, not of a study.
     numbers = [run.pk for run in stored]
-    judgments = _judgments(numbers, position)
+    judgments = _judgments(numbers, position, Q() if then is None else then.judged())
     costs = _costs(numbers)
     runs = dict[str, RunData]()
     # A run that was only tested and never started is not a judge of the study.
@@ -132,7 +137,7 @@ def _probed(
 ) -> tuple[ProbedRun, ...]:
     makers: Makers = ()
     if any(probe_choice(run.bias_probe).asks_own for run in found):
-        rows = ItemRow.objects.filter(study=study, split=ItemRow.Split.MAIN)
+        rows = ItemRow.everything.filter(study=study)
         known = {
             key: pair
             for key, *pair in rows.values_list("key", "r1__generated_by", "r2__generated_by")
@@ -176,12 +181,12 @@ class _Stored(NamedTuple):
 
 
 def _judgments(
-    runs: Sequence[int], position: Mapping[int, int]
+    runs: Sequence[int], position: Mapping[int, int], among: Q
 ) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
     """By run id: the judgments, the reported model snapshots, and, if some were read only
     leniently, their counts by code and the judgments under strict reading.
     """
-    judgments = Judgment.objects.filter(run__in=runs)
+    judgments = Judgment.objects.filter(among, run__in=runs)
     # Few runs have probabilities, and Django parses each JSON value separately.
     more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
     probabilities, codes = {}, {}

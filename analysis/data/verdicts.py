@@ -79,7 +79,7 @@ def run_options(run: RunData) -> int:
 
 def people_verdicts(data: Dataset) -> Verdicts:
     """The majority's answer to every item; a tied vote is no answer."""
-    majority = majority_vote(people_votes(data))
+    majority = majority_vote(people_votes(data), ties=data.ties)
     truth = data.scored_truth(offers_tie=data.study.allow_tie)
     decided = majority.answer >= 0
     excluded = {
@@ -126,7 +126,7 @@ def repeated_readings(data: Dataset, run: RunData) -> Votes:
 
 def run_verdicts(data: Dataset, run: RunData) -> Verdicts:
     """The majority of a run's valid judgments, over orders and samples, for every item."""
-    majority = majority_vote(run_votes(data, run))
+    majority = majority_vote(run_votes(data, run), ties=data.ties)
     truth = data.scored_truth(offers_tie=run.offers_tie)
     decided = majority.answer >= 0
     excluded = {

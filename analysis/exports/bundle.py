@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from analysis.data.collection import collection_of
 from analysis.data.judgments import asked_words, wordings_of
+from analysis.data.plans import read_plan
 from analysis.errors import ExportError
 from analysis.exports.card import dataset_card
 from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
@@ -37,6 +38,7 @@ from analysis.exports.table_files import (
     write_text,
 )
 from analysis.lifecycle.build_job import named_report, newest_report, write_report_copy
+from analysis.lifecycle.deviations import as_json, as_text
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.statements import clock
@@ -111,6 +113,9 @@ def _fill(
     _write_prompts(study, folder / "prompts")
     report = newest_report(study)
     has_copy = report is not None and write_report_copy(report, folder / "report")
+    if read_plan(study) is not None:
+        write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
+        write_text(folder / "deviations.md", as_text(study))
     _write_words(
         folder,
         DataDescription(

@@ -71,7 +71,7 @@ _ANSWER = _columns("""
     viewport_w             integer Reserved; empty.
     input_kind             text    Reserved; empty.
     checks_passed          boolean Whether the person passed the attention checks.
-    excluded               boolean Whether the person is excluded from analysis.
+    excluded               boolean Whether the person is excluded, or the item taken out.
     exclude_reason         text    Why; free text, only if it was exported.
 """)
 ANNOTATIONS = (
@@ -199,7 +199,7 @@ ITEM_NOTES = _columns("""
 """)
 WITHHELD_ITEMS = _columns("""
     id           text The item's id.
-    split        text main is judged and counted.
+    split        text main is judged and counted, left_out no longer.
     topic        text What the item is about.
     content_hash text SHA-256 of the item's content, which is not given.
 """)
@@ -224,7 +224,7 @@ _ITEM_COLUMNS = _columns("""
     score_2             number  The person's own score of response 2.
     *first_person       text    The person's own answer: 1, 2, tie or empty.
     tie                 boolean Whether the own answer is a tie.
-    split               text    main is judged and counted.
+    split               text    main is judged and counted, left_out no longer.
     topic               text    What the item is about.
     language            text    BCP 47.
     shuffle             boolean Whether the sides are shuffled.

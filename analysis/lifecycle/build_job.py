@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
+from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
 from analysis.exports.table_files import write_text
+from analysis.lifecycle.deviations import with_effects
+from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,
     DEFAULT_SEED,
@@ -60,6 +64,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
             threshold=report.threshold,
             seed=report.seed,
             bootstrap=report.bootstrap,
+            view=View.of(report.view),
             number=report.number,
             by=report.requested_by.get_username() if report.requested_by else "",
             on=f"{report.created_at:%Y-%m-%d}",
@@ -97,6 +102,7 @@ def write_report(
     threshold: int | None,
     seed: int | None,
     bootstrap: int | None,
+    view: View = AS_IT_IS,
     number: int | None = None,
     by: str = "a command",
     on: str = "",
@@ -111,13 +117,15 @@ def write_report(
     The files are written to a draft folder and moved at the end, so that no reader sees half a
     report. None takes the value of the study's plan, or else the default. `number` is only printed
     on the page; `by` and `on` say who requested other values than the plan's, and when (by default
-    today). Returns the content of report.json.
+    today). A `view` changes the data, and its report has a table of what that changes. Returns the
+    content of report.json.
     """
     on_progress(1, "Reading the answers.")
     return _write(
-        load_dataset(slug),
+        load_dataset(slug, view),
         out,
-        threshold=threshold,
+        view=view,
+        threshold=threshold if view.threshold is None else view.threshold,
         seed=seed,
         bootstrap=bootstrap,
         number=number,
@@ -159,6 +167,7 @@ def _write(
     threshold: int | None,
     seed: int | None,
     bootstrap: int | None,
+    view: View = AS_IT_IS,
     number: int | None = None,
     by: str = "a command",
     on: str = "",
@@ -166,8 +175,9 @@ def _write(
     for_paper: bool,
 ) -> dict[str, Any]:
     fixed = dataset.plan.content if dataset.plan else {}
-    result = build_report(
+    result = compute(
         dataset,
+        view,
         seed=fixed.get("seed", DEFAULT_SEED) if seed is None else seed,
         threshold=threshold,
         bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP) if bootstrap is None else bootstrap,
@@ -200,6 +210,49 @@ def _write(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return result
+
+
+def compute(
+    dataset: Dataset,
+    view: View,
+    *,
+    seed: int,
+    threshold: int | None,
+    bootstrap: int,
+    asked: Mapping[str, str],
+    on_progress: OnProgress,
+) -> dict[str, Any]:
+    """The content of report.json; of a view, with its main numbers beside those without it."""
+    fixed: dict[str, Any] = {"seed": seed, "bootstrap": bootstrap, "asked": asked}
+    if view.is_empty:
+        result = build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
+        slugs = result["study"]["source"].get("pooled_from")
+        if not slugs and (found := with_effects(dataset.study.slug, bootstrap=bootstrap)):
+            result["deviations"] = found
+        return result
+    half = partial(_half, on_progress)
+    own = build_report(load_dataset(dataset.study.slug), on_progress=half, **fixed)
+    on_progress(50, "Computing the view.")
+    result = build_report(dataset, threshold=threshold, **fixed)
+    result["view"] = {
+        "filters": view.content,
+        "changes": view.changes,
+        "of_inputs": own["inputs"]["hash"],
+        "what_changes": [
+            {
+                "what": row.label,
+                "registered": row.before,
+                "view": row.after,
+                "changes": row.is_changed,
+            }
+            for row in main_numbers(own, result)
+        ],
+    }
+    return result
+
+
+def _half(on_progress: OnProgress, percent: int, sentence: str) -> None:
+    on_progress(percent // 2, sentence)
 
 
 def _write_page(
@@ -265,8 +318,8 @@ def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
 
 
 def newest_report(study: Study) -> Report | None:
-    """The newest report; None if people withdrew, or were excluded or included again, after it."""
-    built = marked(study.reports.filter(state=Report.State.DONE))
+    """The newest own report; None if answers were withdrawn, left out or counted again since."""
+    built = marked(Report.own.filter(study=study, state=Report.State.DONE))
     report = built.order_by("-number").first()
     if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
         return None

@@ -60,7 +60,15 @@ def _brief(value: Any) -> Any:
 SHOWN = 100
 # Data, records and descriptions are not listed, because readers compare numbers.
 LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
-NOT_LISTED = ("items", "software", "registration", "headline", "certainty_headline", "bands")
+NOT_LISTED = (
+    "items",
+    "deviations",
+    "software",
+    "registration",
+    "headline",
+    "certainty_headline",
+    "bands",
+)
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,14 @@ def compare_reports(first: Report, second: Report) -> VersionComparison:
         n_changes=len(listed),
         n_items=_changed_items(first, second),
     )
+
+
+def main_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
+    """How two reports were made and what they found, as rows of text."""
+    return [
+        *_rows(dict(_made(before)), dict(_made(after))),
+        *_rows(dict(_found(before)), dict(_found(after))),
+    ]
 
 
 def _changed_items(first: Report, second: Report) -> int | None:

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Max
 
+from analysis.data.views import AS_IT_IS, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.storage import check_parameters, report_dir
@@ -35,21 +36,23 @@ def request_report(
     threshold: int | None = None,
     seed: int | None = None,
     bootstrap: int | None = None,
+    view: View = AS_IT_IS,
 ) -> Report:
     """Queue a report, or return the same one if it is already being built.
 
-    Missing values come from the study's plan, or else the defaults. Raises `BadParameters`.
+    Missing values come from the study's plan, or else the defaults; `view` makes it another view.
+    Raises `BadParameters`.
     """
     # The lock makes two presses of the button create one report.
     study = lock_study(study_id)
     default = registered(study)
     parameters = {
-        "threshold": default.threshold if threshold is None else threshold,
+        "threshold": view.threshold or (default.threshold if threshold is None else threshold),
         "seed": default.seed if seed is None else seed,
         "bootstrap": default.bootstrap if bootstrap is None else bootstrap,
     }
     check_parameters(**parameters)
-    same = study.reports.filter(state__in=Report.OPEN, **parameters)
+    same = study.reports.filter(state__in=Report.OPEN, view=view.content, **parameters)
     if report := same_job(same, build_report):
         return report
     last = study.reports.aggregate(last=Max("number"))["last"] or 0
@@ -57,9 +60,11 @@ def request_report(
         study=study,
         number=last + 1,
         requested_by=user,
+        view=view.content,
         **parameters,
     )
-    record(study, "report requested", user=user, report=report.public_id, **parameters)
+    more = {"view": view.changes} if view.changes else {}
+    record(study, "report requested", user=user, report=report.public_id, **parameters, **more)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
     return report
 

@@ -10,12 +10,13 @@ from typing import Any
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.data.raters import people_now
+from analysis.data.views import View
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import OnProgress
+from analysis.lifecycle.build_job import OnProgress, compute
 from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Recheck, Report
-from analysis.report.build import SCHEMA, build_report
+from analysis.report.build import SCHEMA
 from analysis.report.report_json import to_json
 from analysis.report.words import listed
 from studies.file_storage.storage import Stored
@@ -91,10 +92,12 @@ def verify_report(
 ) -> ReportVerification:
     """Compute `report` again from the current answers. Raises `AnalysisError`."""
     slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
-    waves = [load_dataset(slug) for slug in slugs]
+    view = View.of(report.get("view", {}).get("filters", {}))
+    waves = [load_dataset(slug, view) for slug in slugs]
     parameters = report["parameters"]
-    again = build_report(
+    again = compute(
         pool(waves) if len(waves) > 1 else waves[0],
+        view,
         seed=report["seed"],
         threshold=parameters["threshold"],
         bootstrap=parameters["bootstrap"],

@@ -535,6 +535,14 @@ class Migration(migrations.Migration):
                 ("threshold", models.PositiveSmallIntegerField()),
                 ("bootstrap", models.PositiveIntegerField(help_text="Resamples of every kind.")),
                 ("seed", models.BigIntegerField()),
+                (
+                    "view",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="What it leaves out or reads otherwise; empty for the own report.",
+                    ),
+                ),
                 ("inputs_hash", models.CharField(blank=True, max_length=64)),
                 (
                     "withdrawn_answers",

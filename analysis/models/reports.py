@@ -10,6 +10,13 @@ from studies.models.studies import Study
 from studies.statements import clock
 
 
+class OwnReportManager(models.Manager["Report"]):
+    """The study's own reports, without other views of it."""
+
+    def get_queryset(self) -> models.QuerySet["Report"]:
+        return super().get_queryset().filter(view={})
+
+
 class Report(Job):
     """A report of one study; its files are in the storage."""
 
@@ -22,6 +29,11 @@ class Report(Job):
     threshold = models.PositiveSmallIntegerField()
     bootstrap = models.PositiveIntegerField(help_text="Resamples of every kind.")
     seed = models.BigIntegerField()
+    view = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="What it leaves out or reads otherwise; empty for the own report.",
+    )
 
     inputs_hash = models.CharField(max_length=64, blank=True)
     withdrawn_answers = models.PositiveIntegerField(
@@ -30,6 +42,9 @@ class Report(Job):
     software = models.JSONField(default=dict)
     result = models.JSONField(null=True)
     content_security_policy = models.TextField(blank=True)
+
+    objects = models.Manager["Report"]()
+    own = OwnReportManager()
 
     class Meta(Job.Meta):
         constraints = [

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from analysis.pages import files, share_link_views, views
+from analysis.pages import deviation_views, files, share_link_views, view_views, views
 from analysis.pages.items import audit_views, disagreement_views
 
 app_name = "analysis"
@@ -14,6 +14,8 @@ urlpatterns = [
     path("plan/", views.plan, name="plan"),
     path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),
+    path("deviations/", deviation_views.deviations, name="deviations"),
+    path("view/", view_views.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/verify/", views.verify, name="verify"),

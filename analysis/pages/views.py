@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.data.plans import data_so_far, read_plan
+from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
@@ -26,6 +27,7 @@ from analysis.lifecycle.storage import (
     reports_for,
 )
 from analysis.models import Report
+from analysis.pages.view_views import query_of
 from analysis.report.rules import ANALYSES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
@@ -65,7 +67,7 @@ class ReportForm(forms.Form):
         }
         self.initial = {**self.defaults, **self.initial}
 
-    def chosen(self) -> dict[str, int]:
+    def chosen(self) -> dict[str, Any]:
         """The entered values, with defaults for empty fields."""
         return {
             name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
@@ -236,18 +238,24 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
     report = get_report(request.user, slug, public_id)
     recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
+    again = f"{reverse('analysis:view', args=[slug])}?{query_of(report.view)}"
     verify_label = "Verify report again" if recheck else "Verify report"
     context = {
         "study": report.study,
         "report": report,
         "status_url": reverse("analysis:status", args=[slug, public_id]),
-        "retry": Retry(
+        "retry": Retry(again, "Change or rebuild this view", is_link=True)
+        if report.view
+        else Retry(
             reverse("analysis:build", args=[slug]),
             "Rebuild with current answers",
             fields=same,
         ),
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
+        "view": View.of(report.view),
+        "again": again,
+        "what_changes": (report.result or {}).get("view", {}).get("what_changes", ()),
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
         "registered": registered(report.study),
         "recheck": recheck,

@@ -24,7 +24,7 @@ from studies.services import studies
 def reports_mark(study: Study) -> list[Mark]:
     """The reports and exports of a study, with alerts only about the newest of each."""
     return [
-        _mark("report", list(_states(Report.objects.filter(study=study)))),
+        _mark("report", list(_states(Report.own.filter(study=study)))),
         _mark("exports", list(_states(Export.objects.filter(study=study)))),
     ]
 
@@ -45,6 +45,8 @@ def report_pages(study: Study) -> list[SectionPage]:
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
         SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
         SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
+        SectionPage("report", "Deviations", reverse("analysis:deviations", args=[study.slug])),
+        SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
         SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
         SectionPage(
             "report", "Errors shared with judges", reverse("analysis:annotators", args=[study.slug])

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.figures import Figure
-from analysis.report.registration import alone_on_sealed, registration
+from analysis.report.registration import alone_on_sealed, main_part, registration
 from analysis.report.report_json import Json, steps
 from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, MORE_CHAPTERS, SMALL, TOO_SMALL
 from analysis.report.section import (
@@ -102,6 +102,12 @@ def build_report(
         for sentence in all_sentences(report, "limit")
     ]
     return report
+
+
+def main_results(data: Dataset, *, seed: int, threshold: int, bootstrap: int) -> Json:
+    """The headline and the accuracies of a report, without the rest of it."""
+    study = ReportedStudy(data, threshold, seed, bootstrap)
+    return main_part(_headline_of(study, in_order_of_computing()))
 
 
 def _headline_of(study: ReportedStudy, order: Sequence[Section]) -> Json:

@@ -38,7 +38,9 @@ def mark_word(mark: RegistrationMark) -> str:
 
 # Records rather than findings; `items` and `bands` hold data and definitions.
 RECORDS = (
-    "schema study inputs seed parameters software bands items registration limitations "
+    "schema study inputs seed parameters software bands items items_left_out view deviations "
+    "registration "
+    "limitations "
     "human.annotators human.answers human.people human.quotas human.checks human.not_counted "
     "human.pay human.coverage human.raters human.majority.ties human.majority.no_truth "
     "human.majority.no_votes human.individual.no_truth judges.*.judge judges.*.run "
@@ -58,7 +60,7 @@ def registration(
     data, plan = study.data, study.data.plan
     out: Json = {}
     put(out, "plan", None if plan is None else _plan_entry(plan), "no_plan")
-    put(out, "as_registered", None if alone is None else _as_registered(alone), "no_other_items")
+    put(out, "as_registered", None if alone is None else main_part(alone), "no_other_items")
     if plan is not None:
         sealed = plan.content.get("sealed", {})
         out["not_sealed"] = [words for key, words in SEALED.items() if not sealed.get(key)]
@@ -150,8 +152,8 @@ def alone_on_sealed(study: ReportedStudy) -> ReportedStudy | None:
     )
 
 
-def _as_registered(report: Json) -> Json:
-    """The headline of a report on the sealed items, and its numbers."""
+def main_part(report: Json) -> Json:
+    """The headline of a report, and its numbers."""
     return {
         "state": report["headline"]["state"],
         "answers": report["human"]["answers"],

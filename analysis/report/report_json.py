@@ -221,6 +221,11 @@ def without_people(report: Mapping[str, Any]) -> Json:
     known = report.get("human", {})
     excluded = [{**each, "rater": "", "reason": ""} for each in known.get("exclusions", [])]
     human = {**known, "raters": [], "quotas": [], "exclusions": excluded}
+    if view := report.get("view"):
+        named = {"without_people": [], "name": ""}
+        report = {**report, "view": {**view, "filters": {**view["filters"], **named}}}
+    if left_out := report.get("items_left_out"):
+        report = {**report, "items_left_out": [{**each, "reason": ""} for each in left_out]}
     errors = report.get("group_errors")
     if errors is not None:
         sides = (errors["people"], *errors["judges"])
@@ -239,6 +244,8 @@ def without_people(report: Mapping[str, Any]) -> Json:
             "human.quotas",
             "human.exclusions.rater",
             "human.exclusions.reason",
+            "items_left_out.reason",
+            "view.filters.without_people",
             "items",
             "groups of fewer than five personas",
         ],

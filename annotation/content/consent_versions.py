@@ -15,6 +15,8 @@ from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
 from studies.money import sums_in_words
 
+# An event of the study's log. Logs of existing studies contain this text.
+AMENDED = "consent amended"
 # The text contains these, so an equal text proves them for annotators of earlier versions.
 _SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
 # Terms that pages and services keep for each annotator as they agreed to them.

@@ -69,6 +69,7 @@ def annotation_rows(
         excluded,
         exclude_reason,
         split,
+        left_out_reason,
         persona,
     ) in _answers(study).filter(only or Q())[:most].iterator(chunk_size=_CHUNK):
         yield {
@@ -101,8 +102,8 @@ def annotation_rows(
             "ranking": _named(ranking, "ranking", ">"),
             "options_shown": _named(ranking, "shown", " "),
             "failed_attention": bool(failed_attention),
-            "excluded": bool(excluded),
-            "exclude_reason": exclude_reason or None,
+            "excluded": bool(excluded) or split == Item.Split.LEFT_OUT,
+            "exclude_reason": exclude_reason or left_out_reason or None,
             "split": split,
             "persona": persona,
         }
@@ -175,6 +176,7 @@ def _answers(study: Study) -> QuerySet[Annotation, Any]:
             _as_text(Q(**{f"{person}excluded_at__isnull": False})),
             f"{person}exclusion_reason",
             "assignment__item__split",
+            "assignment__item__left_out_reason",
             "assignment__item__persona",
         )
     )

@@ -43,6 +43,7 @@ from studies.pages.views import send
 
 TEMPLATE = "annotation/task.html"
 CONFLICT = 409
+_SKIPPED = Assignment.State.SKIPPED
 # The header with which the page's script asks for the next item as the response.
 ITEM = "text/vnd.thirdperson.item+html"
 
@@ -84,6 +85,10 @@ def _show(
     request: HttpRequest, annotator: Annotator, progress: ProgressOnItems, position: int
 ) -> HttpResponse:
     assignment = assignment_at(annotator, position)
+    if assignment.item.split == Item.Split.LEFT_OUT and assignment.state == _SKIPPED:
+        # Reached by going back: it was taken out before they answered.
+        earlier = progress.before(position)
+        return see_other(_url_of(annotator, earlier or progress.next_position))
     added = forms_at(assignment)
     form = AnswerForm(
         study=annotator.study,

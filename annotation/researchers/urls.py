@@ -6,7 +6,13 @@ from annotation.prolific.pages import message_views as messages
 from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import admission_views, quota_views, text_views, views
+from annotation.researchers import (
+    admission_views,
+    item_views,
+    quota_views,
+    text_views,
+    views,
+)
 
 app_name = "people"
 urlpatterns = [
@@ -37,6 +43,7 @@ urlpatterns = [
     path("", views.people, name="list"),
     path("release/", views.release, name="release"),
     path("annotator/", views.person, name="person"),
+    path("items/", item_views.faulty_items, name="faulty-items"),
     path("checks/", text_views.checks, name="checks"),
     path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),

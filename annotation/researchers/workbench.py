@@ -383,3 +383,4 @@ def register() -> None:
     cards.register(annotator_cards)
     needs.register(annotator_needs)
     register_pages("annotators", "people:")
+    register_pages("items", "people:faulty-items")

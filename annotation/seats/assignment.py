@@ -7,7 +7,7 @@ other. Skipping locked rows would reject annotators while seats are open.
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
@@ -299,6 +299,49 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
         ).update(
             standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
         )
+
+
+def leave_items(items: Collection[int]) -> int:
+    """Ask nobody about these items any more; return how many annotators had them before them.
+
+    Who has not answered holds no seat there, and has nothing left to do. Answers keep their seats.
+    """
+    unanswered = _locked_at(items, Q(annotation=None))
+    waiting = list(unanswered.exclude(state=Assignment.State.SKIPPED))
+    held = [a for a in waiting if not a.is_surplus and a.state == Assignment.State.RESERVED]
+    for item, n in Counter(a.item_id for a in held).items():
+        _items([item]).update(seats_taken=F("seats_taken") - n)
+    Assignment.objects.filter(pk__in=[a.pk for a in waiting]).update(
+        state=Assignment.State.SKIPPED, is_surplus=True
+    )
+    return sum(a.annotator.state == Annotator.State.ANNOTATING for a in waiting)
+
+
+def return_to_items(items: Collection[int]) -> None:
+    """Ask annotators who have not ended about these items again, with a seat if one is open.
+
+    Those who left meanwhile are asked if they come back.
+    """
+    unanswered = _locked_at(items, Q(annotation=None, state=Assignment.State.SKIPPED))
+    for assignment in unanswered.exclude(annotator__state=Annotator.State.COMPLETED):
+        annotator = assignment.annotator
+        is_here = annotator.state == Annotator.State.ANNOTATING
+        assignment.state = Assignment.State.RESERVED if is_here else Assignment.State.RELEASED
+        assignment.save(update_fields=["state"])
+        if is_here and not annotator.works_surplus:
+            _take_seat(assignment)
+
+
+def _locked_at(items: Collection[int], condition: Q) -> QuerySet[Assignment]:
+    """Some assignments of items, locked after their annotators, so that no answer comes between."""
+    people = Annotator.objects.filter(assignments__item__in=items).order_by("pk")
+    list(Annotator.objects.select_for_update(no_key=True).filter(pk__in=people.values("pk")))
+    return (
+        Assignment.objects.select_for_update(no_key=True, of=("self",))
+        .filter(condition, item__in=items)
+        .select_related("annotator")
+        .order_by("pk")
+    )
 
 
 def within_reach(annotator: Annotator) -> Counter[int]:

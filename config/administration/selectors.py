@@ -84,7 +84,7 @@ def agreement_of(studies: Sequence[Study]) -> dict[int, StudyAgreement]:
 def _latest(studies: Sequence[Study] | QuerySet[Study]) -> QuerySet[Report]:
     """The latest finished report of each study, without its result."""
     latest = (
-        Report.objects.filter(study=OuterRef("study"), state=Report.State.DONE)
+        Report.own.filter(study=OuterRef("study"), state=Report.State.DONE)
         .order_by("-number")
         .values("pk")[:1]
     )

@@ -83,14 +83,37 @@ def write_plan(study: Study, folder: Path) -> None:
     write_text(folder / "README.md", readme)
 
 
+def write_deviations(study: Study, folder: Path) -> None:
+    """Write the list of deviations from the plan. Raises `AnalysisError`."""
+    # This loads the statistics.
+    from analysis.lifecycle.deviations import as_json, as_text
+
+    write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
+    write_text(folder / "README.md", as_text(study))
+
+
 ARCHIVES = ("hub", "osf", "zenodo")
-WHAT = ("bundle", "plan")
+WHAT = ("bundle", "plan", "deviations")
 _SERVERS = {
     "hub": archives.HUB_SERVER,
     "osf": archives.OSF_SERVER,
     "zenodo": archives.ZENODO_SERVER,
 }
 TOKENS = {"hub": archives.HUB_TOKEN, "osf": archives.OSF_TOKEN, "zenodo": archives.ZENODO_TOKEN}
+# What is sent, as the beginning of a sentence and of its title, and its description.
+_TITLES = {
+    "bundle": ("A bundle", "Answers and judgments of", ""),
+    "plan": (
+        "A plan",
+        "Analysis plan of",
+        "A frozen analysis plan with its seal. README.md says how to check it.",
+    ),
+    "deviations": (
+        "A list of deviations",
+        "Deviations from the analysis plan of",
+        "What was done otherwise than in the frozen analysis plan: change, reason and effect.",
+    ),
+}
 _BEGUN, _DONE = "publication begun", "published as a draft"
 _KEYWORDS = ("LLM-as-a-judge", "annotation", "personalization", "thirdperson")
 
@@ -125,7 +148,7 @@ def obstacles(wish: Wish) -> list[str]:
 def _obstacles_here(wish: Wish) -> Iterator[str]:
     """Obstacles from the study's licences and its participants' consent."""
     study = wish.study
-    if wish.what == "plan":
+    if wish.what != "bundle":
         return
     if not wish.licence:
         yield "The licence of the answers is not stated. Choose it with --licence."
@@ -144,8 +167,11 @@ def _obstacles_here(wish: Wish) -> Iterator[str]:
 
 def _obstacles_there(wish: Wish) -> Iterator[str]:
     """Choices that this archive needs."""
-    if wish.to == "hub" and wish.what == "plan":
-        yield "A plan needs an archive that states when it arrived. Use --to zenodo or --to osf."
+    if wish.to == "hub" and wish.what != "bundle":
+        yield (
+            f"{_TITLES[wish.what][0]} needs an archive that states when it arrived. Use --to "
+            "zenodo or --to osf."
+        )
     elif wish.to == "hub" and wish.repo.count("/") != 1:
         yield "The hub needs a name for the data set: --repo OWNER/NAME."
     if not _token(wish.to):
@@ -164,10 +190,11 @@ def _token(to: str) -> str:
 def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
     """The files to send, in a temporary folder. Raises `AnalysisError` or `OSError`."""
     with tempfile.TemporaryDirectory(prefix="thirdperson-") as temporary:
-        name = f"{wish.study.slug}-{'data' if wish.what == 'bundle' else 'plan'}"
+        name = f"{wish.study.slug}-{'data' if wish.what == 'bundle' else wish.what}"
         folder = Path(temporary) / name
-        if wish.what == "plan":
-            write_plan(wish.study, folder)
+        if wish.what != "bundle":
+            write = {"plan": write_plan, "deviations": write_deviations}[wish.what]
+            write(wish.study, folder)
             yield files_of(folder)
             return
         # The copy of the report in a bundle loads the statistics.
@@ -236,14 +263,14 @@ def _to_zenodo(
 
 
 def _title(wish: Wish) -> str:
-    kind = "Analysis plan of" if wish.what == "plan" else "Answers and judgments of"
+    kind = _TITLES[wish.what][1]
     simulated = " (simulated)" if wish.study.is_simulated else ""
     return f"{kind} “{wish.study.title}”{simulated}"
 
 
 def _description(wish: Wish) -> str:
-    if wish.what == "plan":
-        return "A frozen analysis plan with its seal. README.md says how to check it."
+    if wish.what != "bundle":
+        return _TITLES[wish.what][2]
     lines = [
         "Which of two responses a person would prefer, as judged by people and by language models.",
         "README.md describes the tables, how they were collected, and their limits. LICENSE has "

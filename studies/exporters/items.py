@@ -7,14 +7,15 @@ from typing import IO, Any
 
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
+from studies.importers.items.records import REPLACES
 from studies.importers.items.validation import KEYS
 from studies.media.storage import as_given, file_name, open_file, response_as_given
 from studies.models import Item, MediaFile, Study
 from studies.statements.bulk import by_letters
 
 _CHUNK = 1_000
-# An option set is long and rare, so it does not get a column.
-_WITH_COLUMNS = KEYS - {"option_set"}
+# An option set is long and rare, and so is a correction: they do not get columns.
+_WITH_COLUMNS = KEYS - {"option_set", "replaces"}
 
 
 def may_redistribute(study: Study) -> bool:
@@ -48,6 +49,8 @@ def raw_item(item: Item) -> dict[str, Any]:
     """An item in the interchange format."""
     metadata = dict(item.metadata)
     extra = metadata.pop("_extra", {})
+    if replaced := metadata.pop(REPLACES, ""):
+        extra = {**extra, "replaces": replaced}
     row = {
         "id": item.key,
         "group": item.group or None,

@@ -724,6 +724,7 @@ class Migration(migrations.Migration):
                             ("practice", "practice"),
                             ("attention_check", "attention check"),
                             ("example", "example"),
+                            ("left_out", "taken out"),
                         ],
                         default="main",
                         max_length=20,
@@ -820,6 +821,7 @@ class Migration(migrations.Migration):
                 ("seats_taken", models.PositiveSmallIntegerField(default=0, editable=False)),
                 ("answered", models.PositiveSmallIntegerField(default=0, editable=False)),
                 ("draw_probability", models.FloatField(blank=True, editable=False, null=True)),
+                ("left_out_reason", models.TextField(blank=True, editable=False)),
                 (
                     "shuffle_key",
                     models.BigIntegerField(default=studies.models.keys.shuffle_key, editable=False),
@@ -1327,7 +1329,10 @@ class Migration(migrations.Migration):
             model_name="item",
             constraint=models.CheckConstraint(
                 condition=models.Q(
-                    ("split__in", ["main", "practice", "attention_check", "example"])
+                    (
+                        "split__in",
+                        ["main", "practice", "attention_check", "example", "left_out"],
+                    )
                 ),
                 name="item_split",
             ),

@@ -80,6 +80,8 @@ class Item(models.Model):
         PRACTICE = "practice", "practice"
         ATTENTION_CHECK = "attention_check", "attention check"
         EXAMPLE = "example", "example"
+        # Judged once, but found faulty: its answers stay, and nothing counts them.
+        LEFT_OUT = "left_out", "taken out"
 
     class FirstPerson(models.TextChoices):
         """The source of the persona's own answer; empty if unknown."""
@@ -137,6 +139,7 @@ class Item(models.Model):
     answered = models.PositiveSmallIntegerField(default=0, editable=False)
     # The probability with which it was drawn for annotators by a judge's certainty; null otherwise.
     draw_probability = models.FloatField(null=True, blank=True, editable=False)
+    left_out_reason = models.TextField(blank=True, editable=False)
     shuffle_key = models.BigIntegerField(default=shuffle_key, editable=False)
     created_at = clock.MomentField(auto_now_add=True)
 
@@ -162,7 +165,9 @@ class Item(models.Model):
                 name="item_draw_probability",
             ),
             models.CheckConstraint(
-                condition=Q(split__in=["main", "practice", "attention_check", "example"]),
+                condition=Q(
+                    split__in=["main", "practice", "attention_check", "example", "left_out"]
+                ),
                 name="item_split",
             ),
             models.CheckConstraint(condition=Q(task__in=Task.values), name="item_task"),

@@ -1,5 +1,6 @@
 """report STUDY… --out DIR: build reports in a folder, without web server or worker."""
 
+import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,
@@ -59,6 +61,12 @@ class Command(BaseCommand):
             help="also draw the figures as SVG and PNG",
         )
         parser.add_argument(
+            "--view",
+            metavar="FILE",
+            help="another view: a JSON file of what to leave out or read otherwise, as in "
+            "view.filters of its report.json",
+        )
+        parser.add_argument(
             "--paper",
             action="store_true",
             help="also write two pages for a paper, the article's tables, and a verdict card",
@@ -68,14 +76,19 @@ class Command(BaseCommand):
         from analysis.lifecycle.build_job import write_across
 
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
-        chosen = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
+        chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
         try:
-            check_parameters(**chosen)
+            if options["view"]:
+                chosen["view"] = _view(Path(options["view"]))
+            check_parameters(**{key: chosen[key] for key in ("seed", "threshold", "bootstrap")})
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
 
         if options["pool"] and len(slugs) < 2:
             raise CommandError("--pool needs at least two studies.", returncode=2)
+
+        if options["view"] and len(slugs) > 1:
+            raise CommandError("--view needs one study.", returncode=2)
 
         for slug in slugs:
             find_study(slug)
@@ -112,9 +125,10 @@ class Command(BaseCommand):
                 for_paper=self.for_paper,
                 **chosen,
             )
-        record(
-            find_study(slug), REPORT_WRITTEN, seed=result["seed"], inputs=result["inputs"]["hash"]
-        )
+        detail = {"seed": result["seed"], "inputs": result["inputs"]["hash"]}
+        if view := result.get("view"):
+            detail["view"] = view["changes"]
+        record(find_study(slug), REPORT_WRITTEN, **detail)
         return self._summarise(result, folder)
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -143,6 +157,20 @@ class Command(BaseCommand):
             f"{inputs['annotations']:,} answers, {inputs['judgments']:,} judgments)"
         )
         return result
+
+
+def _view(path: Path) -> View:
+    """The view in a JSON file. Raises `BadParameters`."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise BadParameters(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise BadParameters(f"{path} is not JSON: {error}.") from None
+    try:
+        return View.of(content)
+    except BadParameters as error:
+        raise BadParameters(f"{path}: {error}") from None
 
 
 def _draw(result: dict[str, Any], folder: Path) -> int:

@@ -12,9 +12,11 @@ from analysis.report.sections.limits import LimitsSection
 from analysis.report.sections.methods import Downloads, Methods
 from analysis.report.sections.position import Position
 from analysis.report.sections.record.section import Record
+from analysis.report.sections.view import ViewSection
 from analysis.report.sections.wording import WordingSection
 
 SECTIONS: list[Section] = [
+    ViewSection(),
     Glance(),
     Accuracy(),
     CertaintySection(),

@@ -166,6 +166,32 @@ def as_registered(report: ReportJson) -> Table:
     )
 
 
+def deviation_effects(report: ReportJson) -> Table:
+    """The main results with and without each deviation from the plan that can be undone."""
+
+    def shown(side: Mapping[str, Any]) -> str:
+        if "state" in side:
+            return str(side["state"]).replace("_", " ")
+        return (
+            "–" if side["accuracy"] is None else f"{side['accuracy'] * 100:.1f} % of {side['n']:,}"
+        )
+
+    rows = [
+        [each["what"], each["done"], row["result"], shown(row["with"]), shown(row["without"])]
+        for each in report.get("deviations", ())
+        for row in each["effect"] or ()
+    ]
+    headings = ("Deviation", "Done", "Result", "With it", "Without it")
+    return Table(
+        "deviations",
+        "Deviations from the plan, and the results without each of them",
+        tuple(map(TableColumn, headings)),
+        rows,
+        "With the plan's threshold and seed. The page Deviations lists all of them, with reasons.",
+        is_record=True,
+    )
+
+
 def _origin(report: Mapping[str, Any]) -> str:
     """The origin of the report's threshold, for the methods."""
     if report["parameters"]["explored"]:
@@ -188,6 +214,7 @@ class Methods(Section):
         yield band_definitions(report)
         yield registered(report)
         yield as_registered(report)
+        yield deviation_effects(report)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table

@@ -31,7 +31,7 @@ def list_items(
     request: HttpRequest,
     slug: str,
     query: Query[PageQuery],
-    split: Literal["", "main", "practice", "attention_check", "example"] = "",
+    split: Literal["", "main", "practice", "attention_check", "example", "left_out"] = "",
     search: str = "",
 ) -> dict[str, Any]:
     """The items of a study by id, in the interchange format (docs/formats.md).

@@ -71,7 +71,7 @@ class ReportOut(JobOut):
 def list_reports(request: HttpRequest, slug: str, query: Query[PageQuery]) -> dict[str, Any]:
     """The reports of a study, newest first."""
     study_of(request, slug)
-    reports = reports_for(request.user, slug).order_by("-number")
+    reports = reports_for(request.user, slug).filter(view={}).order_by("-number")
     if after := query.after("reports", int):
         reports = reports.filter(number__lt=after[0])
     rows = list(reports[: query.limit + 1])
@@ -173,7 +173,7 @@ class ExportOut(JobOut):
         "available."
     )
     excluded_since: int = Field(
-        description="How often people were excluded or included again after it was written."
+        description="How often people or items were left out or counted again after it."
     )
     stale: str = Field(description="The same in a sentence; empty if the file is up to date.")
 

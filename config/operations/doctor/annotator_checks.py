@@ -70,6 +70,10 @@ def repair_item_counters(fault: InvariantFault) -> str:
     return f"Item {item.key}: counts {taken} seats taken and {answered} answers."
 
 
+# Items that have seats; those that were taken out keep the seats of their answers.
+_SEATED = (Item.Split.MAIN, Item.Split.LEFT_OUT)
+
+
 def wrong_seat_numbers() -> Iterator[InvariantFault]:
     """Items whose number of seats differs from what their study wants."""
     studies = Study.objects.values_list(
@@ -81,7 +85,7 @@ def wrong_seat_numbers() -> Iterator[InvariantFault]:
         if sample is not None or draw or sets == Study.SetDisplay.WHOLE:
             short &= Q(seats_needed__gt=0)
         beyond = Q(seats_needed__gt=wanted) & Q(seats_needed__gt=F("seats_taken"))
-        other = ~Q(split=Item.Split.MAIN) & Q(seats_needed__gt=0)
+        other = ~Q(split__in=_SEATED) & Q(seats_needed__gt=0)
         rows = own.filter(short | beyond | other).order_by("pk")
         if number := rows.count():
             first, needed = rows.values_list("key", "seats_needed")[0]
@@ -96,7 +100,7 @@ def wrong_seat_numbers() -> Iterator[InvariantFault]:
 @transaction.atomic
 def repair_seat_numbers(fault: InvariantFault) -> str:
     study = lock_study(fault.key)
-    Item.everything.filter(study=study, seats_taken=0).exclude(split=Item.Split.MAIN).update(
+    Item.everything.filter(study=study, seats_taken=0).exclude(split__in=_SEATED).update(
         seats_needed=0
     )
     items = seat_items(study)
@@ -167,7 +171,7 @@ def repair_group_counters(fault: InvariantFault) -> str:
 def contradicting_answers() -> Iterator[InvariantFault]:
     """Seats whose state contradicts their answer."""
     states, standings = Assignment.State, Annotation.Standing
-    main = Q(item__split=Item.Split.MAIN)
+    main = Q(item__split__in=_SEATED)
     counted = Q(annotation__standing=standings.COUNTED)
     wrong = {
         "is answered, but there is no answer": Q(state=states.ANSWERED, annotation=None),

@@ -290,7 +290,7 @@ def read_advice(row: ImportRow, raw: Any, split: str) -> dict[str, str]:
     text = row.text(raw, "text", name="advice.text", limit=LIMITS["context"])
     if not text:
         row.fault("advice.text", "advice without text", "advice has no text.", "Give it a text.")
-    if split != Item.Split.MAIN:
+    if split not in (Item.Split.MAIN, Item.Split.LEFT_OUT):
         row.fault(
             "advice",
             "advice outside main items",

@@ -240,7 +240,7 @@ def _refuse_what_pairs_lack(row: ImportRow, raw: Mapping[str, Any]) -> None:
             "an item with more than 2 responses has no fixed order.",
             "Leave order out.",
         )
-    if raw.get("split") not in (None, "", Item.Split.MAIN.value):
+    if raw.get("split") not in (None, "", Item.Split.MAIN.value, Item.Split.LEFT_OUT.value):
         row.fault(
             "split",
             "options outside main items",

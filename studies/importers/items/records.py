@@ -43,6 +43,9 @@ CONTENT = (
     "option_set",
     "media",
 )
+# The key of an item's metadata with the id of the faulty item that it follows.
+REPLACES = "_replaces"
+LEFT_OUT = "left_out"
 # Fields that are part of an item's hash only if they are filled.
 _LATER = ("advice", "option_set", "media")
 
@@ -90,7 +93,11 @@ class ItemRecord:
     def content_hash(self) -> str:
         """SHA-256 of everything that an annotator or a model can see, and of the truth."""
         given = [name for name in CONTENT if name not in _LATER or self.values[name]]
-        values = canonical({name: self.values[name] for name in given})
+        content = {name: self.values[name] for name in given}
+        if content["split"] == LEFT_OUT:
+            # Taking an item out does not change it.
+            content["split"] = "main"
+        values = canonical(content)
         text = f"[{values},{canonical(self.persona.key)},{self.persona.canonical}]"
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -13,7 +13,13 @@ from django.db.models import ProtectedError
 from studies.errors import StudyError, UnknownStudy
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
-from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, Warning
+from studies.importers.items.records import (
+    CONTENT,
+    REPLACES,
+    ItemRecord,
+    PersonaRecord,
+    Warning,
+)
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import Watch
 from studies.media import storage
@@ -229,6 +235,7 @@ class _Storage:
         self._ids: dict[str, int] = {}
         self._mentions: dict[str, _Mention] = {}
         self._items, self._in_files, self._in_study = Faults(), Faults(), Faults()
+        self._corrected: list[ItemRecord] = []
 
     def store(self, items: Iterator[ItemRecord]) -> None:
         """Store the items that the study lacks. Raises `Refused` with every fault."""
@@ -239,14 +246,39 @@ class _Storage:
             personas = self._new_personas(new)
             self.read += len(chunk)
             self.created += len(new)
+            self._corrected += [item for item in new if REPLACES in item.values["metadata"]]
             self.personas += len(personas)
             if not (self._items or self._in_files or self._in_study):
                 self._insert_personas(personas)
                 self._insert(new)
             if self._watch is not None:
                 self._watch.update(len(chunk))
-        if faults := [*self._items, *self._in_files, *self._in_study]:
+        faults = [*self._items, *self._in_files, *self._in_study, *self._not_replaced()]
+        if faults:
             raise Refused(faults)
+
+    def _not_replaced(self) -> Iterator[Fault]:
+        """Corrected items whose faulty item is unknown, or would count beside them."""
+        named = {item.values["metadata"][REPLACES] for item in self._corrected}
+        there = Item.everything.filter(study=self._study, key__in=named)
+        splits = dict(there.values_list("key", "split"))
+        for item in self._corrected:
+            key = item.values["metadata"][REPLACES]
+            if splits.get(key) == Item.Split.LEFT_OUT:
+                continue
+            known = key in splits
+            yield Fault(
+                item.line,
+                "replaces",
+                "replaced item counts" if known else "replaced item is unknown",
+                f"item “{item.key}” replaces “{key}”, which "
+                + ("still counts." if known else "the study does not have."),
+                "Take it out of the analysis first: its page has a link."
+                if known
+                else "Use the id of an item of the study.",
+                key,
+                item.file,
+            )
 
     def _new(self, chunk: list[ItemRecord]) -> list[ItemRecord]:
         """The items that the study lacks; an item with other content there is a fault."""

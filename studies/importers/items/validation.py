@@ -26,6 +26,7 @@ from studies.importers.items.option_sets import (
     read_option_set,
 )
 from studies.importers.items.records import (
+    REPLACES,
     ItemRecord,
     PersonaRecord,
     UnknownKeys,
@@ -42,7 +43,7 @@ _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
 KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
-    "topic language warnings metadata advice option_set media".split()
+    "topic language warnings metadata advice option_set media replaces".split()
 )
 
 
@@ -167,7 +168,7 @@ class Validator:
             "check_answer": check_answer,
             "check_instruction": check_instruction,
             "warnings": warnings,
-            "metadata": self._metadata(row, raw),
+            "metadata": self._metadata(row, raw) | _replaced(row, raw, key),
             "advice": read_advice(row, raw.get("advice"), split),
             "option_set": option_set,
             "media": read_media(row, raw.get("media"), "media", self._media),
@@ -278,6 +279,19 @@ class Validator:
         for name in unknown:
             self._unknown.note(name, row.line)
         return {**metadata, "_extra": unknown} if unknown else metadata
+
+
+def _replaced(row: ImportRow, raw: dict[str, Any], key: str) -> dict[str, str]:
+    """The faulty item that this one follows, as the study keeps it; {} for most items."""
+    replaced = row.text(raw, "replaces", limit=120)
+    if replaced and replaced == key:
+        row.fault(
+            "replaces",
+            "replaces itself",
+            f"item “{key}” names itself in replaces.",
+            "Give the corrected item its own id.",
+        )
+    return {REPLACES: replaced} if replaced else {}
 
 
 def _unknown_of_responses(raw: Any) -> dict[str, Any]:

@@ -170,6 +170,32 @@ def excluded_people(report: ReportJson) -> Table:
     )
 
 
+def items_left_out(report: ReportJson) -> Table:
+    """Items that the researchers took out; empty without any."""
+    rows = [
+        [
+            each["item"],
+            each["reason"] or "not shown here",
+            each["on"] or "before the import",
+            each["by"] or "a command",
+            "after it" if each["after_report"] else "before it",
+            each["answers"],
+        ]
+        for each in report.get("items_left_out", ())
+    ]
+    columns = (
+        TableColumn("Item"),
+        TableColumn("Reason"),
+        TableColumn("Day"),
+        TableColumn("By"),
+        TableColumn("First report"),
+        TableColumn("Answers", "count"),
+    )
+    title = "Items taken out by the researchers, and why"
+    note = "Answers: those given to the item. They are kept, and nothing counts them."
+    return Table("items_left_out", title, columns, rows, note, is_record=True)
+
+
 def exclusions(report: ReportJson) -> Table:
     """Accuracy before and after exclusions by researchers; empty without exclusions."""
     human, before = report["human"], report["human"]["before_exclusions"]
@@ -238,7 +264,9 @@ class Participation(Section):
             {"group": group, "wanted": wanted, "finished": finished}
             for group, wanted, finished in data.quotas
         ]
+        left_out = [asdict(each) for each in data.left_out]
         return {
+            **({"items_left_out": left_out} if left_out else {}),
             "human": {
                 "coverage": _coverage(study.people),
                 "people": dict(data.people),
@@ -249,13 +277,14 @@ class Participation(Section):
                 "quotas": quotas_,
                 "checks": _checks(data),
                 "pay": _pay(data, earlier["human"]["individual"]["correct"]),
-            }
+            },
         }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield people(report)
         yield quotas(report)
         yield excluded_people(report)
+        yield items_left_out(report)
         yield exclusions(report)
         yield without_flagged(report)
 

@@ -1,0 +1,146 @@
+"""Views: what a report leaves out or reads otherwise, to answer somebody who asks.
+
+A view is stored with its report as JSON, in which absent keys mean no change. Pages import this, so
+it needs no arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from analysis.errors import BadParameters
+from studies.statements import clock
+
+TIES = {
+    "exclude": "a tied vote is no answer",
+    "certainty": "a tied vote goes to the more certain side",
+}
+MOST_NAMED = 2_000
+_LISTS = ("without_people", "without_items", "without_runs", "topics")
+_PAIRS = ("people", "personas")
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class View:
+    """What a report changes about the data of its study.
+
+    `without_runs` names runs by their hash; `people` are answers about themselves and `personas`
+    features, by key, of those who are kept. `as_of` is a moment in UTC: answers, exclusions, items
+    and runs are as they were then.
+    """
+
+    name: str = ""
+    as_of: str = ""
+    without_people: Sequence[str] = ()
+    without_items: Sequence[str] = ()
+    without_runs: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    people: Mapping[str, str] = field(default_factory=dict)
+    personas: Mapping[str, str] = field(default_factory=dict)
+    with_excluded: bool = False
+    with_left_out: bool = False
+    ties: str = "exclude"
+    threshold: int | None = None
+
+    @classmethod
+    def of(cls, content: Any) -> View:
+        """A view from JSON. Raises `BadParameters`."""
+        if not isinstance(content, Mapping):
+            raise BadParameters("A view is an object, such as {“without_items”: [“it-003”]}.")
+        if unknown := sorted(content.keys() - cls.__dataclass_fields__.keys()):
+            known = ", ".join(cls.__dataclass_fields__)
+            raise BadParameters(f"A view has no “{unknown[0]}”. Use one of: {known}.")
+        found: dict[str, Any] = dict(content)
+        for name in (*_LISTS, *_PAIRS, "name", "as_of", "ties"):
+            _check_texts(name, found.get(name, getattr(cls(), name)))
+        view = cls(**found)
+        if view.ties not in TIES:
+            raise BadParameters(f"ties is “{view.ties}”. Use one of: {', '.join(TIES)}.")
+        if view.threshold is not None and (
+            type(view.threshold) is not int or not 1 <= view.threshold <= 100
+        ):
+            raise BadParameters(f"The threshold is {view.threshold}. Use a number from 1 to 100.")
+        for name in ("with_excluded", "with_left_out"):
+            if not isinstance(getattr(view, name), bool):
+                raise BadParameters(f"{name} is neither true nor false.")
+        if view.as_of and view.moment > clock.now():
+            raise BadParameters(f"{view.as_of} is in the future. Use a moment that has passed.")
+        return view
+
+    @property
+    def moment(self) -> datetime:
+        """The moment of `as_of`. Raises `BadParameters`."""
+        try:
+            found = datetime.fromisoformat(self.as_of)
+        except ValueError:
+            raise BadParameters(
+                f"“{self.as_of}” is not a moment. Write it as 2026-11-27T14:30 (UTC)."
+            ) from None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The view as JSON, without what it does not change."""
+        usual = asdict(View())
+        found = asdict(self)
+        return {
+            name: list(value) if name in _LISTS else value
+            for name, value in found.items()
+            if value != usual[name] and value not in ((), [], {})
+        }
+
+    @property
+    def changes(self) -> list[str]:
+        """What it changes, in words; empty for the study's own report."""
+        pairs = [("people", "people with"), ("personas", "items about personas with")]
+        n = len(self.without_people)
+        texts: list[str | bool] = [
+            self.as_of and f"as of {self.moment:%Y-%m-%d %H:%M} UTC",
+            self.with_excluded and "with the people whom the researchers excluded",
+            self.with_left_out and "with the items that the researchers took out",
+            # Never by name: shared copies show these words.
+            f"without {n:,} of the people who count" if n else "",
+            _without("without the item", "items", self.without_items),
+            _without("without the run", "runs", [run[:12] for run in self.without_runs]),
+            f"only items of: {', '.join(self.topics)}" if self.topics else "",
+            *(
+                f"only {words} {key}: {value}"
+                for name, words in pairs
+                for key, value in getattr(self, name).items()
+            ),
+            self.ties != "exclude" and TIES[self.ties],
+            self.threshold is not None and f"high certainty from {self.threshold}",
+        ]
+        return [text for text in texts if isinstance(text, str) and text]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.changes
+
+
+# The study's own report.
+AS_IT_IS = View()
+
+
+def _check_texts(name: str, value: Any) -> None:
+    """Refuse a value of a view that is not text, texts, or texts by key."""
+    if name in _LISTS:
+        good = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+        size, shape = len(value) if good else 0, "a list of texts"
+    elif name in _PAIRS:
+        good = isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values())
+        size, shape = len(value) if good else 0, "an object with texts"
+    else:
+        good, size, shape = isinstance(value, str) and len(value) <= _LONGEST, 0, "a short text"
+    if not good or size > MOST_NAMED:
+        raise BadParameters(f"{name} of the view is not {shape}.")
+
+
+def _without(one: str, many: str, names: Sequence[str]) -> str:
+    if len(names) < 4:
+        return f"{one}{'' if len(names) == 1 else 's'} {', '.join(names)}" if names else ""
+    return f"without {len(names):,} {many}"

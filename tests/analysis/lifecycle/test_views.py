@@ -1,0 +1,177 @@
+"""Another view of a study: what it keeps, by recount; as of a moment; refused input; its page."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import people_verdicts, run_verdicts
+from analysis.data.views import View
+from analysis.errors import BadParameters
+from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.verification import read_report, verify_report
+from analysis.models import Report
+from analysis.report.report_json import without_people
+from annotation import services
+from annotation.models import Annotator
+from annotation.services.faulty_items import put_back, take_out
+from studies.models import Item, Study
+from studies.statements import clock
+from tests.analysis.builders import answer, make_rater, random_study
+from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return random_study(5, n_items=12, n_raters=6)
+
+
+def accuracy(study: Study, view: View) -> float:
+    verdicts = people_verdicts(load_dataset(study.slug, view))
+    return float(verdicts.correct[verdicts.scored].mean())
+
+
+def test_without_people_and_items_it_counts_what_is_left(study):
+    """Against a study from whose tables these were removed."""
+    data = load_dataset(study.slug)
+    people, items = data.raters[:2], [item.key for item in data.items[:4]]
+    view = View.of({"without_people": [*people], "without_items": items})
+
+    found = load_dataset(study.slug, view)
+
+    Annotator.objects.filter(pseudonym__in=people).update(
+        excluded_at=timezone.now(), exclusion_reason="x"
+    )
+    Item.objects.filter(study=study, key__in=items).update(split="left_out")
+    other = load_dataset(study.slug)
+    assert [item.key for item in found.items] == [item.key for item in other.items]
+    assert people_verdicts(found).answer.tolist() == people_verdicts(other).answer.tolist()
+    for one, two in zip(found.runs, other.runs, strict=True):
+        assert one.run == two.run
+        assert run_verdicts(found, one).answer.tolist() == run_verdicts(other, two).answer.tolist()
+    assert sorted(found.raters) == sorted(other.raters)
+    assert len(found.answers) == len(other.answers)
+
+
+def test_ties_can_go_to_the_more_certain():
+    study = make_study()
+    item = make_item(study=study, key="a")
+    for choice, certainty in (("r1", 60), ("r2", 90)):
+        answer(make_rater(study=study), item, choice, certainty=certainty)
+
+    found = [
+        people_verdicts(load_dataset(study.slug, View.of({"ties": ties}))).answer.tolist()
+        for ties in ("exclude", "certainty")
+    ]
+
+    assert found == [[-1], [1]]
+
+
+def test_as_of_a_moment_it_has_what_counted_then():
+    study = make_study(items_per_annotator=4, annotations_per_item=3)
+    make_items(study, 4)
+    first, second, late = walk_in(study), walk_in(study), walk_in(study)
+    answer_all(first)
+    services.complete(annotator_id=first.pk)
+    answer_all(second)
+    services.complete(annotator_id=second.pk)
+    services.exclude(annotator_id=second.pk, reason="Too fast.")
+    taken = Item.objects.filter(study=study).order_by("key")
+    take_out(study_id=study.pk, key=taken[0].key, reason="Equal responses.")
+    half = late.assignments.exclude(item__split="left_out").order_by("position")
+    services.record_answer(
+        annotator_id=late.pk, assignment_id=half[0].pk, choice="r1", certainty=60
+    )
+    before, then = load_dataset(study.slug), clock.now()
+
+    services.include(annotator_id=second.pk)
+    put_back(study_id=study.pk, key=taken[0].key)
+    take_out(study_id=study.pk, key=taken[1].key, reason="Also equal.")
+    services.record_answer(
+        annotator_id=late.pk, assignment_id=half[0].pk, choice="r2", certainty=90
+    )
+    services.time_out(annotator_id=late.pk)
+    make_items(study, 1)
+    found = load_dataset(study.slug, View.of({"as_of": then.isoformat()}))
+
+    assert [item.key for item in found.items] == [item.key for item in before.items]
+    for name in ("item", "rater", "choice", "certainty"):
+        ours, theirs = getattr(found.answers, name), getattr(before.answers, name)
+        assert ours.tolist() == theirs.tolist()
+    assert found.raters == before.raters
+    assert found.set_aside_raters == before.set_aside_raters
+    now = load_dataset(study.slug)
+    assert [item.key for item in now.items] != [item.key for item in before.items]
+
+
+def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
+    item = load_dataset(study.slug).items[0].key
+    path = tmp_path / "view.json"
+    path.write_text(json.dumps({"name": "Reviewer 2", "without_items": [item], "threshold": 70}))
+
+    call_command("report", study.slug, out=tmp_path / "r", bootstrap=100, view=str(path))
+
+    found = json.loads((tmp_path / "r" / "report.json").read_text())
+    assert found["view"]["filters"]["without_items"] == [item]
+    rows = {row["what"]: row for row in found["view"]["what_changes"]}
+    assert (rows["Items"]["registered"], rows["Items"]["view"]) == ("12", "11")
+    assert rows["High-certainty threshold"]["view"] == "70"
+    assert {entry["mark"] for entry in found["registration"]["analyses"]} == {"explored"}
+    assert "Not the study’s own report" in (tmp_path / "r" / "report.html").read_text()
+    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
+    path.write_text(json.dumps({"without_items": ["nope"]}))
+    with pytest.raises(CommandError, match="no item “nope”"):
+        call_command("report", study.slug, out=tmp_path / "r", bootstrap=100, view=str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"tie": "half"}, "has no “tie”"),
+        ({"ties": "half"}, "Use one of"),
+        ({"threshold": 0}, "from 1 to 100"),
+        ({"threshold": True}, "from 1 to 100"),
+        ({"without_items": "a"}, "a list of texts"),
+        ({"people": ["a"]}, "an object with texts"),
+        ({"as_of": "yesterday"}, "is not a moment"),
+        ({"as_of": "2999-01-01"}, "in the future"),
+        (["a"], "is an object"),
+    ],
+)
+def test_what_is_no_view_is_refused(content, words):
+    with pytest.raises(BadParameters, match=words):
+        View.of(content)
+
+
+def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
+    client = sign_in(study)
+    address = reverse("analysis:view", args=[study.slug])
+    name = load_dataset(study.slug).raters[0]
+    item = load_dataset(study.slug).items[0].key
+
+    assert client.post(address, {"without_people": "nobody\r\n"}).status_code == 302
+    sent = {"name": "One <less>", "without_people": name, "without_items": item}
+    for _ in range(2):
+        assert client.post(address, sent).status_code == 302
+    wrong, right = Report.objects.order_by("number")
+    assert build_queued(report_id=wrong.pk).state == "failed"
+    right.bootstrap = 100
+    right.save()
+    assert build_queued(report_id=right.pk).state == "done"
+    page = client.get(reverse("analysis:report", args=[study.slug, right.public_id]))
+    shown = page.content.decode()
+    assert "One &lt;less&gt;" in shown
+    assert "without 1 of the people who count" in shown
+    filled = client.get(address, sent).content.decode()
+    assert f">\n{item}</textarea>" in filled
+    assert client.get(address, {**sent, "file": "1"}).json()["without_people"] == [name]
+    right.refresh_from_db()
+    assert without_people(right.result)["view"]["filters"]["without_people"] == []
+    assert client.post(address, {}).status_code == 422
+    assert client.get(address, {"as_of": "<x>"}).status_code == 422
+    assert not Report.own.exists()
