@@ -127,6 +127,24 @@ def revoke_link(*, link_id: int, user: User) -> bool:
     return bool(revoked)
 
 
+@transaction.atomic
+def delete_report(*, report_id: int, user: User) -> None:
+    """Delete the files and numbers of a report and end its links; the row says when and by whom."""
+    report = Report.objects.select_related("study").get(pk=report_id)
+    lock_study(report.study_id)
+    for link in report.share_links.filter(revoked_at=None):
+        revoke_link(link_id=link.pk, user=user)
+    report.rechecks.all().delete()
+    changed = Report.objects.filter(pk=report_id, state=Report.State.DONE).update(
+        state=Report.State.GONE,
+        result=None,
+        message=f"Deleted by {user.get_username()}. Build the report again for new numbers.",
+    )
+    if changed:
+        record(report.study, "report deleted", user=user, report=report.public_id)
+        transaction.on_commit(report_dir(report.public_id).delete)
+
+
 def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
     """A user's links that still open reports of the study."""
     found = ShareLink.objects.filter(

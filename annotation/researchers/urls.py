@@ -6,7 +6,13 @@ from annotation.prolific.pages import message_views as messages
 from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
-from annotation.researchers import admission_views, quota_views, text_views, views
+from annotation.researchers import (
+    admission_views,
+    quota_views,
+    request_views,
+    text_views,
+    views,
+)
 
 app_name = "people"
 urlpatterns = [
@@ -37,6 +43,11 @@ urlpatterns = [
     path("", views.people, name="list"),
     path("release/", views.release, name="release"),
     path("annotator/", views.person, name="person"),
+    path("find/", request_views.find, name="find"),
+    path("request/", request_views.request_page, name="request"),
+    path("request/file/", request_views.person_file, name="request-file"),
+    path("request/act/", request_views.act, name="request-act"),
+    path("request/done/<slug:reference>/", request_views.done, name="request-done"),
     path("checks/", text_views.checks, name="checks"),
     path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
