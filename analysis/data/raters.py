@@ -150,8 +150,11 @@ def load_all_answers(data: Dataset) -> AllAnswers:
     )
 
 
-def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
-    """The withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
+def people_now(slug: str) -> tuple[dict[str, int], set[str], set[str]]:
+    """The withdrawn answers by pseudonym, the pseudonyms of excluded annotators, and of all.
+
+    Somebody who was deleted at their request has lost the name that earlier reports use.
+    """
     people = Annotator.objects.filter(study__slug=slug)
     withdrawn = (
         Annotation.objects.filter(
@@ -162,7 +165,7 @@ def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
         .order_by("assignment__annotator__pseudonym")
     )
     excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
-    return dict(withdrawn), set(excluded)
+    return dict(withdrawn), set(excluded), set(people.values_list("pseudonym", flat=True))
 
 
 def answers_of(

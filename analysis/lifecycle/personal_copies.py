@@ -6,6 +6,7 @@ from functools import partial
 from django.contrib.auth.models import User
 
 from analysis.data.answers import names_in
+from analysis.data.raters import REPORT_WRITTEN
 from analysis.exports.requests import WITHOUT_PEOPLE, delete_export, has_stale_file, name_of
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.requests import delete_report, revoke_link
@@ -58,12 +59,13 @@ def _reports(person: PersonIn) -> Iterator[HeldCopy]:
 
 
 def _outside(person: PersonIn) -> Iterator[HeldCopy]:
-    for entry in person.study.log.filter(event="exported").exclude(detail__has_key="export"):
-        what = entry.detail.get("what")
+    written = person.study.log.filter(event__in=("exported", REPORT_WRITTEN))
+    for entry in written.exclude(detail__has_key="export"):
+        what = entry.detail.get("what", "report")
         if what not in WITHOUT_PEOPLE and person.may_be_in(entry.created_at):
             yield HeldCopy(
                 f"log {entry.pk}",
-                f"Export “{what}” by a command",
+                "Report by a command" if what == "report" else f"Export “{what}” by a command",
                 entry.created_at,
                 "Its folder is not recorded. Find it, and delete or replace it.",
             )

@@ -104,10 +104,10 @@ def verify_report(
     now = json.loads(to_json(again))
     found = list(differences(report, now))
     software = tuple(one for one in found if one.path.startswith("software"))
-    withdrawn, excluded = _people_now(slugs)
-    reasons = list(_withdrawals(report, withdrawn))
+    withdrawn, excluded, known = _people_now(slugs)
+    reasons = [*_withdrawals(report, withdrawn), *_deletions(report, known)]
     superseded = bool(reasons)
-    reasons += _other_reasons(report, now, withdrawn, excluded)
+    reasons += _other_reasons(report, now, withdrawn, excluded, known)
     changed = tuple(one for one in found if one not in software)
     if changed and not reasons:
         reasons.append(_what_else(report, now, changed, is_other_program=bool(software)))
@@ -145,17 +145,18 @@ def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
     }
 
 
-def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str], set[str]]:
     """Like `people_now`; in a pooled report, annotators are listed by wave name too."""
     if len(slugs) == 1:
         return people_now(slugs[0])
     withdrawn: dict[str, int] = {}
-    excluded: set[str] = set()
+    excluded, known = set[str](), set[str]()
     for slug in slugs:
-        left, aside = people_now(slug)
+        left, aside, everybody = people_now(slug)
         withdrawn |= {f"{slug}/{name}": n for name, n in left.items()}
         excluded |= {f"{slug}/{name}" for name in aside}
-    return withdrawn, excluded
+        known |= {f"{slug}/{name}" for name in everybody}
+    return withdrawn, excluded, known
 
 
 def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:
@@ -165,6 +166,17 @@ def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Ite
                 f"{row['rater']} withdrew {n} answers in the report. The report is superseded: "
                 "build it again, and do not pass on the old one."
             )
+
+
+def _deletions(report: Mapping[str, Any], known: set[str]) -> Iterator[str]:
+    """People whose name is gone; nothing else about them is left to say."""
+    n = sum(name not in known for row in report["human"]["raters"] for name in _names(row))
+    if n:
+        people = "1 annotator was" if n == 1 else f"{n:,} annotators were"
+        yield (
+            f"{people} deleted at their request, with their answers. The report is superseded: "
+            "build it again, and do not pass on the old one."
+        )
 
 
 def _names(row: Mapping[str, Any]) -> list[str]:
@@ -178,8 +190,9 @@ def _other_reasons(
     now: Mapping[str, Any],
     withdrawn: Mapping[str, int],
     excluded: set[str],
+    known: set[str],
 ) -> Iterator[str]:
-    then_people = {name for row in report["human"]["raters"] for name in _names(row)}
+    then_people = {name for row in report["human"]["raters"] for name in _names(row)} & known
     now_people = {name for row in now["human"]["raters"] for name in _names(row)}
     gone = then_people - now_people - withdrawn.keys()
     for name, people in (
