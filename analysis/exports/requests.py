@@ -140,6 +140,7 @@ _SHOWN = 50
 WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "blind": "Everything for blind review: the same data without names of researchers and places",
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",

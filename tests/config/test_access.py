@@ -106,6 +106,7 @@ FOR_OWNERS = {
     "people/find/person/file/",
     "reports/<public_id>/share/",
     "reports/<public_id>/share/<link_id>/end/",
+    "reports/<public_id>/share/<link_id>/names/",
     "providers/decide/",
     "team/hand-over/",
     "team/invite/",
