@@ -39,7 +39,7 @@ from analysis.data.raters import (
     quotas_of,
 )
 from analysis.data.runs import juries_of, runs_of
-from analysis.errors import AnalysisError
+from analysis.errors import UnknownStudy
 from judging.models import Judgment
 from studies.models import Item, Persona, Study
 from studies.prompts import wording_in
@@ -131,11 +131,11 @@ _READERS = [
 
 
 def load_dataset(slug: str) -> Dataset:
-    """All data that a report of the study `slug` uses. Raises `AnalysisError` if unknown."""
+    """All data that a report of the study `slug` uses. Raises `UnknownStudy`."""
     try:
         study = Study.objects.get(slug=slug)
     except Study.DoesNotExist:
-        raise AnalysisError(
+        raise UnknownStudy(
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
     # Sorted here, not in SQL, because databases sort text by different rules.

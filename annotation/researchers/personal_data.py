@@ -40,7 +40,6 @@ from studies.services.whole_studies import backups_with, delete_with_all_that_re
 _MOST_WORDS = 200
 _MOST_FOUND = 100
 REQUEST = "person’s request"
-_DELETED = "deleted at their request"
 
 
 class RequestError(AnnotationError):
@@ -160,9 +159,9 @@ def held(annotator: Annotator) -> list[HeldCopy]:
 
 def _before(backup: Any, person: PersonIn) -> bool:
     """Whether a backup is of before the deletion; a withdrawal alone leaves the answers."""
-    gone = AnnotatorEvent.objects.filter(
-        annotator__study=person.study, annotator__pseudonym=person.name, event=_DELETED
-    ).first()
+    events = AnnotatorEvent.objects.filter(event=AnnotatorEvent.DELETED)
+    own = events.filter(annotator__study=person.study, annotator__pseudonym=person.name)
+    gone = own.first()
     return gone is None or bool(backup.taken_at <= gone.created_at)
 
 
@@ -349,7 +348,7 @@ def delete(*, annotator_id: int, user: User) -> str:
     returns the same reference. Raises `RequestError`.
     """
     annotator = flow.lock(annotator_id)
-    if earlier := annotator.events.filter(event=_DELETED).first():
+    if earlier := annotator.events.filter(event=AnnotatorEvent.DELETED).first():
         return str(earlier.detail["reference"])
     if obstacle := obstacle_to_deletion(annotator):
         raise RequestError(obstacle)
@@ -380,7 +379,10 @@ def delete(*, annotator_id: int, user: User) -> str:
         RemovedPerson.objects.create(study=annotator.study, own_answers=answers)
     reference = note(annotator.study, "deleted", user=user, rater=new, answers=answers, rows=rows)
     AnnotatorEvent.objects.create(
-        annotator=annotator, user=user, event=_DELETED, detail={"reference": reference}
+        annotator=annotator,
+        user=user,
+        event=AnnotatorEvent.DELETED,
+        detail={"reference": reference},
     )
     return reference
 
@@ -462,4 +464,4 @@ def certificate_of(study: Study, reference: str) -> StudyLog | None:
 
 
 def is_deleted(annotator: Annotator) -> bool:
-    return annotator.events.filter(event=_DELETED).exists()
+    return annotator.events.filter(event=AnnotatorEvent.DELETED).exists()
