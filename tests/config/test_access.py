@@ -281,6 +281,7 @@ def test_every_address_has_a_rule():
         "administration/users/new/",
         "administration/users/second-step/",
         "administration/users/<user_id>/",
+        "administration/users/<user_id>/close/",
         "studies/",
         "studies/new/",
     }.union(*(each.OTHERS for each in access()))
