@@ -12,6 +12,7 @@ class AnalysisConfig(AppConfig):
         from analysis.models import ErrorComparison
         from analysis.pages import workbench
         from annotation import machine_signs
+        from studies import held_copies
         from studies.importers import uploads
         from studies.services import whole_studies
         from studies.services.accounts import team
@@ -23,4 +24,5 @@ class AnalysisConfig(AppConfig):
         whole_studies.register_remover(remove_files_and_rows)
         uploads.register(audit_for)
         machine_signs.register_like_judges(ErrorComparison.striking_in)
+        held_copies.MORE.add("analysis.lifecycle.personal_copies:HELD")
         workbench.register()

@@ -5,6 +5,10 @@ class AnalysisError(Exception):
     """Base of this app's errors."""
 
 
+class UnknownStudy(AnalysisError):
+    """There is no study of this name."""
+
+
 class BadParameters(AnalysisError):
     """A threshold, seed or number of resamples is out of range."""
 

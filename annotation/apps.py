@@ -7,11 +7,13 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation.files import study_parts
         from annotation.files.study_parts import Comprehension, Quotas
+        from annotation.prolific.api.accounts import tokens_of_a_member
         from annotation.prolific.launch.publication import follow_state
         from annotation.researchers import text_views as texts
         from annotation.researchers import workbench
         from annotation.services.capacity import quota_in_step
         from studies.services import items, studies, whole_studies
+        from studies.services.accounts import team
         from studies.study_files import folder
 
         whole_studies.register_copier(study_parts.copy_questions)
@@ -21,6 +23,7 @@ class AnnotationConfig(AppConfig):
         folder.register(Comprehension())
         studies.follow_state(follow_state)
         items.follow_seats(quota_in_step)
+        team.register(tokens_of_a_member)
         workbench.register()
         texts.register()
         items.register_preview("annotation.participants.preview.unsaved_item")

@@ -5,6 +5,7 @@ class JudgingConfig(AppConfig):
     name = "judging"
 
     def ready(self) -> None:
+        from judging.catalog.access import judges_of_a_member
         from judging.catalog.changes import Judges, copy_judges
         from judging.pages import workbench
         from judging.runs.study_content import (
@@ -15,6 +16,7 @@ class JudgingConfig(AppConfig):
         )
         from judging.wordings import Wordings, copy_wordings
         from studies.services import studies, whole_studies
+        from studies.services.accounts import team
         from studies.study_files import folder
 
         whole_studies.register_copier(copy_wordings)
@@ -25,4 +27,5 @@ class JudgingConfig(AppConfig):
         folder.register(Wordings())
         whole_studies.register_content(content_of)
         whole_studies.register_remover(remove_judgments)
+        team.register(judges_of_a_member)
         workbench.register()

@@ -113,6 +113,11 @@ def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[
     return shown
 
 
+def names_in(study: Study) -> list[str]:
+    """The names inside of all annotators of a study."""
+    return list(Annotator.objects.filter(study=study).values_list("pseudonym", flat=True))
+
+
 def withdrawn_answers() -> Combinable:
     """The current number of withdrawn answers in a row's study, for `annotate`.
 

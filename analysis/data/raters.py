@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -159,8 +159,20 @@ def load_all_answers(data: Dataset) -> AllAnswers:
     )
 
 
-def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
-    """The withdrawn answers by pseudonym, and the pseudonyms of excluded annotators."""
+class PeopleNow(NamedTuple):
+    """The withdrawn answers by pseudonym, the pseudonyms of excluded annotators and of all.
+
+    `deleted` were deleted at their request, and lost the names that earlier reports use.
+    """
+
+    withdrawn: dict[str, int]
+    excluded: set[str]
+    known: set[str]
+    deleted: int
+
+
+def people_now(slug: str) -> PeopleNow:
+    """What became of the people of a study."""
     people = Annotator.objects.filter(study__slug=slug)
     withdrawn = (
         Annotation.objects.filter(
@@ -171,7 +183,10 @@ def people_now(slug: str) -> tuple[dict[str, int], set[str]]:
         .order_by("assignment__annotator__pseudonym")
     )
     excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
-    return dict(withdrawn), set(excluded)
+    events = AnnotatorEvent.objects.filter(annotator__study__slug=slug)
+    deleted = events.filter(event=AnnotatorEvent.DELETED)
+    known = set(people.values_list("pseudonym", flat=True))
+    return PeopleNow(dict(withdrawn), set(excluded), known, deleted.count())
 
 
 def answers_of(

@@ -1,8 +1,9 @@
 """A complete export: every table in several formats, with its documentation and licence."""
 
+import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,9 +13,11 @@ from django.conf import settings
 from django.urls import reverse
 
 from analysis.data.collection import collection_of
+from analysis.data.identities import Blinding, identities_of
 from analysis.data.judgments import asked_words, wordings_of
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
+from analysis.exports.blind import blind_folder
 from analysis.exports.card import dataset_card
 from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
 from analysis.exports.columns import COLUMNS_OF_WIDE, Column
@@ -42,6 +45,8 @@ from analysis.lifecycle.deviations import as_json, as_text
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.statements import clock
+
+OnDoubts = Callable[[list[str]], None]
 
 
 @contextmanager
@@ -77,14 +82,16 @@ def write_folder(
     disclosure: Disclosure,
     licence: str,
     on_rows: OnRows | None = None,
+    on_doubts: OnDoubts | None = None,
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears once complete.
 
-    Tables are JSON Lines and CSV, and another format if `also` names one.
+    Tables are JSON Lines and CSV, and another format if `also` names one. With `on_doubts` the
+    bundle is for blind review, and what may still name somebody is passed to it.
     Returns the number of rows of each table. Raises `ExportError` or `OSError`.
     """
     with new_folder(out, private=disclosure.identified) as part:
-        return _fill(study, part, also, disclosure, licence, on_rows)
+        return _fill(study, part, also, disclosure, licence, on_rows, on_doubts)
 
 
 def _fill(
@@ -94,7 +101,9 @@ def _fill(
     disclosure: Disclosure,
     licence: str,
     on_rows: OnRows | None,
+    on_doubts: OnDoubts | None,
 ) -> dict[str, int]:
+    blinding = Blinding(identities_of(study)) if on_doubts else None
     keeper = ScoreKeeper()
     parts = {}
     for name in BUNDLED:
@@ -112,7 +121,7 @@ def _fill(
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
     report = newest_report(study)
-    has_copy = report is not None and write_report_copy(report, folder / "report")
+    has_copy = report is not None and write_report_copy(report, folder / "report", blinding)
     if read_plan(study) is not None:
         write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
         write_text(folder / "deviations.md", as_text(study))
@@ -129,8 +138,11 @@ def _fill(
             wide=tuple(wide),
             report=named_report(report, is_here=has_copy),
             scores=keeper.scores,
+            data_sha256=data_sha256(folder),
         ),
     )
+    if blinding and on_doubts:
+        on_doubts(blind_folder(folder, blinding))
     _write_checksums(folder)
     return {part.name: part.rows for part in ordered}
 
@@ -218,9 +230,17 @@ def _write_words(folder: Path, described: DataDescription) -> None:
 
 def _write_checksums(folder: Path) -> None:
     """The checksum file that `sha256sum --check` reads."""
-    lines = [
+    write_text(folder / "CHECKSUMS.sha256", _checksums(folder, "*"))
+
+
+def data_sha256(folder: Path) -> str:
+    """One hash of all tables, the same in a bundle with names and in one for blind review."""
+    return hashlib.sha256(_checksums(folder, "jsonl/*.jsonl").encode()).hexdigest()
+
+
+def _checksums(folder: Path, which: str) -> str:
+    return "".join(
         f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n"
-        for path in sorted(folder.rglob("*"))
+        for path in sorted(folder.rglob(which))
         if path.is_file()
-    ]
-    write_text(folder / "CHECKSUMS.sha256", "".join(lines))
+    )

@@ -143,7 +143,8 @@ row per item, one column per person, for R and SPSS) and `reliability.csv` (peop
 for `r1`, `r2`, `tie`). `prompts/` has the texts that models were sent, with hashes;
 `prompts/runs.json` names the file of each run, if its words are still stored. `croissant.json`
 describes the files for machines; `CHECKSUMS.sha256` covers every file (`sha256sum --check
-CHECKSUMS.sha256`).
+CHECKSUMS.sha256`). Hash of all tables: `{described.data_sha256}`, from `grep ' jsonl/.*[.]jsonl$'
+CHECKSUMS.sha256 | sha256sum`. A bundle for blind review has the same tables and the same hash.
 
 {described.report}
 {left_out}

@@ -43,10 +43,11 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "argilla": ("jsonl",),
     "label-studio": ("json",),
     "all": _PLAIN,
+    "blind": ("jsonl",),
     "study": ("toml",),
 }
 # These are folders; the others are single files.
-FOLDERS = ("all", "study")
+FOLDERS = ("all", "blind", "study")
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 

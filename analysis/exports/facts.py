@@ -66,6 +66,7 @@ class DataDescription:
     wide: tuple[Column, ...]
     report: str
     scores: dict[str, DescribedScore]
+    data_sha256: str
 
     @property
     def languages(self) -> list[str]:

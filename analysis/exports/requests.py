@@ -137,9 +137,10 @@ def note_download(*, export: Export, user: User) -> None:
 ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files without data about annotators.
-_WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
+WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "blind": "Everything for blind review: the same data without names of researchers and places",
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",
@@ -249,7 +250,7 @@ def listed_exports(study: Study) -> list[Listed]:
 
 def has_stale_file(export: Export) -> bool:
     """Whether an export's file contains people, and can become outdated."""
-    return export.state == Export.State.DONE and export.what not in _WITHOUT_PEOPLE
+    return export.state == Export.State.DONE and export.what not in WITHOUT_PEOPLE
 
 
 def stale_exports(study: Study) -> list[Export]:
@@ -266,7 +267,7 @@ def stale_elsewhere(study: Study) -> list[str]:
     for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
         detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
         since = Since.after(entry.created_at, changes).words
-        if not since or "export" in detail or detail.get("what") in _WITHOUT_PEOPLE:
+        if not since or "export" in detail or detail.get("what") in WITHOUT_PEOPLE:
             continue
         if entry.event == "exported":
             place = (

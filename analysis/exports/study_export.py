@@ -2,6 +2,7 @@
 
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def export_study(
     licence: str = "",
     user: User | None = None,
     on_rows: OnRows | None = None,
+    on_doubts: Callable[[list[str]], None] | None = None,
     **noted: Any,
 ) -> dict[str, int]:
     """Write one table to the file `out`, or all tables or the study's design to the folder `out`.
@@ -47,8 +49,10 @@ def export_study(
     Returns the number of rows of each table. A file is replaced; a folder must be new or empty.
     Both appear only once complete. Platform ids are written only if `identified`, to a file that
     only its owner can read. With `fresh_pseudonyms` all annotators get new names, and times that
-    could match the names are left out. The study's log records who exported what, together with
-    `noted`. Raises `ExportError`.
+    could match the names are left out. `on_doubts` gets what may still name somebody in an export
+    for blind review. The study's log records who exported what, together with `noted`.
+
+    Raises `ExportError`.
     """
     format = check_choice(what, format, licence)
     disclosure = Disclosure(
@@ -58,12 +62,14 @@ def export_study(
         renew_export_key(study_id=study.pk)
         study.refresh_from_db(fields=["export_key"])
     try:
-        if what == "all":
+        if what in ("all", "blind"):
             from analysis.exports.bundle import write_folder
 
+            told = on_doubts or (lambda _doubts: None)
             counts = write_folder(
                 study,
                 out,
+                on_doubts=told if what == "blind" else None,
                 also=None if format in ("jsonl", "csv") else format,
                 disclosure=disclosure,
                 licence=licence,
@@ -116,7 +122,7 @@ def expected_rows(study: Study, what: str) -> int:
     """Estimate the number of rows, for the progress of the export."""
     sizes = table_sizes(study)
     items = sizes.pop("main_items")
-    if what == "all":
+    if what in ("all", "blind"):
         return sum(sizes.values())
     if what == "study":
         return sizes["items"]
@@ -146,12 +152,15 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         sentence=_sentence,
     )
     with export_dir(export.public_id).replacing() as draft:
-        name = f"{export.study.slug}-{export.what}-{clock.now():%Y-%m-%d}"
+        of = "" if export.what == "blind" else f"{export.study.slug}-"
+        name = f"{of}{export.what}-{clock.now():%Y-%m-%d}"
         out = draft / (
             f"export-{name}" if export.what in FOLDERS else f"{name}.{suffix_of(export.format)}"
         )
+        doubts = list[str]()
         rows = export_study(
             export.study,
+            on_doubts=doubts.extend,
             what=export.what,
             format=export.format,
             out=out,
@@ -171,7 +180,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             "size": file.stat().st_size,
             "sha256": sha256_of(file),
             "expires_at": clock.now() + kept_for(export),
-            "message": "Ready.",
+            "message": f"Look at these words: {'; '.join(doubts)}." if doubts else "Ready.",
         }
     return stored
 

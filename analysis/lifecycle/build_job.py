@@ -12,6 +12,7 @@ from typing import Any
 from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
+from analysis.data.identities import Blinding
 from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
@@ -326,15 +327,17 @@ def newest_report(study: Study) -> Report | None:
     return report
 
 
-def write_report_copy(report: Report, folder: Path) -> bool:
+def write_report_copy(report: Report, folder: Path, blinding: Blinding | None = None) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
-    Unlike the report's own files, the copy has no rows about annotators. Returns False and writes
-    nothing if this version of Thirdperson cannot render the result of another.
+    Unlike the report's own files, the copy has no rows about annotators, and with `blinding` no
+    names of researchers. Returns False and writes nothing if this version of Thirdperson cannot
+    render the result of another.
     """
     if report.result is None or report.finished_at is None:
         raise ValueError(f"report {report.pk} is not done")
     shown, failed = without_people(report.result), list[str]()
+    shown = blinding.value(shown) if blinding else shown
     tables, figures = all_tables(shown, failed), all_figures(shown, failed)
     date = report.finished_at.date()
     try:

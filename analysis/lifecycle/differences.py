@@ -6,6 +6,7 @@ from typing import Any
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
+from analysis.report.method_changes import MethodChange, method_changes
 from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
 from studies.importers.files.lines import BadLine, table_rows
@@ -55,6 +56,36 @@ def _brief(value: Any) -> Any:
     if isinstance(value, Mapping | list):
         return f"({len(value)} values)"
     return value
+
+
+@dataclass(frozen=True)
+class MethodDifference:
+    """How many changed values a change of a method can explain, and the first of them."""
+
+    change: MethodChange
+    values: int
+    first: str
+
+
+def explained(
+    found: Sequence[ReportDifference], *, known: str
+) -> tuple[list[MethodDifference], int]:
+    """The changes of methods after the date `known`, and the number of values none explains.
+
+    An empty date is that of a report from before the list. A value counts for the newest change
+    that can explain it.
+    """
+    later = [change for change in method_changes() if change.date > known]
+    paths: dict[MethodChange, list[str]] = {change: [] for change in later}
+    others = 0
+    for one in found:
+        change = next((each for each in later if each.explains(one.path)), None)
+        if change is None:
+            others += 1
+        else:
+            paths[change].append(one.path)
+    by_change = [MethodDifference(each, len(of), of[0]) for each, of in paths.items() if of]
+    return by_change, others
 
 
 SHOWN = 100

@@ -12,12 +12,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Max
 
+from analysis.data.identities import Blinding, identities_of
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.storage import check_parameters, report_dir
 from analysis.models import Recheck, Report, ShareLink
-from analysis.report.report_json import without_people
+from analysis.report.report_json import Json, without_people
 from analysis.tasks import build_report, recheck_report
 from studies.file_storage.storage import Stored
 from studies.jobs.retry import same_job
@@ -86,14 +87,21 @@ def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
 KEY_LENGTH = 43  # 256 bits
 DAYS_RANGE = (1, 365)
 DEFAULT_DAYS = 30
-SHARED_PAGE = "shared.html"
+SHARED_PAGE, BLIND_PAGE = "shared.html", "shared_blind.html"
 
 
 @transaction.atomic
 def share_report(
-    *, report_id: int, user: User, note: str = "", days: int = DEFAULT_DAYS
+    *,
+    report_id: int,
+    user: User,
+    note: str = "",
+    days: int = DEFAULT_DAYS,
+    is_blind: bool = False,
 ) -> tuple[ShareLink, str]:
     """Create a link that opens the report for `days`; return the link and its key.
+
+    With `is_blind`, it shows no names of researchers until `reveal_names`.
 
     The key cannot be read again. Raises `NotShareable` if the report has no files, and
     `BadParameters`.
@@ -103,11 +111,14 @@ def share_report(
         raise BadParameters(f"The duration is {days} days. Use {low} to {high}.")
     report = Report.objects.select_related("study").get(pk=report_id)
     write_shared_page(report)
+    if is_blind:
+        write_blind_page(report)
     key = random_id(KEY_LENGTH)
     link = ShareLink.objects.create(
         report=report,
         key_hash=hash_key(key),
         note=note.strip(),
+        is_blind=is_blind,
         created_by=user,
         expires_at=clock.now() + timedelta(days=days),
     )
@@ -117,6 +128,7 @@ def share_report(
         user=user,
         report=report.public_id,
         link=link.public_id,
+        is_blind=is_blind,
         until=link.expires_at.isoformat(),
     )
     return link, key
@@ -130,6 +142,35 @@ def revoke_link(*, link_id: int, user: User) -> bool:
         link = ShareLink.objects.select_related("report__study").get(pk=link_id)
         record(link.report.study, "share link revoked", user=user, link=link.public_id)
     return bool(revoked)
+
+
+@transaction.atomic
+def reveal_names(*, link_id: int, user: User) -> bool:
+    """Let a link for blind review show names from now on, for example after acceptance."""
+    hidden = ShareLink.objects.filter(pk=link_id, is_blind=True, revealed_at=None)
+    revealed = hidden.update(revealed_at=clock.now())
+    if revealed:
+        link = ShareLink.objects.select_related("report__study").get(pk=link_id)
+        record(link.report.study, "names revealed by a link", user=user, link=link.public_id)
+    return bool(revealed)
+
+
+@transaction.atomic
+def delete_report(*, report_id: int, user: User) -> None:
+    """Delete the files and numbers of a report and end its links; the row says when and by whom."""
+    report = Report.objects.select_related("study").get(pk=report_id)
+    lock_study(report.study_id)
+    for link in report.share_links.filter(revoked_at=None):
+        revoke_link(link_id=link.pk, user=user)
+    report.rechecks.all().delete()
+    changed = Report.objects.filter(pk=report_id, state=Report.State.DONE).update(
+        state=Report.State.GONE,
+        result=None,
+        message=f"Deleted by {user.get_username()}. Build the report again for new numbers.",
+    )
+    if changed:
+        record(report.study, "report deleted", user=user, report=report.public_id)
+        transaction.on_commit(report_dir(report.public_id).delete)
 
 
 def links_of_an_owner(study: Study, user_id: int) -> list[GivenRight]:
@@ -167,8 +208,8 @@ def hash_key(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def shared_page(report: Report) -> Stored:
-    return report_dir(report.public_id) / SHARED_PAGE
+def shared_page(report: Report, *, hides_names: bool = False) -> Stored:
+    return report_dir(report.public_id) / (BLIND_PAGE if hides_names else SHARED_PAGE)
 
 
 def write_shared_page(report: Report) -> Stored:
@@ -181,19 +222,42 @@ def write_shared_page(report: Report) -> Stored:
             "The files of this report are gone. Build the report again and share the new one."
         )
     if not page.is_file():
-        from analysis.report.render import render_html  # imported late because it imports plotly
+        page.save(_rendered(report, without_people(report.result)).encode())
+    return page
 
-        redacted, failed = without_people(report.result), list[str]()
+
+def write_blind_page(report: Report) -> Stored:
+    """Write the shared page without names of researchers; again for each link, as teams change.
+
+    Raises `NotShareable` if a name is left.
+    """
+    blinding = Blinding(identities_of(report.study))
+    text = _rendered(report, blinding.value(without_people(report.result or {})))
+    if left := [one.word for one in blinding.found_in(text.encode()) if one.is_sure]:
+        raise NotShareable(
+            f"The report still has “{left[0]}”. Correct the items or the title of the study, and "
+            "build the report again."
+        )
+    page = shared_page(report, hides_names=True)
+    page.save(text.encode())
+    return page
+
+
+def _rendered(report: Report, result: Json) -> str:
+    from analysis.report.render import render_html  # imported late because it imports plotly
+
+    failed = list[str]()
+    text = ""
+    if report.finished_at is not None:
         date = report.finished_at.date()
         try:
-            text = render_html(redacted, date=date, number=report.number, failed=failed)
+            text = render_html(result, date=date, number=report.number, failed=failed)
         except KeyError:
             failed.append("page")
-        if failed and "failed_parts" not in redacted:
-            # Another version computed the result, so this page lacks values.
-            raise NotShareable(
-                "An older version of Thirdperson built this report, so it cannot be copied. "
-                "Build the report again and share the new one."
-            )
-        page.save(text.encode())
-    return page
+    if failed and "failed_parts" not in result:
+        # Another version computed the result, so this page lacks values.
+        raise NotShareable(
+            "An older version of Thirdperson built this report, so it cannot be copied. "
+            "Build the report again and share the new one."
+        )
+    return text

@@ -9,15 +9,20 @@ from typing import Any
 
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
-from analysis.data.raters import people_now
+from analysis.data.raters import PeopleNow, people_now
 from analysis.data.views import View
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress, compute
-from analysis.lifecycle.differences import ReportDifference, differences
+from analysis.lifecycle.differences import (
+    MethodDifference,
+    ReportDifference,
+    differences,
+    explained,
+)
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Recheck, Report
 from analysis.report.build import SCHEMA
-from analysis.report.report_json import to_json
+from analysis.report.report_json import to_json, without_people
 from analysis.report.words import listed
 from studies.file_storage.storage import Stored
 from studies.jobs.runner import JobProgress, carry_out
@@ -51,12 +56,18 @@ class ReportVerification:
         Sentences on changes in the data; withdrawn answers first.
     is_superseded : bool
         Whether answers in the report have been withdrawn.
+    methods : tuple of MethodDifference
+        Changes of methods since the report that can explain changed values.
+    unexplained : int
+        Changed values that no such change explains.
     """
 
     differences: tuple[ReportDifference, ...]
     software: tuple[ReportDifference, ...]
     reasons: tuple[str, ...]
     is_superseded: bool
+    methods: tuple[MethodDifference, ...]
+    unexplained: int
 
     @property
     def is_equal(self) -> bool:
@@ -88,10 +99,16 @@ def read_report(name: str) -> dict[str, Any]:
 
 
 def verify_report(
-    report: Mapping[str, Any], *, on_progress: OnProgress = lambda percent, sentence: None
+    report: Mapping[str, Any],
+    *,
+    study: str = "",
+    on_progress: OnProgress = lambda percent, sentence: None,
 ) -> ReportVerification:
-    """Compute `report` again from the current answers. Raises `AnalysisError`."""
-    slugs = report["study"]["source"].get("pooled_from") or [report["study"]["slug"]]
+    """Compute `report` again from the current answers. Raises `AnalysisError`.
+
+    `study` is the short name that its data has here, if it was imported under another one.
+    """
+    slugs = report["study"]["source"].get("pooled_from") or [study or report["study"]["slug"]]
     view = View.of(report.get("view", {}).get("filters", {}))
     waves = [load_dataset(slug, view) for slug in slugs]
     parameters = report["parameters"]
@@ -105,20 +122,36 @@ def verify_report(
         on_progress=on_progress,
     )
     now = json.loads(to_json(again))
+    if "redacted" in report:
+        now = json.loads(to_json(without_people(now)))
+    if study:
+        now["study"] |= {key: report["study"][key] for key in ("slug", "title")}
+    people = _people_now(slugs)
+    is_renamed = not people.known & _raters(report)
+    if is_renamed:
+        report, now = _without_raters(report), _without_raters(now)
     found = list(differences(report, now))
     software = tuple(one for one in found if one.path.startswith("software"))
-    withdrawn, excluded = _people_now(slugs)
-    reasons = list(_withdrawals(report, withdrawn))
+    reasons = [*_withdrawals(report, people.withdrawn), *_deletions(report, people)]
     superseded = bool(reasons)
-    reasons += _other_reasons(report, now, withdrawn, excluded)
+    reasons += _other_reasons(report, now, people)
     changed = tuple(one for one in found if one not in software)
-    if changed and not reasons:
+    known = str(report["software"].get("methods", ""))
+    methods, unexplained = explained(changed, known=known) if software else ([], len(changed))
+    if is_renamed and report["human"]["annotators"]:
+        reasons.append(
+            "No annotator of the report has the same name here, as after an import of an export. "
+            "Rows about single annotators were not compared."
+        )
+    elif changed and not reasons:
         reasons.append(_what_else(report, now, changed, is_other_program=bool(software)))
     return ReportVerification(
         differences=changed,
         software=software,
         reasons=tuple(reasons),
         is_superseded=superseded,
+        methods=tuple(methods),
+        unexplained=unexplained,
     )
 
 
@@ -144,21 +177,37 @@ def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
             "software": [asdict(one) for one in found.software],
             "reasons": list(found.reasons),
             "superseded": found.is_superseded,
+            "methods": [
+                {"date": one.change.date, "title": one.change.title, "values": one.values}
+                for one in found.methods
+            ],
+            "unexplained": found.unexplained,
         }
     }
 
 
-def _people_now(slugs: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+def _people_now(slugs: Sequence[str]) -> PeopleNow:
     """Like `people_now`; in a pooled report, annotators are listed by wave name too."""
     if len(slugs) == 1:
         return people_now(slugs[0])
-    withdrawn: dict[str, int] = {}
-    excluded: set[str] = set()
+    found = PeopleNow({}, set(), set(), 0)
     for slug in slugs:
-        left, aside = people_now(slug)
-        withdrawn |= {f"{slug}/{name}": n for name, n in left.items()}
-        excluded |= {f"{slug}/{name}" for name in aside}
-    return withdrawn, excluded
+        wave = people_now(slug)
+        found = PeopleNow(
+            found.withdrawn | {f"{slug}/{name}": n for name, n in wave.withdrawn.items()},
+            found.excluded | {f"{slug}/{name}" for name in wave.excluded},
+            found.known | {f"{slug}/{name}" for name in wave.known},
+            found.deleted + wave.deleted,
+        )
+    return found
+
+
+def _raters(report: Mapping[str, Any]) -> set[str]:
+    return {name for row in report["human"]["raters"] for name in _names(row)}
+
+
+def _without_raters(report: Mapping[str, Any]) -> dict[str, Any]:
+    return {**report, "human": {**report["human"], "raters": []}}
 
 
 def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Iterator[str]:
@@ -170,6 +219,17 @@ def _withdrawals(report: Mapping[str, Any], withdrawn: Mapping[str, int]) -> Ite
             )
 
 
+def _deletions(report: Mapping[str, Any], people: PeopleNow) -> Iterator[str]:
+    """People whose name is gone; nothing else about them is left to say."""
+    n = min(len(_raters(report) - people.known), people.deleted)
+    if n:
+        annotators = "1 annotator was" if n == 1 else f"{n:,} annotators were"
+        yield (
+            f"{annotators} deleted at their request, with their answers. The report is superseded: "
+            "build it again, and do not pass on the old one."
+        )
+
+
 def _names(row: Mapping[str, Any]) -> list[str]:
     """An annotator's names, one for each pooled study that they took part in."""
     names: list[str] = row["rater"].split(" + ")
@@ -177,22 +237,20 @@ def _names(row: Mapping[str, Any]) -> list[str]:
 
 
 def _other_reasons(
-    report: Mapping[str, Any],
-    now: Mapping[str, Any],
-    withdrawn: Mapping[str, int],
-    excluded: set[str],
+    report: Mapping[str, Any], now: Mapping[str, Any], people: PeopleNow
 ) -> Iterator[str]:
-    then_people = {name for row in report["human"]["raters"] for name in _names(row)}
-    now_people = {name for row in now["human"]["raters"] for name in _names(row)}
-    gone = then_people - now_people - withdrawn.keys()
-    for name, people in (
-        ("newly excluded from the analysis", gone & excluded),
-        ("no longer counted", gone - excluded),
+    then_people, now_people = _raters(report), _raters(now)
+    gone = then_people - now_people - people.withdrawn.keys()
+    if people.deleted:
+        gone &= people.known
+    for name, found in (
+        ("newly excluded from the analysis", gone & people.excluded),
+        ("no longer counted", gone - people.excluded),
         ("new in the analysis", now_people - then_people),
     ):
-        if people:
-            annotators = "1 annotator is" if len(people) == 1 else f"{len(people)} annotators are"
-            yield f"{annotators} {name}: {', '.join(sorted(people))}."
+        if found:
+            annotators = "1 annotator is" if len(found) == 1 else f"{len(found)} annotators are"
+            yield f"{annotators} {name}: {', '.join(sorted(found))}."
     for key in ("items", "annotations", "judgments", "runs"):
         then, after = report["inputs"][key], now["inputs"][key]
         if then != after:

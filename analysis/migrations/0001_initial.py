@@ -679,6 +679,14 @@ class Migration(migrations.Migration):
                 ),
                 ("key_hash", models.CharField(editable=False, max_length=64)),
                 ("note", models.CharField(blank=True, help_text="Who gets it.", max_length=120)),
+                (
+                    "is_blind",
+                    models.BooleanField(
+                        default=False,
+                        help_text="For blind review: shows no names until an owner reveals them.",
+                    ),
+                ),
+                ("revealed_at", models.DateTimeField(blank=True, null=True)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("expires_at", models.DateTimeField()),
                 ("revoked_at", models.DateTimeField(blank=True, null=True)),

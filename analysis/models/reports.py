@@ -119,6 +119,10 @@ class ShareLink(models.Model):
     report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="share_links")
     key_hash = models.CharField(max_length=64, editable=False)
     note = models.CharField(max_length=120, blank=True, help_text="Who gets it.")
+    is_blind = models.BooleanField(
+        default=False, help_text="For blind review: shows no names until an owner reveals them."
+    )
+    revealed_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -141,6 +145,11 @@ class ShareLink(models.Model):
     def is_valid(self) -> bool:
         """Whether the link still opens the report."""
         return self.revoked_at is None and clock.now() < self.expires_at
+
+    @property
+    def hides_names(self) -> bool:
+        """Whether it shows the page without names."""
+        return self.is_blind and self.revealed_at is None
 
 
 class Export(Job):

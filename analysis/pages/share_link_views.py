@@ -13,10 +13,12 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from analysis.data.collection import owners
 from analysis.errors import AnalysisError
 from analysis.lifecycle.requests import (
     count_opening,
     open_link,
+    reveal_names,
     revoke_link,
     share_report,
     shared_page,
@@ -72,6 +74,17 @@ def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
     return redirect("analysis:share", slug=slug, public_id=public_id)
 
 
+@login_required
+@require_POST
+def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+    """Let a link for blind review show names from now on."""
+    report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
+    link = get_object_or_404(report.share_links, public_id=link_id)
+    if reveal_names(link_id=link.pk, user=cast(User, request.user)):
+        messages.success(request, "The link shows the report with names now.")
+    return redirect("analysis:share", slug=slug, public_id=public_id)
+
+
 @require_GET
 def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Show the page of a link: a summary, and a link to the whole report."""
@@ -83,6 +96,7 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "report": report,
         "headline": report.result.get("headline") if report.result else None,
         "link": link,
+        "authors": owners(report.study) if link.revealed_at else [],
         "has_card": (report_dir(report.public_id) / "card.png").is_file(),
         "query": request.GET.urlencode(),
     }
@@ -101,9 +115,13 @@ def shared_card(request: HttpRequest, link_id: str) -> HttpResponseBase:
 @require_GET
 def shared_file(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Send the report without rows about single annotators or items, under its own policy."""
-    _, report = _opened(request, link_id)
+    link, report = _opened(request, link_id)
     try:
-        response = scripted_page(request, shared_page(report), report.content_security_policy)
+        response = scripted_page(
+            request,
+            shared_page(report, hides_names=link.hides_names),
+            report.content_security_policy,
+        )
     except FileNotFoundError:
         raise Http404("The files of this report do not exist.") from None
     return _guarded(response)

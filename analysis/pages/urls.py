@@ -33,4 +33,5 @@ urlpatterns = [
     path("<str:public_id>/items.json", files.item_rows, name="item_rows"),
     path("<str:public_id>/share/", share_link_views.share, name="share"),
     path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
+    path("<str:public_id>/share/<str:link_id>/names/", share_link_views.reveal, name="reveal"),
 ]

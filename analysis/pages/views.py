@@ -152,6 +152,11 @@ class ShareForm(forms.Form):
         max_value=DAYS_RANGE[1],
         help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can revoke the link earlier.",
     )
+    is_blind = forms.BooleanField(
+        label="For blind review",
+        required=False,
+        help_text="Shows no names of people, accounts, addresses or hosts until you reveal them.",
+    )
 
 
 class CompareForm(forms.Form):

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.figures import Figure
+from analysis.report.method_changes import method_changes
 from analysis.report.registration import alone_on_sealed, main_part, registration
 from analysis.report.report_json import Json, steps
 from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, MORE_CHAPTERS, SMALL, TOO_SMALL
@@ -154,6 +155,7 @@ def frame(study: ReportedStudy) -> Json:
 def software() -> Json:
     """Versions of the software; `code` is a hash of the lines that computed the report."""
     versions = {"thirdperson": version(), "code": _code(), "python": platform.python_version()}
+    versions["methods"] = method_changes()[0].date
     return versions | {name: metadata.version(name) for name in PACKAGES}
 
 

@@ -12,6 +12,7 @@ from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from annotation.models import Annotation, Annotator, Assignment
+from annotation.seats.identity import imported_hashes
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,
@@ -94,6 +95,7 @@ def read_answers(
     taken: set[str],
     format: str = "",
     raters: Container[str] = (),
+    deleted: Container[str] = (),
     skip_faulty: bool = False,
     scale: ScaleRange | None = None,
     on_row: Callable[[], None] = lambda: None,
@@ -101,13 +103,16 @@ def read_answers(
     """Read the answers of a file, each (rater, item) once. Raises `Refused` with every error.
 
     `item_keys` are the study's items; `taken` are the pseudonyms of its own annotators, which no
-    imported rater may use; `raters` are those of earlier imports. A row that exactly repeats an
-    earlier one is skipped, and so is one that an export marks as excluded or as holding no seat.
+    imported rater may use; `raters` are those of earlier imports, `deleted` the keyed hashes of
+    those who asked for deletion. A row that exactly repeats an earlier one is skipped, and so is
+    one that an export marks as excluded or as holding no seat.
     With `skip_faulty`, faulty rows are left out, and `skipped` of the result has their faults.
     `scale` is that of the certainties; without it, a file with only low ones is refused. With the
     `format` of a data set, its own file is read, without answers to items that the study lacks.
     """
-    reader = _AnswerReader(file.name, item_keys, taken, raters, skip=skip_faulty, scale=scale)
+    reader = _AnswerReader(
+        file.name, item_keys, taken, raters, deleted, skip=skip_faulty, scale=scale
+    )
     own = set_answers(file, data_sets()[format]) if format else None
     for row in own or read_answer_rows(file, required=REQUIRED):
         on_row()
@@ -155,6 +160,7 @@ class _AnswerReader:
         item_keys: Container[str],
         taken: set[str],
         raters: Container[str],
+        deleted: Container[str],
         *,
         skip: bool,
         scale: ScaleRange | None,
@@ -162,6 +168,7 @@ class _AnswerReader:
         self.scale = scale
         self.certainties: list[int] = []
         self.file, self.item_keys, self.taken, self.raters = file, item_keys, taken, raters
+        self.deleted = deleted
         self.faults = Faults(skip=skip)
         self.answers = AnswerFile()
 
@@ -229,6 +236,14 @@ class _AnswerReader:
                 "rater is taken",
                 f"“{rater}” is the pseudonym of somebody who answered in this study.",
                 "Rename the rater in the file.",
+                value=rater,
+            )
+        elif self.deleted and any(code in self.deleted for code in imported_hashes(rater)):
+            row.fault(
+                "rater_id",
+                "rater was deleted",
+                f"“{rater}” asked for the deletion of their answers.",
+                "Remove their lines from the file.",
                 value=rater,
             )
         return rater
@@ -308,6 +323,11 @@ def import_annotations(
         scale=scale,
         raters=set(people.filter(is_imported=True).values_list("pseudonym", flat=True)),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
+        deleted=set(
+            people.filter(is_imported=True)
+            .exclude(identity_hash=None)
+            .values_list("identity_hash", flat=True)
+        ),
         on_row=on_row,
     )
     storage = _AnswerStorage(study, items, file.name, dry_run=dry_run, skip=skip_faulty)

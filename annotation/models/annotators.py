@@ -280,6 +280,7 @@ class AnnotatorEvent(models.Model):
 
     # A browser that two annotators of a study used. Logs contain this text.
     SAME_BROWSER = "same browser"
+    DELETED = "deleted at their request"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="events")
     user = models.ForeignKey(

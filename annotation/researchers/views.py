@@ -266,6 +266,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "reason": request.POST.get("reason", ""),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
+        "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
         "is_under_way": annotator.state in ACTIVE,
         "cost": cost_of_reopening(study, annotator),
         "agreed": agreed_by(annotator),

@@ -12,6 +12,7 @@ from studies.models import Study
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PROLIFIC = re.compile(r"[0-9a-f]{24}")
 _SALT = "annotation.identity"
+_ERASED = "erased-"
 
 
 def identity_hash(pid: str) -> str:
@@ -26,6 +27,24 @@ def identity_hashes(pid: str) -> list[str]:
 
 def _hash(pid: str, key: str | bytes) -> str:
     return salted_hmac(_SALT, pid, secret=key, algorithm="sha256").hexdigest()
+
+
+def imported_hashes(rater: str) -> list[str]:
+    """What stays of a deleted rater of a file, so that no file brings them back."""
+    return identity_hashes(f"imported:{rater}")
+
+
+def erased_ids(value: str) -> list[str]:
+    """What replaces an id of a deleted person, under the current key and former ones.
+
+    A platform that sends the id again is recognised by it.
+    """
+    return [_ERASED + code[:48] for code in identity_hashes(value)]
+
+
+def is_erased(stored: str) -> bool:
+    """Whether a stored id was replaced in this way."""
+    return stored.startswith(_ERASED)
 
 
 def check_ids(*, pid: str, prolific_study_id: str, session_id: str) -> None:

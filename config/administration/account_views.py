@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from config.administration import selectors
 from config.administration.views import for_superusers, page_of
+from studies.errors import StudyError
 from studies.pages.accounts.forms import AccountForm, EndForm
 from studies.pages.responses import REFUSED, whole_number
 from studies.services.accounts import second_steps, team
@@ -159,11 +160,39 @@ def set_active(request: HttpRequest) -> HttpResponse:
         if not user.is_active and (left := team.left_behind(user)):
             messages.warning(
                 request,
-                f"{user.get_username()} leaves studies behind. On the team page of each, make "
-                f"another member the owner, then remove {user.get_username()} and choose what "
-                f"stays. {' '.join(left)}",
+                f"{user.get_username()} leaves studies behind. On the team page of each, hand over "
+                f"the study. {' '.join(left)}",
             )
     return redirect("administration:users")
+
+
+@require_http_methods(["GET", "POST"])
+@for_superusers
+def close(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Close an account after everything of the lab's that works through it went to others."""
+    user, me = get_object_or_404(User, pk=user_id), cast(User, request.user)
+    if user == me:
+        messages.error(request, "You cannot close your own account.")
+        return redirect("administration:users")
+    if request.method == "POST":
+        named = {
+            name.removeprefix("heir-"): value
+            for name, value in request.POST.items()
+            if name.startswith("heir-") and value
+        }
+        heirs = {whole_number(k) or 0: whole_number(v) or 0 for k, v in named.items()}
+        try:
+            team.close_account(user=user, by=me, heirs=heirs, keep=request.POST.getlist("keep"))
+        except StudyError as error:
+            messages.error(request, str(error))
+            return redirect("administration:close", user.pk)
+        end_all(user=user)
+        messages.success(request, f"{user.get_username()} can no longer sign in.")
+        if left := team.left_behind(user):
+            messages.warning(request, f"These studies were not handed over: {' '.join(left)}")
+        return redirect("administration:users")
+    context = {"account": user, "studies": team.studies_of(user, heir=me)}
+    return render(request, "administration/close.html", context)
 
 
 @require_POST

@@ -13,6 +13,7 @@ urlpatterns = [
     path("users/end-all/", account_views.end_everything, name="end-all"),
     path("users/second-step/", account_views.remove_second_step, name="remove-second-step"),
     path("users/<int:user_id>/", account_views.change_user, name="user"),
+    path("users/<int:user_id>/close/", account_views.close, name="close"),
     path("server/", views.installation, name="server"),
     path("server/backups/", backup_views.make, name="make-backup"),
     path("server/backups/status/", backup_views.status, name="backup-status"),

@@ -17,6 +17,7 @@ class OwnAnswersConfig(AppConfig):
         from annotation.prolific.sync import messages
         from annotation.services import endings
         from extras.own_answers import bringing_back, linked_studies
+        from studies import held_copies
         from studies.pages import workbench
         from studies.services import whole_studies
 
@@ -31,4 +32,5 @@ class OwnAnswersConfig(AppConfig):
         messages.MORE.add(f"{self.name}.bringing_back:DUE")
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
+        held_copies.MORE.add(f"{self.name}.linked_studies:HELD")
         linked_studies.register()

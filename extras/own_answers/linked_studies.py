@@ -1,7 +1,7 @@
 """Linked studies, in which others predict the answers of people who allow it; their page."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, cast
@@ -23,6 +23,7 @@ from extras.own_answers.models import LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
+from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.importers.files.faults import Faults, Refused
 from studies.importers.items.item_fields import OWN_ANSWER
 from studies.importers.items.records import CONTENT
@@ -350,6 +351,20 @@ def content_of(study: Study) -> StudyContent:
             "to that. Delete these studies first."
         ]
     )
+
+
+def _copies(person: PersonIn) -> Iterator[HeldCopy]:
+    for link in LinkedStudy.objects.filter(first=person.study).select_related("study"):
+        yield HeldCopy(
+            f"linked {link.pk}",
+            f"Study “{link.study.slug}”, made from this one",
+            link.created_at,
+            "A withdrawal or deletion removes their profile there, with all answers about it. Its "
+            "own page of reports and exports marks what was made before.",
+        )
+
+
+HELD = HeldBy("own_answers", copies=_copies)
 
 
 def register() -> None:

@@ -25,6 +25,7 @@ from extras.publication.connection import (
     packed,
 )
 from studies.exporters.items import may_redistribute
+from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 
@@ -223,6 +224,22 @@ def publish(
     sha256 = {file.name: file.sha256 for file in files}
     record(wish.study, _DONE, **_place(wish), by=by, address=address, sha256=sha256)
     return address
+
+
+def _copies(person: PersonIn) -> Iterator[HeldCopy]:
+    """The drafts that may contain a person's answers; archives keep published versions for good."""
+    for entry in person.study.log.filter(event=_DONE).exclude(detail__what="plan"):
+        if person.may_be_in(entry.created_at):
+            yield HeldCopy(
+                f"log {entry.pk}",
+                f"Publication at {entry.detail.get('address', 'an archive')}",
+                entry.created_at,
+                "Delete the draft there. If it was published, publish a version without them, and "
+                "ask the archive to restrict the old one.",
+            )
+
+
+HELD = HeldBy("publication", copies=_copies)
 
 
 def _to_hub(wish: Wish, server: ArchiveConnection, files: Sequence[Leaving], on_file: Any) -> str:

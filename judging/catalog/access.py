@@ -29,6 +29,7 @@ from judging.worker.endpoints import ADD_PERMISSION, seal, serves_key
 from studies.models import Membership, Study
 from studies.sealing import held, hold
 from studies.selectors import studies_for
+from studies.services.accounts.team import GivenRight
 
 KEY_PREFIX = "JUDGE_KEY_"
 
@@ -213,3 +214,32 @@ def with_access(
     if added and (stored.sealed_key or stored.api_key_env):
         raise InvalidValue("key_from", _KEY_STAYS)
     return fields
+
+
+def judges_of_a_member(study: Study, user_id: int) -> list[GivenRight]:
+    """Keys that the user entered for judges of the study, and judges that they added.
+
+    Without the user's role, the study may no longer use their keys; ending them needs no change.
+    """
+    used = Q(runs__study=study) | Q(design_studies__study=study) | Q(juries__study=study)
+    judges = Judge.objects.filter(used).distinct().order_by("name")
+    rights = []
+    for judge in judges.filter(key_by=user_id).exclude(sealed_key="", sealed_headers=""):
+        others = studies_that_use(judge).exclude(pk=study.pk).values_list("slug", flat=True)
+        also = f", which {', '.join(f'“{slug}”' for slug in others)} also uses" if others else ""
+        rights.append(
+            _right(judge, "key_by", f"key of the judge “{judge.name}”{also} (its new holder pays)")
+        )
+    for judge in judges.filter(created_by=user_id):
+        rights.append(_right(judge, "created_by", f"changes to the judge “{judge.name}”"))
+    return rights
+
+
+def _right(judge: Judge, field: str, label: str) -> GivenRight:
+    rows = Judge.objects.filter(pk=judge.pk)
+    return GivenRight(
+        key=f"{field} {judge.pk}",
+        label=label,
+        end=lambda by: None,
+        hand_to=lambda heir: rows.update(**{field: heir}),
+    )

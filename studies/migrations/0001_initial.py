@@ -578,7 +578,10 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("own_answers", models.PositiveIntegerField(help_text="Labels that were removed.")),
+                (
+                    "own_answers",
+                    models.PositiveIntegerField(help_text="Labels or answers that were removed."),
+                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "study",

@@ -489,13 +489,14 @@ class Retention(models.Model):
 
 
 class RemovedPerson(models.Model):
-    """A record that a person's personas, and all answers about them, were removed from a study.
+    """A record that a person's personas and all answers about them, or a person's own answers to
+    items, were removed from a study.
 
     It does not say who it was. Earlier reports use the removed answers and are superseded.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="removed_people")
-    own_answers = models.PositiveIntegerField(help_text="Labels that were removed.")
+    own_answers = models.PositiveIntegerField(help_text="Labels or answers that were removed.")
     created_at = clock.MomentField(auto_now_add=True)
 
     class Meta:

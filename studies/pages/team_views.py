@@ -19,12 +19,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studies.errors import StaleVersion, StudyError
 from studies.models import Membership, Retention, Study, StudyLog
 from studies.pages.listing import role_of
-from studies.pages.responses import REFUSED, LongList, csv_response
+from studies.pages.responses import REFUSED, LongList, csv_response, whole_number
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
 from studies.services import whole_studies as archives
@@ -205,17 +205,75 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
     return _changed(request, slug, end)
 
 
-@require_POST
+class HandOverForm(forms.Form):
+    """Who leaves, who takes over, and what becomes of who leaves."""
+
+    leaving = forms.IntegerField(required=False)
+    user = forms.IntegerField(error_messages={"required": "Choose who takes over."})
+    afterwards = forms.ChoiceField(
+        choices=[("editor", "Editor"), ("viewer", "Viewer"), ("none", "Not a member")],
+        required=False,
+    )
+
+
+@require_http_methods(["GET", "POST"])
 @login_required
 def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make another member the owner."""
+    """Make another member the owner, with everything that belongs to who leaves."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    if request.method == "GET":
+        return _hand_over_page(request, study)
+    form = HandOverForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Choose who takes over.")
+        return redirect("studies:team-hand-over", slug)
+    chosen = form.cleaned_data
+    leaving, me = chosen["leaving"] or _user(request).pk, _user(request)
+    afterwards = chosen["afterwards"] or "editor"
+    try:
+        team.hand_over(
+            study_id=study.pk,
+            to=chosen["user"],
+            by=me,
+            keep=_kept(request),
+            leaving=leaving,
+            afterwards="" if afterwards == "none" else afterwards,
+        )
+    except Membership.DoesNotExist:
+        raise Http404("not a member") from None
+    except StudyError as error:
+        messages.error(request, str(error))
+        return redirect("studies:team-hand-over", slug)
+    if leaving == me.pk:
+        now = "no member of it" if afterwards == "none" else f"{_A[afterwards]} of it"
+        messages.success(request, f"The study was handed over. You are {now} now.")
+    else:
+        messages.success(request, "The study was handed over.")
+    is_member = studies_for(me).filter(pk=study.pk).exists()
+    return redirect("studies:team", slug) if is_member else redirect("studies:list")
 
-    def give(study: Study, user_id: int, role: str) -> str:
-        kept = _kept(request)
-        team.hand_over(study_id=study.pk, to=user_id, by=_user(request), keep=kept)
-        return "The study was handed over. You are an editor of it now."
 
-    return _changed(request, slug, give)
+_A = {"editor": "an editor", "viewer": "a viewer"}
+
+
+def _hand_over_page(request: HttpRequest, study: Study) -> HttpResponse:
+    """Everything that belongs to one member and works through them, ticked to be handed over."""
+    people = list(study.memberships.select_related("user").order_by("created_at", "pk"))
+    asked = whole_number(request.GET.get("leaving", ""))
+    own = [row for row in people if row.role == Membership.Role.OWNER]
+    leaving = next((row for row in people if row.user_id == (asked or request.user.pk)), None)
+    leaving = leaving or next(iter(own), None)
+    context = {
+        "study": study,
+        "members": people,
+        "leaving": leaving,
+        "heirs": [r for r in people if r.user.is_active and leaving and r.pk != leaving.pk],
+        "grants": team.granted_by(study, leaving.user_id) if leaving else [],
+        "tokens": leaving.user.access_tokens.filter(expires_at__gt=clock.now()) if leaving else [],
+        "planned": planned(study),
+        "is_me": leaving is not None and leaving.user_id == request.user.pk,
+    }
+    return render(request, "studies/hand_over.html", context)
 
 
 def _changed(

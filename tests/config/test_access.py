@@ -100,8 +100,13 @@ FOR_VIEWERS = {
 }
 # What only owners may do; they are all POSTs but the form of a link to share.
 FOR_OWNERS = {
+    "people/find/person/",
+    "people/find/person/act/",
+    "people/find/done/<reference>/",
+    "people/find/person/file/",
     "reports/<public_id>/share/",
     "reports/<public_id>/share/<link_id>/end/",
+    "reports/<public_id>/share/<link_id>/names/",
     "providers/decide/",
     "team/hand-over/",
     "team/invite/",
@@ -126,6 +131,10 @@ NOT_HERE = {
     "media/<sha256>/",
     "people/annotator/",
     "people/invitations/",
+    "people/find/person/",
+    "people/find/person/act/",
+    "people/find/done/<reference>/",
+    "people/find/person/file/",
     "people/prolific/bonuses/act/",
     "reports/<public_id>/article.zip",
     "reports/<public_id>/article/article.html",
@@ -212,6 +221,7 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "position": "1",
             "step": "task",
             "name": "judges",
+            "reference": "0123",
             "action": "retire" if rest.startswith(SHARED) else "pause",
             **of_extras,
         }
@@ -271,6 +281,7 @@ def test_every_address_has_a_rule():
         "administration/users/new/",
         "administration/users/second-step/",
         "administration/users/<user_id>/",
+        "administration/users/<user_id>/close/",
         "studies/",
         "studies/new/",
     }.union(*(each.OTHERS for each in access()))

@@ -172,7 +172,7 @@ def test_closing_an_account_names_the_studies_and_rights_that_it_leaves(client, 
     page = closed()
 
     assert "“alone”: no owner is left who can sign in." in page
-    assert "“shared”: these still work: invitation as viewer for Bo." in page
+    assert "“shared”: these work through the account: invitation as viewer for Bo." in page
     assert "“other”" not in page
 
     Membership.objects.create(user=eve, study=alone, role=owner)

@@ -55,6 +55,7 @@ class Command(BaseCommand):
         study = find_study(options["study"])
         if options["identified"]:
             self._confirm(study)
+        doubts = list[str]()
         names = ("what", "format", "out", "identified", "free_text", "fresh_pseudonyms", "licence")
         try:
             total = expected_rows(study, options["what"])
@@ -62,6 +63,7 @@ class Command(BaseCommand):
                 counts = export_study(
                     study,
                     on_rows=bar.update,
+                    on_doubts=doubts.extend,
                     by=f"{getpass.getuser()}, at the command line",
                     **{name: options[name] for name in names},
                 )
@@ -73,6 +75,8 @@ class Command(BaseCommand):
             self.stderr.write(
                 "This export contains personal data. Keep it private and delete it after use."
             )
+        if doubts:
+            self.stderr.write(f"Look at these words, which may name somebody: {'; '.join(doubts)}.")
         rows = ", ".join(f"{name} {count:,}" for name, count in counts.items())
         self.stdout.write(f"Wrote {options['out']}. Rows: {rows}.")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.errors import AnalysisError
+from analysis.errors import AnalysisError, UnknownStudy
 from analysis.lifecycle.differences import ReportDifference
 
 SHOWN = 20
@@ -27,6 +27,9 @@ class Command(BaseCommand):
             default="",
             help="the same, needed for an id that starts with a dash: --report=ID",
         )
+        parser.add_argument(
+            "--study", default="", help="the study with its data, if it has another name here"
+        )
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +42,9 @@ class Command(BaseCommand):
             )
         try:
             report = read_report(named)
-            found = verify_report(report)
+            found = verify_report(report, study=options["study"])
+        except UnknownStudy as error:
+            raise CommandError(f"{error} If its data has another name here, add --study.") from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None
         versions = ", ".join(f"{d.path[9:]} {d.then} → {d.now}" for d in found.software)
@@ -55,6 +60,14 @@ class Command(BaseCommand):
             return
         for reason in found.reasons:
             self.stdout.write(reason)
+        for method in found.methods:
+            change, n = method.change, method.values
+            self.stdout.write(
+                f"{change.date}: {change.title} (docs/{change.page}). This can explain "
+                f"{n:,} changed value{'' if n == 1 else 's'}, for example {method.first}."
+            )
+        if found.methods and found.unexplained:
+            self.stdout.write(f"No change of a method explains {found.unexplained:,} more.")
         shown = found.differences if options["all"] else found.differences[:SHOWN]
         for difference in shown:
             self.stdout.write(_line(difference))

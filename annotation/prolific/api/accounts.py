@@ -1,11 +1,13 @@
 """Accounts of Prolific that are entered on pages: enter, test, choose for a study, remove."""
 
+from functools import partial
+
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
-from annotation.models import ProlificAccount
+from annotation.models import ProlificAccount, Recruitment
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, client_with, connect
 from annotation.prolific.api.credentials import (
@@ -24,6 +26,7 @@ from annotation.prolific.api.transport import (
 )
 from studies.models import Membership, Study
 from studies.selectors import studies_for
+from studies.services.accounts.team import GivenRight
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -213,3 +216,36 @@ def note_accepted(client: ProlificClient) -> None:
     if client.account_id is not None:
         waiting = ProlificAccount.objects.filter(pk=client.account_id, refused_at__isnull=False)
         waiting.update(refused_at=None)
+
+
+def tokens_of_a_member(study: Study, user_id: int) -> list[GivenRight]:
+    """The token that a user entered and the study recruits with.
+
+    The new holder gets a copy for their studies; the user's own one stays.
+    """
+    used = ProlificAccount.objects.filter(given_by=user_id, recruitments__study=study)
+
+    def copy(account: ProlificAccount, heir: User) -> None:
+        own, _ = ProlificAccount.objects.get_or_create(
+            workspace_id=account.workspace_id,
+            given_by=heir,
+            defaults={
+                "workspace_title": account.workspace_title,
+                "sealed_token": account.sealed_token,
+                "sealed_secret": account.sealed_secret,
+                "tested_at": account.tested_at,
+            },
+        )
+        Recruitment.objects.filter(study=study, prolific_account=account).update(
+            prolific_account=own
+        )
+
+    return [
+        GivenRight(
+            key=f"prolific {account.pk}",
+            label=f"token of the Prolific workspace “{account}” (its workspace pays)",
+            end=lambda by: None,
+            hand_to=partial(copy, account),
+        )
+        for account in used
+    ]

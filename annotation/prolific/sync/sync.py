@@ -37,7 +37,7 @@ from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.money import confirm_sent
 from annotation.seats import flow
 from annotation.seats.assignment import LEFT, is_doubtful
-from annotation.seats.identity import identity_hashes
+from annotation.seats.identity import erased_ids, identity_hashes
 from annotation.services.admission import confirm, doubt
 from annotation.services.identities import forget_withdrawn
 from studies.models import Study
@@ -328,8 +328,12 @@ def apply(
 ) -> ProlificSubmission:
     """Store Prolific's data on a submission and update the annotator's part.
 
-    Older data never replaces data that was read later, in whatever order they arrive.
+    Older data never replaces data that was read later, in whatever order they arrive. Nothing is
+    stored about a person who was deleted.
     """
+    erased = ProlificSubmission.objects.filter(submission_id__in=erased_ids(remote.id)).first()
+    if erased is not None:
+        return erased
     if remote.study_id not in (row.prolific_id, *row.child_ids):
         _remember_child(row, remote.study_id)
     submission = _store(row, remote, read_at)

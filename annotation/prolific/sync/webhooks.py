@@ -23,6 +23,7 @@ from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificErro
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
+from annotation.seats.identity import erased_ids
 from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock
@@ -72,6 +73,9 @@ def keep(*, timestamp: str, signature: str, body: bytes) -> ProlificEvent | None
         signers = [workspace for workspace in signers if signs_for(workspace, named[0])]
     if not signers:
         raise BadWebhook("it names a study of another workspace than the secret's")
+    erased = erased_ids(event["resource_id"])
+    if ProlificSubmission.objects.filter(submission_id__in=erased).exists():
+        return None
     stored, created = ProlificEvent.objects.get_or_create(
         event_id=hashlib.sha256(timestamp.encode() + b"\n" + body).hexdigest(),
         defaults={

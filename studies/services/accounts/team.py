@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -22,7 +22,10 @@ _MOST_OPEN = 50
 
 @dataclass(frozen=True)
 class GivenRight:
-    """Something that an owner has given out and that works without them, such as a link."""
+    """Something of one member that others depend on: a link, a webhook, a key of a judge.
+
+    `end` ends it for the study, `hand_to` gives it to another member.
+    """
 
     key: str
     label: str
@@ -177,19 +180,77 @@ def remove_member(*, study_id: int, user_id: int, by: User, keep: Collection[str
 
 
 @transaction.atomic
-def hand_over(*, study_id: int, to: int, by: User, keep: Collection[str] = ()) -> None:
-    """Make another member the owner; the current one becomes an editor."""
+def hand_over(
+    *,
+    study_id: int,
+    to: int,
+    by: User,
+    keep: Collection[str] = (),
+    leaving: int | None = None,
+    afterwards: str = Membership.Role.EDITOR,
+) -> None:
+    """Make another member the owner instead of `by`, or of the member `leaving`.
+
+    `afterwards` is the role of who leaves; empty removes them. What they have given out goes to the
+    new owner where its key is in `keep`, and ends otherwise. Raises `StudyError` if the new owner
+    cannot sign in.
+    """
     study = lock_study(study_id)
+    leaving = by.pk if leaving is None else leaving
+    heir = Membership.objects.select_related("user").get(study=study, user=to).user
+    if not heir.is_active:
+        raise StudyError(f"The account of {heir.get_username()} is closed. Choose another member.")
     set_role(study_id=study.pk, user_id=to, role=Membership.Role.OWNER, by=by)
-    if to != by.pk and Membership.objects.filter(study=study, user=by).exists():
-        editor = Membership.Role.EDITOR
-        set_role(study_id=study.pk, user_id=by.pk, role=editor, by=by, keep=keep)
+    member = Membership.objects.select_related("user").filter(study=study, user=leaving).first()
+    if member is None or to == leaving:
+        return
+    if afterwards and RANK[afterwards] < RANK[member.role]:
+        before, member.role = member.role, afterwards
+        member.save(update_fields=["role"])
+        record(study, "role changed", user=by, of=_name(member), before=before, after=afterwards)
+    elif not afterwards:
+        member.delete()
+        record(study, "member removed", user=by, of=_name(member), before=member.role)
+    _end_grants(study, member, by, keep, heir=heir)
 
 
-def _end_grants(study: Study, member: Membership, by: User, keep: Collection[str]) -> None:
-    """End a former owner's grants; what is kept goes to `by` or another owner."""
-    heir = by
-    if by.pk == member.user_id:
+@transaction.atomic
+def close_account(
+    *, user: User, by: User, heirs: Mapping[int, int], keep: Collection[str] = ()
+) -> None:
+    """Close an account after its studies went to others, by the ids of study and new owner.
+
+    An administrator who is no member of a study becomes one by taking it over. Raises `StudyError`
+    if somebody else than a member is named.
+    """
+    for member in user.memberships.select_related("study").order_by("study"):
+        to = heirs.get(member.study_id)
+        if to is None:
+            continue
+        if to == by.pk:
+            Membership.objects.get_or_create(study=member.study, user=by)
+        try:
+            hand_over(
+                study_id=member.study_id, to=to, by=by, keep=keep, leaving=user.pk, afterwards=""
+            )
+        except Membership.DoesNotExist:
+            raise StudyError(
+                f"Choose a member of “{member.study.slug}” who takes it over."
+            ) from None
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+
+
+def _end_grants(
+    study: Study,
+    member: Membership,
+    by: User,
+    keep: Collection[str],
+    heir: User | None = None,
+) -> None:
+    """End a former owner's grants; what is kept goes to `heir`, to `by`, or to another owner."""
+    heir = heir or by
+    if heir.pk == member.user_id:
         heir = (
             User.objects.filter(
                 memberships__study=study, memberships__role=Membership.Role.OWNER, is_active=True
@@ -216,19 +277,48 @@ def _keep_an_owner(study: Study, leaving: Membership) -> None:
         )
 
 
-def left_behind(user: User) -> list[str]:
-    """What somebody whose account is closed leaves to others, one sentence per study."""
+@dataclass(frozen=True)
+class HeldStudy:
+    """A study that works through somebody: as its only owner, or by what they have given out."""
+
+    study: Study
+    is_only_owner: bool
+    grants: list[GivenRight]
+    heirs: list[User]
+
+
+def studies_of(user: User, *, heir: User) -> list[HeldStudy]:
+    """The studies that an account takes along when it is closed, and who could take them over.
+
+    `heir` is the administrator, who can take over every study.
+    """
     found = []
     for member in user.memberships.select_related("study", "user").order_by("study__slug"):
-        study, parts = member.study, []
+        study, is_only = member.study, False
         try:
             _keep_an_owner(study, member)
         except StudyError:
-            parts.append("no owner is left who can sign in")
-        if grants := granted_by(study, user.pk):
-            parts.append(f"these still work: {', '.join(each.label for each in grants)}")
-        if parts:
-            found.append(f"“{study.slug}”: {'; '.join(parts)}.")
+            is_only = True
+        grants = granted_by(study, user.pk)
+        if is_only or grants:
+            others = study.memberships.filter(user__is_active=True).select_related("user")
+            others = others.exclude(user__in=[user, heir])
+            ranked = sorted(others, key=lambda other: (-RANK[other.role], other.created_at))
+            heirs = [*(other.user for other in ranked), heir]
+            found.append(HeldStudy(study, is_only, grants, heirs))
+    return found
+
+
+def left_behind(user: User) -> list[str]:
+    """What somebody whose account is closed leaves to others, one sentence per study."""
+    found = []
+    for held in studies_of(user, heir=user):
+        parts = ["no owner is left who can sign in"] if held.is_only_owner else []
+        if held.grants:
+            parts.append(
+                f"these work through the account: {', '.join(each.label for each in held.grants)}"
+            )
+        found.append(f"“{held.study.slug}”: {'; '.join(parts)}.")
     return found
 
 

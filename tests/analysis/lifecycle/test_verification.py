@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db.models import Value
 from django.db.models.functions import Concat
@@ -14,6 +15,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.lifecycle.verification import verify_report
 from analysis.management.commands.verify import Command
+from analysis.report.method_changes import method_changes
 from annotation.models import Annotation, Annotator
 from studies.models import Item, Study
 from tests.analysis.builders import answer, little_study, make_rater
@@ -182,3 +184,59 @@ def test_entries_are_compared_by_name_and_not_by_place():
     found = [(d.path, d.then, d.now) for d in differences(then, now)]
 
     assert found == [("raters[P-1]", "(2 values)", "–"), ("raters[P-2].n", 2, 3)]
+
+
+def test_changes_of_methods_since_the_report_are_named_with_what_they_explain(report, capsys):
+    """As on a later version: the report knew the methods of an earlier date."""
+    _, path = report
+    content = json.loads(path.read_text())
+    content["software"]["methods"] = "2026-11-26"
+    content["human"]["majority"]["general"] = {"ci": [0.1, 0.2]}
+    content["human"]["majority"]["correct"] += 1
+    path.write_text(json.dumps(content))
+
+    with pytest.raises(CommandError):
+        call_command("verify", str(path))
+
+    said = capsys.readouterr().out
+    assert "2026-11-27: An accuracy has one interval" in said
+    assert "No change of a method explains 1 more." in said
+    assert "Judges are compared" not in said
+
+
+def test_every_change_of_a_method_names_a_page_and_values_of_reports(report):
+    _, path = report
+    content = json.loads(path.read_text())
+    paths = [one.path for one in differences({}, flat(content))]
+    dates = [change.date for change in method_changes()]
+
+    assert dates == sorted(dates, reverse=True)
+    for change in method_changes():
+        assert (settings.BASE_DIR / "docs" / change.page).is_file()
+        assert any(change.explains(each) for each in paths), change.title
+
+
+def flat(value, path=""):
+    """Every value of a report by its path."""
+    if isinstance(value, dict):
+        return {k: v for key in value for k, v in flat(value[key], f"{path}.{key}").items()}
+    if isinstance(value, list):
+        return {k: v for n, each in enumerate(value) for k, v in flat(each, f"{path}[{n}]").items()}
+    return {path.lstrip("."): value}
+
+
+def test_an_imported_bundle_is_compared_under_another_name_without_rows_of_people(
+    report, tmp_path, capsys
+):
+    study, path = report
+    Study.objects.filter(pk=study.pk).update(slug="imported", title="Imported")
+    for person in Annotator.objects.filter(study=study):
+        Annotator.objects.filter(pk=person.pk).update(pseudonym=f"R-{person.pk:04}")
+
+    with pytest.raises(CommandError, match="--study"):
+        call_command("verify", str(path))
+    found = verify_report(json.loads(path.read_text()), study="imported")
+
+    assert [one.path for one in found.differences if "raters" in one.path] == []
+    assert "same name here" in " ".join(found.reasons)
+    assert not found.is_superseded

@@ -1,0 +1,93 @@
+"""A bundle for blind review: names are removed, and every file is searched for them."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from analysis.data.identities import Blinding, Identity
+from analysis.errors import ExportError
+
+# The tables have the same bytes as in the named bundle, which proves later that they are the same.
+DATA = ("jsonl", "csv", "data", "other", "prompts")
+_NOT_DATA = ("dataset.json",)
+_MOST_NAMED = 5
+
+
+def is_data(name: str) -> bool:
+    """Whether a file of the bundle, named from its folder, has rows or prompts."""
+    folder, _, file = name.partition("/")
+    return folder in DATA and file not in _NOT_DATA
+
+
+def blind_folder(folder: Path, blinding: Blinding) -> list[str]:
+    """Remove names from the texts of a bundle, and search all of its files.
+
+    Returns sentences on words that may name somebody or mean something else. Raises `ExportError`
+    if a name is left.
+    """
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not is_data(name):
+            _rewrite(path, blinding)
+    left, doubts = list[str](), list[str]()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            for one, n in search(name, path.read_bytes(), blinding).items():
+                (left if one.is_sure else doubts).append(_sentence(one, n, name))
+    if left:
+        more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
+        raise ExportError(
+            f"Names are left: {'; '.join(left[:_MOST_NAMED])}{more}. The data is never changed. "
+            "Correct the items, their source or the notes, and export again."
+        )
+    return doubts
+
+
+def _rewrite(path: Path, blinding: Blinding) -> None:
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return
+    if (new := blinding.text(text)) != text:
+        path.write_text(new, "utf-8")
+
+
+def _sentence(one: Identity, n: int, name: str) -> str:
+    return f"“{one.word}” ({one.kind}) {'once' if n == 1 else f'{n:,} times'} in {name}"
+
+
+def search(name: str, data: bytes, blinding: Blinding) -> Counter[Identity]:
+    """How often each word is in a file, in its name, and in what it packs: zip, PNG, PDF."""
+    counts = blinding.found_in(name.encode())
+    for part in _parts(data):
+        counts += blinding.found_in(part)
+    return counts
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    yield data
+    if data[:4] == b"PK\x03\x04":  # also XLSX
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                yield entry.filename.encode() + b"\n" + entry.comment
+                yield from _parts(archive.read(entry))
+    elif data[:8] == b"\x89PNG\r\n\x1a\n":
+        for kind, chunk in re.findall(rb"(zTXt|iTXt|eXIf)(.{,65536})", data, re.DOTALL):
+            yield kind + b"".join(_inflated(chunk))
+    elif data[:5] == b"%PDF-":
+        for stream in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
+            yield b"".join(_inflated(stream))
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """What a compressed part of a file says, wherever it begins."""
+    for start in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", data):
+        try:
+            yield zlib.decompressobj().decompress(data[start.start() :])
+        except zlib.error:
+            continue

@@ -1,0 +1,99 @@
+"""Reports, links, exports and publications that may contain a person's answers."""
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+from django.contrib.auth.models import User
+
+from analysis.data.answers import names_in
+from analysis.data.raters import REPORT_WRITTEN
+from analysis.exports.requests import WITHOUT_PEOPLE, delete_export, has_stale_file, name_of
+from analysis.exports.rows import exported_id
+from analysis.lifecycle.requests import delete_report, revoke_link
+from analysis.models import ErrorComparison, Export, Recheck, Report, ShareLink
+from studies.held_copies import HeldBy, HeldCopy, PersonIn
+from studies.models.studies import Study
+
+
+def _copies(person: PersonIn) -> Iterator[HeldCopy]:
+    yield from _reports(person)
+    for export in Export.objects.filter(study=person.study, state=Export.State.DONE):
+        if has_stale_file(export) and person.may_be_in(export.created_at):
+            yield HeldCopy(
+                f"export {export.public_id}",
+                f"Export “{name_of(export)}”",
+                export.created_at,
+                "Delete it here, and export again. Ask those who downloaded it to delete it.",
+                "Delete the file",
+                partial(_delete_export, export.pk),
+            )
+    yield from _outside(person)
+
+
+def _reports(person: PersonIn) -> Iterator[HeldCopy]:
+    links = ShareLink.objects.filter(report__study=person.study, revoked_at=None)
+    for report in Report.objects.filter(study=person.study, state=Report.State.DONE):
+        if not person.may_be_in(report.created_at):
+            continue
+        yield HeldCopy(
+            f"report {report.public_id}",
+            f"Report v{report.number}",
+            report.created_at,
+            "Its numbers include their answers, and its table of annotators has a row on them. "
+            "Deleting it also ends its links. A registered report may have to be kept: then build "
+            "a new version, and this one stays marked as superseded.",
+            "Delete the report",
+            partial(_delete_report, report.pk),
+        )
+        for link in links.filter(report=report):
+            if link.is_valid:
+                note = f" for {link.note}" if link.note else ""
+                yield HeldCopy(
+                    f"link {link.public_id}",
+                    f"Link to report v{report.number}{note}",
+                    link.created_at,
+                    "It shows the report without rows about single annotators.",
+                    "End the link",
+                    partial(_revoke, link.pk),
+                )
+
+
+def _outside(person: PersonIn) -> Iterator[HeldCopy]:
+    written = person.study.log.filter(event__in=("exported", REPORT_WRITTEN))
+    for entry in written.exclude(detail__has_key="export"):
+        what = entry.detail.get("what", "report")
+        if what not in WITHOUT_PEOPLE and person.may_be_in(entry.created_at):
+            yield HeldCopy(
+                f"log {entry.pk}",
+                "Report by a command" if what == "report" else f"Export “{what}” by a command",
+                entry.created_at,
+                "Its folder is not recorded. Find it, and delete or replace it.",
+            )
+
+
+def _delete_export(pk: int, user: User) -> None:
+    delete_export(export_id=pk, user=user)
+
+
+def _delete_report(pk: int, user: User) -> None:
+    delete_report(report_id=pk, user=user)
+
+
+def _revoke(pk: int, user: User) -> None:
+    revoke_link(link_id=pk, user=user)
+
+
+def _forget(person: PersonIn) -> None:
+    """Delete lists that name annotators and can be computed again."""
+    ErrorComparison.objects.filter(study=person.study).delete()
+    Recheck.objects.filter(report__study=person.study, found__icontains=person.name).delete()
+
+
+def _find(study: Study, text: str) -> Collection[str]:
+    """The annotator with this name in exports."""
+    if not text.startswith("R-"):
+        return ()
+    return [name for name in names_in(study) if exported_id(study.export_key, name) == text]
+
+
+HELD = HeldBy("reports and exports", copies=_copies, forget=_forget, find=_find)

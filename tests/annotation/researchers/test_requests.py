@@ -1,0 +1,253 @@
+"""A person's request: found, shown, corrected, withdrawn, deleted, and what still holds it."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from analysis import tasks
+from analysis.exports.requests import request_export
+from analysis.exports.rows import exported_id
+from analysis.lifecycle.storage import marked, report_folder
+from analysis.models import Report, ShareLink
+from annotation import services
+from annotation.files.imports import import_annotations
+from annotation.models import (
+    Annotator,
+    Invitation,
+    ProlificIdentity,
+    ProlificStudy,
+    ProlificSubmission,
+)
+from annotation.prolific.api.types import RemoteSubmission
+from annotation.prolific.sync.sync import apply
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import Refused
+from studies.models import Item, Membership, Study
+from studies.statements import clock
+from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+
+pytestmark = pytest.mark.django_db
+PID, SESSION = "5f00000000000000000000aa", "6e00000000000000000000bb"
+
+
+@pytest.fixture
+def study(settings, tmp_path, monkeypatch) -> Study:
+    settings.VAR_DIR = tmp_path
+    for task in (tasks.build_report, tasks.write_export):
+        monkeypatch.setattr(task, "delay_on_commit", lambda _pk: None)
+    study = make_study(items_per_annotator=4, annotations_per_item=2, entry="link")
+    make_items(study, 4)
+    study.demographic_questions.create(
+        key="sex", label="Sex", options=[{"value": "f", "label": "Woman"}]
+    )
+    Study.objects.filter(pk=study.pk).update(entry="prolific")
+    study.refresh_from_db()
+    return study
+
+
+@pytest.fixture
+def person(study) -> Annotator:
+    """Somebody who completed, with everything that can be stored of a person."""
+    for number in range(2):
+        other = walk_in(study, f"other{number}", sex="f")
+        if number == 0:
+            answer_all(other)
+            services.complete(annotator_id=other.pk)
+    annotator = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
+    services.consent(annotator_id=annotator.pk, version="v1")
+    services.record_demographics(annotator_id=annotator.pk, demographics={"sex": "f"})
+    services.finish_instructions(annotator_id=annotator.pk)
+    answer_all(annotator, choice="r2", certainty=37)
+    services.complete(annotator_id=annotator.pk)
+    services.leave_feedback(annotator_id=annotator.pk, text="Quokkas are lovely.")
+    services.note_same_browser(annotator_id=annotator.pk, other_id=other.pk)
+    services.exclude(annotator_id=annotator.pk, reason="Too fast.")
+    services.include(annotator_id=annotator.pk)
+    row = ProlificStudy.objects.create(study=study, prolific_id="p1")
+    ProlificSubmission.objects.create(
+        prolific_study=row,
+        annotator=annotator,
+        submission_id=SESSION,
+        participant=PID,
+        status="APPROVED",
+        demographics={"Age": "83 and a half"},
+    )
+    Invitation.objects.create(study=study, key=PID)
+    annotator.refresh_from_db()
+    return annotator
+
+
+def page(client, study, person, name="request"):
+    return client.get(reverse(f"people:{name}", args=[study.slug]), {"rater": person.pseudonym})
+
+
+def act(client, study, person, **data):
+    address = reverse("people:request-act", args=[study.slug])
+    return client.post(f"{address}?rater={person.pseudonym}", data, follow=True)
+
+
+def everywhere(words, folder):
+    """Where any of the words is: columns of all tables, files and their names."""
+    found = set()
+    for model in apps.get_models(include_auto_created=True):
+        for row in model._base_manager.values():
+            text = json.dumps(row, default=str, ensure_ascii=False)
+            found |= {f"{model._meta.label}: {word}" for word in words if word in text}
+    for path in folder.rglob("*"):
+        data = path.read_bytes() if path.is_file() else b""
+        hits = {w for w in words if w.encode() in data or w in path.name}
+        found |= {f"{path.relative_to(folder).parts[0]}: {word}" for word in hits}
+    return found
+
+
+def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
+    study, person, tmp_path, caplog, django_capture_on_commit_callbacks
+):
+    client = sign_in(study, "owner")
+    owner = study.memberships.get(role="owner").user
+    old = person.pseudonym
+    report = Report.objects.create(
+        study=study,
+        number=1,
+        threshold=80,
+        bootstrap=100,
+        seed=1,
+        state="done",
+        result={"rater": old},
+        withdrawn_answers=0,
+        finished_at=clock.now(),
+    )
+    with report_folder(report).replacing() as folder:
+        (folder / "report.json").write_text(old)
+    until = clock.now() + timedelta(days=9)
+    link = ShareLink.objects.create(report=report, key_hash="x", note="Ada", expires_at=until)
+    export = request_export(study_id=study.pk, user=owner, what="annotators", identified=True)
+    tasks.write_export(export.pk)
+    words = [old, PID, SESSION, "Quokkas", "83 and a half"]
+    assert {"exports: " + PID, "annotation.Annotator: " + old} <= everywhere(words, tmp_path)
+    caplog.set_level("DEBUG")
+
+    done = act(client, study, person, do="delete", sure="yes")
+
+    left = Annotator.objects.get(pk=person.pk)
+    certificate = client.get(done.request["PATH_INFO"], {"format": "html"}).content.decode()
+    assert left.state == "withdrew"
+    assert not left.assignments.exists()
+    assert not any(word in certificate for word in words)
+    assert old not in caplog.text
+    assert "4 answers" in certificate
+    assert "Report v1" in certificate
+    assert "Annotators" in certificate
+    assert list(Item.objects.filter(study=study).values_list("answered", flat=True)) == [1] * 4
+    assert marked(Report.objects.filter(pk=report.pk)).get().withdrawn_since == 4
+    named = {where.partition(":")[0] for where in everywhere(words, tmp_path)}
+    assert named <= {"analysis.Report", "reports", "exports"}
+
+    keys = re.findall(r'name="do" value="([^"]+)"', done.content.decode())
+    assert {key.split()[0] for key in keys} == {"report", "export", "link"}
+    with django_capture_on_commit_callbacks(execute=True):
+        for key in keys:
+            act(client, study, left, do=key)
+    assert not everywhere(words, tmp_path)
+    link.refresh_from_db()
+    assert link.revoked_at is not None
+    again = act(client, study, left, do="delete", sure="yes")
+    assert again.request["PATH_INFO"] == done.request["PATH_INFO"]
+
+
+def test_a_deleted_person_neither_comes_back_nor_is_lost_to_the_accounts(study, person):
+    act(sign_in(study, "owner"), study, person, do="delete", sure="yes")
+    row = ProlificStudy.objects.get()
+    remote = RemoteSubmission.of(
+        {"id": SESSION, "participant_id": PID, "status": "APPROVED", "study_id": "p1"}
+    )
+
+    apply(row, remote, read_at=clock.now())
+    back = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
+
+    submission = ProlificSubmission.objects.get()
+    assert back.pk == person.pk
+    assert back.state == "withdrew"
+    assert not ProlificIdentity.objects.filter(annotator=back).exists()
+    assert submission.status == "APPROVED"
+    assert submission.participant == ""
+
+
+def test_nobody_is_deleted_before_they_are_paid(study, person):
+    ProlificSubmission.objects.update(status="AWAITING REVIEW")
+
+    refused = act(sign_in(study, "owner"), study, person, do="delete", sure="yes")
+
+    assert refused.status_code == 422
+    assert "nobody can pay them" in refused.content.decode()
+    assert Annotator.objects.get(pk=person.pk).pseudonym == person.pseudonym
+
+
+def test_a_person_is_found_in_every_study_of_the_owner(study, person):
+    client = sign_in(study, "owner")
+    second, foreign = make_study(), make_study()
+    Membership.objects.create(
+        study=second, user=study.memberships.get(role="owner").user, role="owner"
+    )
+    for each in (second, foreign):
+        make_items(each, 1)
+        walk_in(each, PID)
+    exported = exported_id(study.export_key, person.pseudonym)
+    address = reverse("people:find", args=[study.slug])
+
+    for word in (PID, SESSION, person.pseudonym.lower(), exported):
+        text = client.post(address, {"ids": f"nobody, {word}"}).content.decode()
+        assert person.pseudonym in text
+        assert foreign.title not in text
+        assert (second.title in text) == (word == PID)
+
+    assert second.title in page(client, study, person).content.decode()
+    assert "Nobody was found" in client.post(address, {"ids": "nobody"}).content.decode()
+    assert sign_in(study, "editor").post(address).status_code == 404
+
+
+def test_the_copy_has_all_that_the_tables_have(study, person):
+    client = sign_in(study, "owner")
+
+    readable = page(client, study, person, "request-file").content.decode()
+    address = reverse("people:request-file", args=[study.slug])
+    whole = client.get(address, {"rater": person.pseudonym, "format": "json"}).json()
+
+    for words in (PID, SESSION, "Quokkas are lovely.", "83 and a half", "37"):
+        assert words in readable
+    assert len(whole["Items and answers"]) == 4 == len(whole["Annotation revisions"])
+    assert {row["certainty"] for row in whole["Items and answers"]} == {37}
+
+
+def test_corrections_are_kept_without_their_content_and_wrong_ones_refused(study, person):
+    client = sign_in(study, "owner")
+
+    wrong = act(client, study, person, do="correct", attr_sex="x", feedback="")
+    right = act(client, study, person, do="correct", attr_sex="prefer_not_to_say", feedback="")
+
+    person.refresh_from_db()
+    assert wrong.status_code == 422
+    assert "has no answer “x”" in wrong.content.decode()
+    assert person.demographics == {"sex": "prefer_not_to_say"}
+    assert person.feedback == ""
+    assert "Corrected: sex, feedback." in right.content.decode()
+
+
+def test_a_deleted_rater_of_a_file_does_not_come_back_with_it(study, tmp_path):
+    path = tmp_path / "answers.csv"
+    keys = Item.objects.filter(study=study).values_list("key", flat=True)
+    path.write_text("rater_id,item_id,choice\n" + "".join(f"ann,{key},r1\n" for key in keys))
+    import_annotations(study_id=study.pk, file=File(path.name, path.read_bytes()))
+    rater = Annotator.objects.get(study=study, is_imported=True)
+    client = sign_in(study, "owner")
+    act(client, study, rater, do="delete", sure="yes")
+
+    with pytest.raises(Refused, match="asked for the deletion"):
+        import_annotations(study_id=study.pk, file=File(path.name, path.read_bytes()))
+
+    found = client.post(reverse("people:find", args=[study.slug]), {"ids": "ann"})
+    assert "deleted-" in found.content.decode()
