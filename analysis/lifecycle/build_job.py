@@ -34,6 +34,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
 from analysis.report.render import (
     content_security_policy,
+    is_pooled,
     render_across,
     render_html,
     tables_across,
@@ -307,14 +308,30 @@ def _write_for_paper(
     attempted(lambda: write_article(data, draft / "article", date=date), part="article")
 
 
-def write_across(results: Sequence[dict[str, Any]], out: Path) -> Path:
-    """Write the page and tables across studies, replacing old ones; return the page."""
-    tables, folder, page = tables_across(results), out / "tables", out / "report.html"
-    date = clock.now().date()
-    page.write_text(render_across(results, tables, date=date), encoding="utf-8")
-    if folder.exists():
-        shutil.rmtree(folder)
-    write_tables(tables, folder)
+def write_across(
+    results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool = False
+) -> Path:
+    """Write the page and tables across studies, replacing old ones; return the page.
+
+    `for_paper` adds the article's tables and figures with a row for each study, in article/.
+    """
+    tables, page, date = tables_across(results), out / "report.html", clock.now().date()
+    html = render_across(results, tables, date=date, for_paper=for_paper)
+    page.write_text(html, encoding="utf-8")
+    for name in ("tables", "article"):
+        shutil.rmtree(out / name, ignore_errors=True)
+    write_tables(tables, out / "tables")
+    if for_paper:
+        # These load matplotlib.
+        from analysis.report.article.counts import count_article
+        from analysis.report.article.files import write_article
+
+        data = [
+            count_article(load_dataset(result["study"]["slug"]), result["parameters"]["threshold"])
+            for result in results
+            if not is_pooled(result)
+        ]
+        attempted(lambda: write_article(data, out / "article", date=date), part="article")
     return page
 
 

@@ -1,6 +1,7 @@
 """Share links: owners create and revoke them, and anyone with a link reads the report."""
 
 from typing import cast
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -90,6 +91,9 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Show the page of a link: a summary, and a link to the whole report."""
     link, report = _opened(request, link_id)
     count_opening(link)
+    card = ""
+    if (report_dir(report.public_id) / "card.png").is_file():
+        card = f"{reverse('shared:card', args=[link_id])}?{urlencode({'key': request.GET['key']})}"
     context = {
         "title": report.study.title,
         "is_simulated": report.study.is_simulated,
@@ -97,7 +101,8 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "headline": report.result.get("headline") if report.result else None,
         "link": link,
         "authors": owners(report.study) if link.revealed_at else [],
-        "has_card": (report_dir(report.public_id) / "card.png").is_file(),
+        "card": card,
+        "site": settings.PUBLIC_BASE_URL,
         "query": request.GET.urlencode(),
     }
     return _guarded(render(request, "analysis/shared.html", context))

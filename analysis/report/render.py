@@ -212,15 +212,23 @@ def _texts(
 
 
 def render_across(
-    reports: Sequence[Mapping[str, Any]], tables: Sequence[Table], *, date: Date
+    reports: Sequence[Mapping[str, Any]],
+    tables: Sequence[Table],
+    *,
+    date: Date,
+    for_paper: bool = False,
 ) -> str:
-    """Render the page of several studies: tables side by side, and links to each report."""
+    """Render the page of several studies: tables side by side, and links to each report.
+
+    `for_paper` says that the folder has the article's tables of all studies.
+    """
     return render_document(
         "analysis/report/across.html",
         slug="studies",
         reports=reports,
         shown=[shown(table) for table in tables],
         pooled=[report for report in reports if is_pooled(report)],
+        for_paper=for_paper,
         is_simulated=any(report["study"]["simulated"] for report in reports),
         date=date,
     )

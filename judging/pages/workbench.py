@@ -210,7 +210,16 @@ def latest_runs(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 
 def run_pages(study: Study) -> list[SectionPage]:
-    return [SectionPage("judges", "Runs", reverse("judging:list", args=[study.slug]))]
+    return [
+        SectionPage("judges", "Runs", reverse("judging:list", args=[study.slug])),
+        SectionPage(
+            "judges",
+            "Available judges",
+            reverse("judging:judges", args=[study.slug]),
+            for_editors=True,
+        ),
+        SectionPage("judges", "Wordings", reverse("judging:wordings", args=[study.slug])),
+    ]
 
 
 def register() -> None:

@@ -418,12 +418,12 @@ def closing_words(run_id: int) -> str:
         .annotate(n=Count("pk"))
     )
     total = sum(counts.values())
-    words = [f"{counts.get(Judgment.State.DONE, 0)} of {total} answered"]
+    words = [f"{counts.get(Judgment.State.DONE, 0):,} of {total:,} answered"]
     for state in ("unparseable", "refused", "skipped"):
         if counts.get(state):
-            words.append(f"{counts[state]} {state}")
+            words.append(f"{counts[state]:,} {state}")
     if failed := counts.get(Judgment.State.ERROR, 0):
-        words.append(f"{failed} failed and will be asked again at the next start")
+        words.append(f"{failed:,} failed and will be asked again at the next start")
         errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
         words[-1] += f" (the first: {errors.values_list('error', flat=True).first()})"
     return ", ".join(words) + "."

@@ -212,27 +212,3 @@ for (const form of document.querySelectorAll("form[data-unsaved]")) {
 }
 
 document.querySelector("[data-focus]")?.focus();
-
-// A page that answers a form, with its errors: as it is, Back to it or a reload asks whether to send the form again. Here
-// both show the form at the same address, and what was typed is kept with the entry of the browser's history.
-const kept = document.querySelector("form[data-kept]");
-const typed = [...(kept?.elements ?? [])].filter(
-  (field) => field.name && !/hidden|button|submit|file/.test(field.type),
-);
-
-function keepTyped() {
-  const values = typed.map(({ name, value, checked }) => ({ name, value, checked }));
-  history.replaceState({ typed: values }, "");
-}
-
-if (kept?.dataset.unsaved === "changed") {
-  keepTyped();
-  document.addEventListener("change", keepTyped);
-} else if (history.state?.typed?.length === typed.length) {
-  history.state.typed.forEach(({ name, value, checked }, n) => {
-    const field = typed[n];
-    if (field.name !== name) return;
-    if (/checkbox|radio/.test(field.type)) field.checked = checked;
-    else field.value = value;
-  });
-}

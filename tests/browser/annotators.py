@@ -102,3 +102,14 @@ def enter_items(page: Page, study: Study, pid: str = "5f1d3b2c4a6e7d8091a2b3c4")
         ]
     )
     page.goto(f"/s/{study.slug}/task/1/")
+
+
+def press_until(page: Page, wanted: str, *keys: str, limit: int = 40) -> None:
+    """Tab to the control with id `wanted`, then press `keys`."""
+    for _ in range(limit):
+        if page.evaluate("document.activeElement.id") == wanted:
+            for key in keys:
+                page.keyboard.press(key)
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{wanted} was not reached on {page.url}")

@@ -19,6 +19,7 @@ from analysis.report.tables import csv_rows
 from studies.exporters.tables import CsvWriter, csv_cell
 from tests.analysis.builders import random_study
 from tests.browser.conftest import axe, until
+from tests.browser.narration import fits_small_windows, narrated
 from tests.sampling import examples, some
 from tests.studies.hostile import HOSTILE
 
@@ -212,6 +213,18 @@ def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_i
     # Reading comes before anything that is folded, and the page stays short.
     screens = page.evaluate("document.documentElement.scrollHeight / innerHeight")
     assert screens < (7 if width > 1000 else 11)
+
+
+# `test_with_everything_open_it_fits_and_axe_finds_nothing` has axe's rules by default.
+@pytest.mark.sampled(keep=0)
+def test_the_first_screen_is_complete_for_a_screen_reader(folded):
+    fits_small_windows(folded)
+
+    nodes = narrated(folded)
+
+    assert nodes["banner"], "who says that the data are simulated"
+    assert nodes["navigation"]
+    assert any(node.name for node in nodes["image"])
 
 
 def test_contents_follow_the_answer_on_a_phone_and_stand_beside_it_on_a_desktop(folded):

@@ -7,21 +7,16 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from annotation.models import Annotation, Annotator, Draft
-from tests.browser.annotators import add_quota, enter, enter_items, make_everyday_study
+from tests.browser.annotators import (
+    add_quota,
+    enter,
+    enter_items,
+    make_everyday_study,
+    press_until,
+)
 from tests.browser.conftest import DESKTOP, PHONE, fits_and_reads_well, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def press_until(page, wanted, *keys, limit=40):
-    """Tab to the control with id `wanted`, then press `keys`."""
-    for _ in range(limit):
-        if page.evaluate("document.activeElement.id") == wanted:
-            for key in keys:
-                page.keyboard.press(key)
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"{wanted} was not reached on {page.url}")
 
 
 @pytest.mark.sampled(keep=1)

@@ -103,7 +103,7 @@ class Command(BaseCommand):
             ]
             results += pooled
             if len(results) > 1:
-                self.stdout.write(f"All studies: {write_across(results, out)}")
+                self.stdout.write(f"All studies: {write_across(results, out, for_paper=self.for_paper)}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
@@ -197,6 +197,6 @@ def _check_output_folders(slugs: list[str], out: Path) -> None:
     is_ours = (out / "report.html").exists() and any(
         holds(folder, "report") for folder in (out, *folders)
     )
-    check_output_folder(out, ("report.html", "tables"), is_ours=is_ours)
+    check_output_folder(out, ("report.html", "tables", "article"), is_ours=is_ours)
     for folder in folders:
         check_output_folder(folder, OF_REPORT, is_ours=holds(folder, "report"))

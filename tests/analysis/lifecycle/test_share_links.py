@@ -62,6 +62,25 @@ def test_a_link_opens_the_report_without_an_account(client, report, owner):
     assert link.opened == 1
 
 
+def test_a_preview_of_the_link_shows_the_card_to_nobody_without_the_key(
+    client, report, owner, monkeypatch, tmp_path
+):
+    (tmp_path / "card.png").write_bytes(b"a card")
+    monkeypatch.setattr("analysis.pages.share_link_views.report_dir", lambda public_id: tmp_path)
+    link, key = share_report(report_id=report.pk, user=owner)
+
+    head = client.get(shared(link, key) + "&utm_source=chat").content.decode()
+    (card,) = re.findall('og:image" content="([^"]+)"', head)
+
+    assert report.study.title in re.findall('og:title" content="([^"]+)"', head)[0]
+    assert text(client.get(card)) == "a card"
+    assert card.endswith(f"/card.png?key={key}")
+    for guess in ("", "?key=", f"?key={key[:-1]}"):
+        page = client.get(shared(link, key).partition("?")[0] + guess)
+        assert page.status_code == 404
+        assert "og:" not in page.content.decode()
+
+
 def test_only_a_hash_of_the_key_is_stored_anywhere(report, owner):
     link, key = share_report(report_id=report.pk, user=owner, note="journal")
 
@@ -128,14 +147,13 @@ def test_what_is_shared_is_kept_by_no_cache_and_no_search_engine(client, report,
         assert text(response)
 
 
-def test_a_shared_page_links_to_nowhere_else(client, report, owner):
+def test_a_shared_page_links_to_nowhere_else(client, report, owner, settings):
     link, key = share_report(report_id=report.pk, user=owner)
 
     page = client.get(shared(link, key)).content.decode()
 
     assert 'content="no-referrer"' in page
-    assert "http://" not in page
-    assert "https://" not in page
+    assert set(re.findall(r"https?://[^/\"]+", page)) <= {settings.PUBLIC_BASE_URL}
     assert report.study.slug not in page
 
 
