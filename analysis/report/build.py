@@ -16,7 +16,15 @@ from analysis.report.figures import Figure
 from analysis.report.method_changes import method_changes
 from analysis.report.registration import alone_on_sealed, main_part, registration
 from analysis.report.report_json import Json, steps
-from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, MORE_CHAPTERS, SMALL, TOO_SMALL
+from analysis.report.rules import (
+    FOLDS,
+    LEVEL,
+    MIN_COMPARED,
+    MORE_CHAPTERS,
+    PLOTLY_VERSION,
+    SMALL,
+    TOO_SMALL,
+)
 from analysis.report.section import (
     RUN,
     Analysis,
@@ -46,7 +54,7 @@ from studies.version import version
 
 SCHEMA = "thirdperson.report/1"
 # The parts that read the data, compute the numbers and draw the figures.
-PACKAGES = ("django", "numpy", "plotly", "scipy")
+PACKAGES = ("django", "numpy", "scipy")
 COMPUTING = ("data/**/*.py", "report/**/*.py", "stats/**/*.py")
 
 ProgressCallback = Callable[[int, str], None]
@@ -156,7 +164,8 @@ def software() -> Json:
     """Versions of the software; `code` is a hash of the lines that computed the report."""
     versions = {"thirdperson": version(), "code": _code(), "python": platform.python_version()}
     versions["methods"] = method_changes()[0].date
-    return versions | {name: metadata.version(name) for name in PACKAGES}
+    installed = {name: metadata.version(name) for name in PACKAGES}
+    return versions | installed | {"plotly": PLOTLY_VERSION}
 
 
 def _code() -> str:

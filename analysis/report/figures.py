@@ -1,7 +1,7 @@
 """The figures of a report, each with a title that states what it shows.
 
-Figures are plotly figures made from report.json. The page draws them in the browser, with their
-numbers as tables below.
+Figures are made from report.json, in the JSON of plotly.js. The page draws them in the browser,
+with their numbers as tables below.
 """
 
 import json
@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import plotly.graph_objects as go
 
 from analysis.report.report_json import ReportJson
 from analysis.report.tables import compact
@@ -126,7 +124,8 @@ def panel(
 ) -> Panel:
     """A plot in the common style; the browser sets its width."""
     base = {
-        "template": "none",
+        # Only what is named here, nothing of plotly's own theme.
+        "template": {"data": {"scatter": [{"type": "scatter"}]}},
         "font": {"family": FONT, "size": 13, "color": "#0b0c0c"},
         "margin": {"l": 52, "r": 16, "t": 12, "b": 44},
         "height": height,
@@ -134,8 +133,16 @@ def panel(
         "hoverlabel": {"font": {"family": FONT}},
         "bargap": 0.12,
     }
-    figure = go.Figure(list(traces), base | layout)
-    return Panel(title, alt, height, figure.to_plotly_json(), marks)
+    return Panel(title, alt, height, {"data": list(traces), "layout": base | layout}, marks)
+
+
+def scatter_trace(**properties: Any) -> dict[str, Any]:
+    """A trace of points, lines or text, with plotly's names for its properties."""
+    return {"type": "scatter", **properties}
+
+
+def bar_trace(**properties: Any) -> dict[str, Any]:
+    return {"type": "bar", **properties}
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
@@ -229,7 +236,7 @@ def corner_note(text: str) -> dict[str, Any]:
 
 def stripes(
     boxes: Iterable[tuple[float, float, float, float]], *, rise: float, step: float
-) -> go.Scatter:
+) -> dict[str, Any]:
     """White lines over boxes (left, right, bottom, top), rising by `rise` in each, `step` apart.
 
     Lines, because a browser prints every patterned area as a separate picture.
@@ -244,7 +251,7 @@ def stripes(
                 xs += [*(left + (right - left) * end for end in ends), None]
                 ys += [*(foot + rise * end for end in ends), None]
     line = {"color": "#ffffff", "width": 1.5}
-    return go.Scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
+    return scatter_trace(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip")
 
 
 # Row names are inside the plot, so the left margin stays small.
@@ -277,21 +284,21 @@ def right_and_wrong(
         title,
         alt,
         [
-            go.Bar(
+            bar_trace(
                 x=places,
                 y=right,
                 name="right",
                 width=BAR,
-                marker_color=CORRECT,
+                marker={"color": CORRECT},
                 customdata=labels,
                 hovertemplate=hover,
             ),
-            go.Bar(
+            bar_trace(
                 x=places,
                 y=wrong,
                 name="wrong",
                 width=BAR,
-                marker_color=WRONG,
+                marker={"color": WRONG},
                 customdata=labels,
                 hovertemplate=hover,
                 text=shown,

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 # The script that draws figures, below static/.
-PLOTLY = "vendor/plotly/plotly-basic-4.1.1.min.js"
+PLOTLY_VERSION = "4.1.1"
+PLOTLY = f"vendor/plotly/plotly-basic-{PLOTLY_VERSION}.min.js"
 
 LEVEL = 0.05  # of tests, after adjustment
 # With fewer answers, a cell is in italics and groups are not compared, or a cell is a count

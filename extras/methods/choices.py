@@ -3,9 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
-from analysis.report.figures import CORRECT, REFERENCE, WRONG, Figure, Key, Panel, axis, panel
+from analysis.report.figures import (
+    CORRECT,
+    REFERENCE,
+    WRONG,
+    Figure,
+    Key,
+    Panel,
+    axis,
+    panel,
+    scatter_trace,
+)
 from analysis.report.report_json import Json
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy
@@ -169,7 +177,7 @@ def _curve(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
         chosen = [rows[place] for place in places]
         values = [row["difference"] for row in chosen]
         traces.append(
-            go.Scatter(
+            scatter_trace(
                 x=places,
                 y=values,
                 mode="markers",
@@ -205,7 +213,7 @@ def _dots(rows: Sequence[Mapping[str, Any]], options: Sequence[tuple[str, Any]])
             if row[name] == option and row["holds"] is holds
         ]
         traces.append(
-            go.Scatter(
+            scatter_trace(
                 x=[column for column, _ in dots],
                 y=[place for _, place in dots],
                 yaxis="y2",

@@ -1,5 +1,6 @@
 """Figures as pictures: every plot of a report is drawn without a browser."""
 
+import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -8,7 +9,16 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
-from analysis.report.figures import PEOPLE, Figure, Key, axis, corner_note, panel, row_label
+from analysis.report.figures import (
+    PEOPLE,
+    Figure,
+    Key,
+    axis,
+    corner_note,
+    panel,
+    row_label,
+    scatter_trace,
+)
 from analysis.report.picture_marks import CannotDraw
 from analysis.report.pictures import BOXES, WIDTH, draw_pictures, drawn
 from tests.analysis.builders import random_study
@@ -28,6 +38,9 @@ def test_every_plot_of_a_report_is_drawn_as_svg_and_png(tmp_path):
     folder = tmp_path / "r/figures"
     plots = {path.stem for path in folder.glob("*.json")}
     assert {"accuracy-1", "heat_topics-1", "histograms-1", "reliability-1", "sheets-1"} <= plots
+    for path in folder.glob("*.json"):
+        # Raises if plotly does not know a property or its value.
+        go.Figure(json.loads(path.read_text("utf-8")))
     for kind in ("svg", "png"):
         assert {path.stem for path in folder.glob(f"*.{kind}")} == plots
     for path in folder.glob("*.png"):
@@ -44,7 +57,7 @@ def plot(*traces, **layout):
 def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):
     note = row_label(0, "<i>$x^2$</i> & “é”", "5 %")
     found = plot(
-        go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}),
+        scatter_trace(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}),
         annotations=[note, corner_note("All 50.0 %<br>High 60.0 %")],
     )
 
@@ -58,7 +71,7 @@ def test_text_is_text_and_neither_markup_nor_mathematics(tmp_path):
 
 
 def test_a_picture_says_when_its_fonts_lack_letters():
-    found = plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}))
+    found = plot(scatter_trace(x=[0], y=[0], mode="markers", marker={"color": PEOPLE}))
 
     def words(title: str) -> list[str]:
         with drawn(found.drawing, title=title) as drawing:
@@ -69,7 +82,7 @@ def test_a_picture_says_when_its_fonts_lack_letters():
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
-    found = plot(go.Scatter(x=[0, 1], y=[0, None], mode="lines", line={"color": PEOPLE}))
+    found = plot(scatter_trace(x=[0, 1], y=[0, None], mode="lines", line={"color": PEOPLE}))
     figure = Figure("one", "One", "", "", [found], key=[Key("one", PEOPLE, "dash")])
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -84,8 +97,8 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     "found",
     [
-        plot(go.Pie(values=[1])),
-        plot(go.Scatter(x=[0], y=[0], mode="markers", marker={"symbol": "hourglass"})),
+        plot({"type": "pie", "values": [1]}),
+        plot(scatter_trace(x=[0], y=[0], mode="markers", marker={"symbol": "hourglass"})),
         plot(shapes=[{"type": "circle", "x0": 0, "x1": 1, "y0": 0, "y1": 1}]),
     ],
     ids=["trace", "symbol", "shape"],

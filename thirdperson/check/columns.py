@@ -470,8 +470,8 @@ class _Guesses:
         return 0 < len(labels) <= MOST_LABELS
 
     def _labels(self, column: str) -> set[str]:
-        values = {same_label(row.get(column, "")) for _, row in self._rows}
-        return values - WRITTEN_BY_PROGRAMS
+        values = {row.get(column, "") for _, row in self._rows}
+        return {same_label(value) for value in values} - WRITTEN_BY_PROGRAMS
 
     def _take(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         for column in columns:

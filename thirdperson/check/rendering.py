@@ -1,10 +1,31 @@
-"""Django for one page: templates and app names, without a database or a settings file."""
+"""Django for one page: templates and models, without a database, pages or a settings file."""
 
 import django
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.conf import settings
 
 from thirdperson.program import APPS
+
+
+class StudiesTables(AppConfig):
+    """An app's models alone: nothing registers pages, which take most of a start."""
+
+    name = "studies"
+
+
+class AnnotationTables(AppConfig):
+    name = "annotation"
+
+
+class JudgingTables(AppConfig):
+    name = "judging"
+
+
+class AnalysisTables(AppConfig):
+    name = "analysis"
+
+
+_TABLES = (StudiesTables, AnnotationTables, JudgingTables, AnalysisTables)
 
 
 def set_up() -> None:
@@ -18,10 +39,7 @@ def set_up() -> None:
         settings.configure(
             BASE_DIR=APPS,
             INSTALLED_APPS=[
-                "studies",
-                "annotation",
-                "judging",
-                "analysis",
+                *(f"{__name__}.{one.__name__}" for one in _TABLES),
                 "django.contrib.auth",
                 "django.contrib.contenttypes",
             ],

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from analysis.data.arrays import MISSING, TIE, Dataset, RunData
 from analysis.data.verdicts import (
@@ -22,6 +21,7 @@ from analysis.report.figures import (
     plain,
     row_axis,
     row_label,
+    scatter_trace,
     share_axis,
     styled_runs,
     vertical,
@@ -181,7 +181,7 @@ def position_figure(report: ReportJson) -> Figure | None:
     if not rows:
         return None
     traces = [
-        go.Scatter(
+        scatter_trace(
             x=[found["accuracy"]],
             y=[row],
             mode="markers",
@@ -192,7 +192,7 @@ def position_figure(report: ReportJson) -> Figure | None:
         for row, (name, found, colour, symbol) in enumerate(rows)
     ]
     traces.append(
-        go.Scatter(
+        scatter_trace(
             x=[found["truth_share_a"] for _, found, *_ in rows],
             y=list(range(len(rows))),
             mode="markers",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
+import scipy
 
 from ..core.proportions import wilson_proportion
 from ..core.results import (
@@ -240,7 +240,7 @@ def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[E
         is_right = right[rows]
         n_right = is_right.sum(axis=1)
         n_wrong = rows.shape[1] - n_right
-        ranks = np.where(is_right, rankdata(certainty[rows], axis=1), 0.0).sum(axis=1)
+        ranks = np.where(is_right, scipy.stats.rankdata(certainty[rows], axis=1), 0.0).sum(axis=1)
         above = ranks - n_right * (n_right + 1) / 2
         for annotator, won, pairs in zip(
             annotators.tolist(), above.tolist(), (n_right * n_wrong).tolist(), strict=True

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from ..core.proportions import EMPTY, wilson_proportion
 from ..core.results import (
@@ -330,7 +330,7 @@ def isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
     distinct, group = distinct_values(x)
     weight = np.bincount(group).astype(np.float64)
     means = np.bincount(group, weights=y) / weight
-    fitted = np.clip(optimize.isotonic_regression(means, weights=weight).x, 0, 1)
+    fitted = np.clip(scipy.optimize.isotonic_regression(means, weights=weight).x, 0, 1)
     return np.asarray(np.interp(at, distinct, fitted), dtype=np.float64)
 
 
@@ -349,7 +349,7 @@ def _logistic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
         value = share @ np.logaddexp(0, score) - target @ score + ridge * parameters[1] / 2
         return float(value), np.array([excess.sum(), excess @ design + ridge])
 
-    a, b = optimize.minimize(loss, np.array([0.0, 1.0]), jac=True, method="BFGS").x
+    a, b = scipy.optimize.minimize(loss, np.array([0.0, 1.0]), jac=True, method="BFGS").x
     return _sigmoid(a + b * _log_odds(at))
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..core.bootstrap import distinct_rows, resampled_estimate
 from ..core.multiway import ClusterLabels, degrees_of_freedom, prepare
@@ -308,7 +308,7 @@ def certainty_by_source(
             variance.n_clusters.get("item", int(y.size)),
             variance.n_clusters.get("annotator"),
         )
-        return Estimate(value, interval=interval), float(2 * stats.t.sf(abs(value) / se, df))
+        return Estimate(value, interval=interval), float(2 * special.stdtr(df, -abs(value) / se))
 
     interaction, p = contrast((1, -1, -1, 1))
     names = ("people_low", "people_high", "model_low", "model_high")

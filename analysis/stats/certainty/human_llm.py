@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
+from scipy import special
 
 from ..comparison.general_difference import interval_of, why_not
 from ..core.bootstrap import ratio
@@ -164,12 +165,12 @@ def compare_certainty(
             wilcoxon_reason=wilcoxon_reason,
         )
     covariance = float(np.mean((x - x.mean()) * (y - y.mean())))
-    spearman = float(stats.spearmanr(x, y).statistic)
+    spearman = float(scipy.stats.spearmanr(x, y).statistic)
     return CertaintyPairs(
         n=n,
-        pearson=float(stats.pearsonr(x, y).statistic),
+        pearson=float(scipy.stats.pearsonr(x, y).statistic),
         spearman=spearman,
-        kendall=float(stats.kendalltau(x, y, variant="b").statistic),
+        kendall=float(scipy.stats.kendalltau(x, y, variant="b").statistic),
         concordance=2 * covariance / float(x.var() + y.var() + mean_difference**2),
         correlation_reason=None,
         mean_difference=mean_difference,
@@ -187,10 +188,10 @@ def _signed_ranks_p(difference: FloatArray) -> float:
     """
     unequal, size = difference != 0, np.abs(difference)
     if difference.size > MAX_SIGN_CHOICES or np.unique(size[unequal]).size == difference.size:
-        return float(stats.wilcoxon(difference, zero_method="wilcox").pvalue)
+        return float(scipy.stats.wilcoxon(difference, zero_method="wilcox").pvalue)
     ranks = np.zeros(difference.size)
-    ranks[unequal] = stats.rankdata(size[unequal])
-    found = stats.permutation_test(
+    ranks[unequal] = scipy.stats.rankdata(size[unequal])
+    found = scipy.stats.permutation_test(
         (difference,),
         lambda signed, axis: np.sum(ranks * (signed > 0), axis=axis),
         permutation_type="samples",
@@ -252,7 +253,7 @@ def compare_certainty_distributions(
     with warnings.catch_warnings():
         # If the exact p value overflows, SciPy warns and gives the asymptotic one.
         warnings.simplefilter("ignore", RuntimeWarning)
-        test = stats.ks_2samp(people, machine)
+        test = scipy.stats.ks_2samp(people, machine)
     return CertaintyDistributions(
         n_human=n_human,
         n_model=n_model,
@@ -262,7 +263,7 @@ def compare_certainty_distributions(
         model_sd=float(machine.std(ddof=1)),
         ks=float(test.statistic),
         ks_p=float(test.pvalue),
-        wasserstein=float(stats.wasserstein_distance(people, machine)),
+        wasserstein=float(scipy.stats.wasserstein_distance(people, machine)),
     )
 
 
@@ -421,8 +422,10 @@ def certainty_icc(votes: Votes, *, centred: bool = False, level: float = 0.95) -
     icc = (between - within) / (between + (k - 1) * within)
     if min(between, within) < 1e-12:
         return Estimate(icc, interval_reason="no_variation")
-    f = stats.f(n_items - 1, n - n_items)
-    low_f, high_f = (between / within / float(f.ppf(q)) for q in ((1 + level) / 2, (1 - level) / 2))
+    low_f, high_f = (
+        between / within / float(special.fdtri(n_items - 1, n - n_items, q))
+        for q in ((1 + level) / 2, (1 - level) / 2)
+    )
     interval = Interval(
         (low_f - 1) / (low_f + k - 1),
         (high_f - 1) / (high_f + k - 1),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 from ..comparison.general_difference import interval_of, why_not
 from ..core.results import (
@@ -354,7 +354,7 @@ def trusted_coverage(
         design = _design_effect(values >= step.threshold, within, alike)
         left, errors = (step.n - step.errors) / design, step.errors / design
         p = 1.0 if left <= 0 else float(special.betainc(left, errors + 1, 1 - max_error))
-        p = min(1.0, tests * float(stats.t.sf(stats.norm.isf(p), df)))
+        p = min(1.0, tests * float(special.stdtr(df, special.ndtri(p))))
         tested.append(CoverageStep(step.threshold, step.n, step.errors, p))
         if p > level:
             break

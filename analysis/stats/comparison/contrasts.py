@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..core.clusters import MIN_BLOCKS
 from ..core.results import (
@@ -21,6 +21,7 @@ from ..core.results import (
     Reason,
     check_level,
     relabel,
+    t_quantile,
 )
 
 
@@ -98,7 +99,8 @@ class Contrast:
         """The larger p value of the two one-sided tests of a difference beyond the margin."""
         if self.value is None or self.se is None or self.degrees_of_freedom is None:
             return None
-        return float(stats.t.sf((margin - abs(self.value)) / self.se, self.degrees_of_freedom))
+        df = self.degrees_of_freedom
+        return float(special.stdtr(df, (abs(self.value) - margin) / self.se))
 
 
 def paired_contrast(
@@ -158,13 +160,12 @@ def contrast_of(
     # Rounding leaves about 1e-17 where the units are exactly equal.
     if se < 1e-12:
         return Contrast(value, None, None, None, *sizes, "no_variation")
-    t = stats.t(degrees_of_freedom)
-    half, less = float(t.ppf((1 + level) / 2)) * se, float(t.ppf(level)) * se
+    half, less = (t_quantile(degrees_of_freedom, share) * se for share in ((1 + level) / 2, level))
     return Contrast(
         value,
         (value - half, value + half),
         (value - less, value + less),
-        float(2 * t.sf(abs(value) / se)),
+        float(2 * special.stdtr(degrees_of_freedom, -abs(value) / se)),
         *sizes,
         se=se,
         degrees_of_freedom=degrees_of_freedom,
@@ -347,7 +348,7 @@ class _Contrasts:
         squared = float(effects @ np.linalg.solve(covariance, effects))
         between, within = levels - 1, clusters - levels + 1
         f = squared * within / ((clusters - 1) * between)
-        return float(stats.f.sf(f, between, within)), None
+        return float(special.fdtrc(between, within, f)), None
 
 
 def _orthogonal_contrasts(levels: int) -> FloatArray:

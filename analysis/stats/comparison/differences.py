@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..core.clusters import MIN_BLOCKS
 from ..core.multiplicity import holm
-from ..core.results import Interval, Reason
+from ..core.results import Interval, Reason, t_quantile
 from .general_difference import GeneralDifference
 from .paired import (
     PairedCounts,
@@ -197,8 +197,8 @@ def equivalence(pairs: PairedCounts, *, margin: float = 0.05, alpha: float = 0.0
     if pairs.n == 0:
         return Equivalence(None, margin, None, None, reason="empty_group")
 
-    p_lower = float(stats.norm.sf(tango_statistic(pairs, -margin)))
-    p_upper = float(stats.norm.cdf(tango_statistic(pairs, margin)))
+    p_lower = float(special.ndtr(-tango_statistic(pairs, -margin)))
+    p_upper = float(special.ndtr(tango_statistic(pairs, margin)))
     narrow = tango_interval(pairs, 1 - 2 * alpha)
     wide = tango_interval(pairs, 1 - alpha)
     equivalent = -margin < narrow.low and narrow.high < margin
@@ -277,10 +277,10 @@ def block_difference(
     # Rounding leaves about 1e-17 where the blocks are exactly equal.
     if se < 1e-12:
         return BlockDifference(value, None, None, None, n_blocks, interval_reason="no_variation")
-    t = stats.t(n_blocks - 1)
-    half = float(t.ppf(0.5 + level / 2)) * se
+    half = t_quantile(n_blocks - 1, 0.5 + level / 2) * se
+    p = float(2 * special.stdtr(n_blocks - 1, -abs(value) / se))
     interval = Interval(value - half, value + half, level, "block t", n_items=int(diffs.size))
-    return BlockDifference(value, se, float(2 * t.sf(abs(value) / se)), interval, n_blocks)
+    return BlockDifference(value, se, p, interval, n_blocks)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from ..core.multiplicity import holm
 from ..core.proportions import wilson_proportion
@@ -168,7 +168,7 @@ def cochran_q(correct: npt.ArrayLike) -> CochranQ:
     if spread == 0:
         return CochranQ(None, None, n, n_missing, n_judges, "no_discordant")
     q = (n_judges - 1) * (n_judges * int((columns**2).sum()) - total**2) / spread
-    return CochranQ(float(q), float(stats.chi2.sf(q, n_judges - 1)), n, n_missing, n_judges)
+    return CochranQ(float(q), float(special.chdtrc(n_judges - 1, q)), n, n_missing, n_judges)
 
 
 def compare_judges(correct: npt.ArrayLike, *, level: float = 0.95) -> JudgeComparison:

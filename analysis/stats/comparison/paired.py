@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+import scipy
 
 from ..core.results import Interval, Reason, normal_quantile
 
@@ -153,8 +153,8 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     if b + c == 0:
         return McNemar(b, c, None, None, None, reason="no_discordant")
     smaller = min(b, c)
-    tail = float(stats.binom.cdf(smaller, b + c, 0.5))
-    point = float(stats.binom.pmf(smaller, b + c, 0.5))
+    tail = float(scipy.stats.binom.cdf(smaller, b + c, 0.5))
+    point = float(scipy.stats.binom.pmf(smaller, b + c, 0.5))
     p_mid = 1 - 0.5 * point if b == c else 2 * tail - point
     return McNemar(b, c, min(1.0, 2 * tail), p_mid, (b - c) ** 2 / (b + c))
 
@@ -271,7 +271,7 @@ def _tango_ends(pairs: PairedCounts, level: float) -> tuple[float, float]:
             # Beyond 1e6 only the sign matters, and the root finder cannot take infinity.
             return min(max(tango_statistic(pairs, difference) - target, -1e6), 1e6)
 
-        return float(optimize.brentq(excess, low, high, xtol=1e-12, rtol=1e-14))
+        return float(scipy.optimize.brentq(excess, low, high, xtol=1e-12, rtol=1e-14))
 
     low = -1.0 if observed == -1 else root(z, -1.0, observed)
     high = 1.0 if observed == 1 else root(-z, observed, 1.0)

@@ -10,7 +10,8 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from ..core.proportions import wilson_ends
 from ..core.results import BoolArray, FloatArray, check_level, normal_quantile
@@ -159,7 +160,7 @@ def alpha_sd(n_items: int, answers: int, alpha: float) -> float:
         raise ValueError("There must be at least one item and two answers per item.")
     counts = np.arange(answers + 1)
     shape = (1 / alpha - 1) / 2
-    chance = stats.betabinom.pmf(counts, answers, shape, shape)
+    chance = scipy.stats.betabinom.pmf(counts, answers, shape, shape)
     apart = 2 * counts * (answers - counts) / (answers * (answers - 1))
     variance = float(chance @ apart**2 - (chance @ apart) ** 2)
     return 2 * math.sqrt(max(variance, 0.0) / n_items)

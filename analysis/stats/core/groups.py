@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from .multiplicity import holm
 from .multiway import ClusterLabels, multiway_proportion, prepare
@@ -253,7 +253,7 @@ def _independent(one: Proportion, two: Proportion, level: float) -> tuple[Estima
     interval = newcombe_interval(one.correct, one.n, two.correct, two.n, level=level)
     pooled = (one.correct + two.correct) / (one.n + two.n)
     variance = pooled * (1 - pooled) * (1 / one.n + 1 / two.n)
-    p = float(2 * stats.norm.sf(abs(difference) / variance**0.5)) if variance > 0 else None
+    p = float(2 * special.ndtr(-abs(difference) / variance**0.5)) if variance > 0 else None
     return Estimate(difference, interval=interval), p
 
 
@@ -288,7 +288,8 @@ def _clustered(
         prepared.n_clusters.get("item", right.size),
         prepared.n_clusters.get("annotator"),
     )
-    return Estimate(difference, interval=interval), float(2 * stats.t.sf(abs(difference) / se, df))
+    p = float(2 * special.stdtr(df, -abs(difference) / se))
+    return Estimate(difference, interval=interval), p
 
 
 @dataclass(frozen=True)
@@ -474,4 +475,4 @@ def _tested(one: _RaterSide, two: _RaterSide, level: float) -> tuple[Estimate, f
     df, se = total**2 / sum(parts), sqrt(total)
     half = t_quantile(df, (1 + level) / 2) * se
     interval = Interval(value - half, value + half, level, "Welch t of personas", one.n + two.n)
-    return Estimate(value, interval=interval), float(2 * stats.t.sf(abs(value) / se, df))
+    return Estimate(value, interval=interval), float(2 * special.stdtr(df, -abs(value) / se))

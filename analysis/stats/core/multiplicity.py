@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
 
 from .results import BoolArray, FloatArray
 
@@ -97,7 +96,13 @@ def benjamini_yekutieli(p_values: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06]
     """
     tested, values = _tested(p_values)
-    return _restore(len(p_values), tested, false_discovery_control(values, method="by"))
+    # As `scipy.stats.false_discovery_control`, which is not worth loading `scipy.stats` for.
+    order = np.argsort(values)
+    rank = np.arange(1, values.size + 1)
+    scaled = values[order] * (values.size / rank) * np.sum(1 / rank)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1].clip(max=1)
+    return _restore(len(p_values), tested, adjusted)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
@@ -293,7 +294,7 @@ def mid_ranks(values: FloatArray) -> FloatArray:
     """
     codes = _codes(values)
     if codes is None:
-        return np.asarray(stats.rankdata(values), dtype=np.float64)
+        return np.asarray(scipy.stats.rankdata(values), dtype=np.float64)
     occurs = np.bincount(codes)
     return np.asarray((np.cumsum(occurs) - (occurs - 1) / 2)[codes], dtype=np.float64)
 

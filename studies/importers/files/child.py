@@ -14,7 +14,6 @@ macOS can limit only the time of a process, not its memory.
 
 import os
 import pickle
-import resource
 import signal
 import subprocess
 import sys
@@ -26,6 +25,9 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from studies.importers.files.faults import Fault, Refused
+
+if sys.platform != "wasi":  # in a browser, which has no processes
+    import resource
 
 SMALL = 512 * 1024
 MEMORY = 1 << 30  # bytes more than the program itself
@@ -47,7 +49,7 @@ Send = Callable[[Any], None]
 
 def is_needed(size: int) -> bool:
     """Whether a file of `size` unpacked bytes must be read in a child process."""
-    return size > SMALL and not _is_child
+    return size > SMALL and not _is_child and sys.platform != "wasi"
 
 
 def from_child(

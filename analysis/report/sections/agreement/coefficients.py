@@ -5,7 +5,6 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
-import plotly.graph_objects as go
 
 from analysis.data.arrays import TIE
 from analysis.report.figures import (
@@ -14,6 +13,7 @@ from analysis.report.figures import (
     Figure,
     Variant,
     axis,
+    bar_trace,
     label,
     panel,
     share_axis,
@@ -216,11 +216,11 @@ def sheets(report: ReportJson) -> Figure | None:
         f"Agreement of two people on {draws['draws']} sheets of {size} items: mean "
         f"{percent(draws['mean'])}, standard deviation {percent(draws['sd'])}.",
         [
-            go.Bar(
+            bar_trace(
                 x=[hits / size for hits in range(size + 1)],
                 y=counts,
                 width=0.9 / size,
-                marker_color=PEOPLE,
+                marker={"color": PEOPLE},
                 opacity=0.75,
                 hovertemplate="%{x:.1%} agree: %{y} sheets<extra></extra>",
             )

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from analysis.data.arrays import Dataset, Floats, RunData
 from analysis.data.verdicts import Ints, Verdicts, agreement_certainty, probability_certainty
-from analysis.report.figures import REFERENCE, Figure, Panel, panel, share_axis, whiskers
+from analysis.report.figures import (
+    REFERENCE,
+    Figure,
+    Panel,
+    panel,
+    scatter_trace,
+    share_axis,
+    whiskers,
+)
 from analysis.report.report_json import Json, cell, number, pick, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, ReportJson, Section
@@ -177,14 +184,14 @@ def reliability_figure(report: ReportJson) -> Figure | None:
 
 def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
     largest = max(point["n"] for point in points)
-    diagonal = go.Scatter(
+    diagonal = scatter_trace(
         x=[0, 1],
         y=[0, 1],
         mode="lines",
         hoverinfo="skip",
         line={"color": REFERENCE, "dash": "dash", "width": 1},
     )
-    dots = go.Scatter(
+    dots = scatter_trace(
         x=[point["confidence"] for point in points],
         y=[point["accuracy"] for point in points],
         mode="markers",

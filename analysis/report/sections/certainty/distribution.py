@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints, Verdicts
@@ -21,6 +20,7 @@ from analysis.report.figures import (
     panel,
     plain,
     right_and_wrong,
+    scatter_trace,
     share_axis,
     styles,
     vertical,
@@ -295,7 +295,7 @@ def certainty_curves(report: ReportJson) -> Figure | None:
     for side in sides:
         points = side.entry["certainty"]["distribution"]
         traces.append(
-            go.Scatter(
+            scatter_trace(
                 x=[point[0] for point in points],
                 y=[point[1] for point in points],
                 name=plain(side.name),

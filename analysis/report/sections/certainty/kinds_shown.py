@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from analysis.report.figures import (
     DASHES,
     JUDGES,
@@ -16,6 +14,7 @@ from analysis.report.figures import (
     Panel,
     panel,
     plain,
+    scatter_trace,
     share_axis,
 )
 from analysis.report.report_json import Json
@@ -196,7 +195,7 @@ def kinds_figure(report: ReportJson) -> Figure | None:
     labels = [f"{LABELS[row['kind']]}: {names[row['who']]}" for row in drawn]
     wrong = _wrong(report)
     right = "right" if wrong == "wrong" else "as people"
-    diagonal = go.Scatter(
+    diagonal = scatter_trace(
         x=[0, 1],
         y=[0, 1],
         mode="lines",
@@ -265,9 +264,9 @@ def _enough(steps: Sequence[ReportJson]) -> list[ReportJson]:
 
 def _line(
     label: str, style: tuple[str, str, str], points: Sequence[ReportJson], x: str, y: str
-) -> go.Scatter:
+) -> dict[str, Any]:
     colour, dash, symbol = style
-    return go.Scatter(
+    return scatter_trace(
         x=[point[x] for point in points],
         y=[point[y] for point in points],
         mode="lines+markers",

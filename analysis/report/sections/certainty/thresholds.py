@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from analysis.data.arrays import Dataset, Floats
 from analysis.data.verdicts import Ints
-from analysis.report.figures import Figure, Key, panel, plain, share_axis, styles
+from analysis.report.figures import Figure, Key, panel, plain, scatter_trace, share_axis, styles
 from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
 from analysis.report.rules import FOLDS, TARGET, TOO_SMALL
 from analysis.report.section import ReportJson, Section
@@ -155,7 +154,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         name, colour = side.name, side.colour
         shown += [p["accuracy"] for p in points]
         traces.append(
-            go.Scatter(
+            scatter_trace(
                 x=[p["coverage"] for p in points],
                 y=[p["accuracy"] for p in points],
                 name=plain(name),
@@ -171,7 +170,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         marked = [p for p in points if p["threshold"] >= tau][:1]
         words += [f"{name} {percent(at['accuracy'])} at {percent(at['coverage'])}" for at in marked]
         traces.append(
-            go.Scatter(
+            scatter_trace(
                 x=[at["coverage"] for at in marked],
                 y=[at["accuracy"] for at in marked],
                 name=plain(name),
@@ -239,11 +238,11 @@ def _coverage_title(report: ReportJson) -> str:
     return f"Accepting only certain answers {', '.join(parts)}"
 
 
-def certified_marks(report: ReportJson) -> list[go.Scatter]:
+def certified_marks(report: ReportJson) -> list[dict[str, Any]]:
     """Stars at the runs' certified thresholds, which stay when a reader tries another one."""
     names, drawn = run_names(report), styles(report)
     return [
-        go.Scatter(
+        scatter_trace(
             x=[found["coverage"]],
             y=[found["accuracy"]],
             name=plain(names[index]),

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import plotly.graph_objects as go
 
 from analysis.data.arrays import RunData
 from analysis.data.verdicts import (
@@ -18,6 +17,7 @@ from analysis.report.figures import (
     plain,
     row_axis,
     row_label,
+    scatter_trace,
     share_axis,
     styled_runs,
     vertical,
@@ -123,7 +123,7 @@ def forest(report: ReportJson) -> Figure | None:
     if not rows:
         return None
     traces = [
-        go.Scatter(
+        scatter_trace(
             x=[side["accuracy"]],
             y=[row],
             mode="markers",

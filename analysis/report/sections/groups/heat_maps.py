@@ -3,10 +3,19 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import plotly.graph_objects as go
-
-from analysis.report.figures import Figure, Key, Panel, axis, panel, plain, stripes
+from analysis.report.figures import (
+    Figure,
+    Key,
+    Panel,
+    axis,
+    bar_trace,
+    panel,
+    plain,
+    scatter_trace,
+    stripes,
+)
 from analysis.report.rules import SMALL, TOO_SMALL
 from analysis.report.section import ReportJson
 from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
@@ -149,9 +158,9 @@ def _rows(
     return sorted(found, key=lambda row: row.people)
 
 
-def _column(rows: Sequence[HeatRow], index: int) -> go.Bar:
+def _column(rows: Sequence[HeatRow], index: int) -> dict[str, Any]:
     """One side's cells: bars of equal length, starting after the previous column."""
-    return go.Bar(
+    return bar_trace(
         orientation="h",
         x=[CELL[0]] * len(rows),
         y=list(range(len(rows))),
@@ -165,7 +174,7 @@ def _column(rows: Sequence[HeatRow], index: int) -> go.Bar:
     )
 
 
-def _hatching(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
+def _hatching(rows: Sequence[HeatRow], columns: int) -> dict[str, Any]:
     """Stripes over the cells of fewer than 30 items."""
     across, down = CELL[0] / 2, CELL[1] / 2
     return stripes(
@@ -180,10 +189,10 @@ def _hatching(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
     )
 
 
-def _words(rows: Sequence[HeatRow], columns: int) -> go.Scatter:
+def _words(rows: Sequence[HeatRow], columns: int) -> dict[str, Any]:
     """The text in the cells, on top of the stripes."""
     places = [(index, number) for number in range(len(rows)) for index in range(columns)]
-    return go.Scatter(
+    return scatter_trace(
         x=[index for index, _ in places],
         y=[number for _, number in places],
         mode="text",
