@@ -3,7 +3,8 @@
 `@pytest.mark.sampled(keep=5)` on a parametrized test keeps five of its cases; on tests without
 parameters, `keep` counts the tests of the file, or those of any file with the same `group`:
 `@pytest.mark.sampled(keep=2, group="simulations")`. A hash of their names chooses them, so that a
-new case moves few others. `pytest --all` and `make test-all` run every case. Tests of generated
+new case moves few others. A test marked `nightly` does
+not run by default. `pytest --all` and `make test-all` run every case. Tests of generated
 inputs try 25 by default and 100 with `--all`, and tests that name a number take
 `examples(few, every=many)` of them; tests that go through a long list take `some(cases, keep=few)`.
 """
@@ -52,7 +53,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     groups: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if marker := item.get_closest_marker("sampled"):
+        if item.get_closest_marker("nightly"):
+            groups["nightly", 0].append(item)
+        elif marker := item.get_closest_marker("sampled"):
             of_what = "[" if hasattr(item, "callspec") else "::"
             group = marker.kwargs.get("group") or item.nodeid.split(of_what)[0]
             groups[group, marker.kwargs["keep"]].append(item)

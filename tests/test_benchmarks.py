@@ -47,6 +47,7 @@ def test_text_is_fenced_and_a_table_is_not():
     assert benchmarks.page("Now.", "| a |\n| --- |\n| 1 |\n") == "Now.\n\n| a |\n| --- |\n| 1 |\n"
 
 
+@pytest.mark.nightly
 def test_claims_of_a_whole_report_are_read_from_all_kinds_of_chapters():
     report = build_report(
         claims.simulated(np.random.default_rng((claims.SEED, 1, 0)), claims.EFFECT),

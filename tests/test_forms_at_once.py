@@ -83,6 +83,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("name", FORMS)
 def test_what_the_first_saved_is_replaced_only_by_somebody_who_saw_it(name, study):
     (shown, sent_to, field), (mine, theirs), stored, (first, second) = FORMS[name]

@@ -246,6 +246,7 @@ def quiet(monkeypatch, settings):
 
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_two_buttons_at_once_harm_nothing(shard, quiet):
     buttons = all_buttons()

@@ -105,6 +105,7 @@ def test_table_2_has_data_sets_by_raters_at_high_and_low_certainty():
     }
 
 
+@pytest.mark.nightly
 def test_an_average_of_small_cells_is_in_italics_and_leaves_tiny_ones_out_and_says_so():
     reports = [
         cells_of(study_with(right=6, of=12, judge_right=6, title="One")),
@@ -150,6 +151,7 @@ def pooled(*slugs):
     return build_report(pool([load_dataset(slug) for slug in slugs]), seed=1, bootstrap=100)
 
 
+@pytest.mark.nightly
 def test_waves_on_the_same_items_are_pooled_item_by_item():
     waves()
 
@@ -220,6 +222,7 @@ def test_where_no_id_was_stored_a_pooled_report_says_that_nobody_knows():
     assert "pooled_unknown" in {entry["limit"] for entry in found["limitations"]}
 
 
+@pytest.mark.nightly
 def test_pooling_a_study_with_nothing_changes_no_number():
     slug = random_study(2, n_items=60, truths=("r1", "r2", "tie", "")).slug
 
@@ -232,6 +235,7 @@ def test_pooling_a_study_with_nothing_changes_no_number():
         assert {**one, "run": "", "record": {}} == {**other, "run": "", "record": {}}
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("change", [{"allow_tie": True}, {"certainty_threshold": 70}])
 def test_studies_that_asked_something_else_are_not_pooled(change):
     pilot, main = (load_dataset(study.slug) for study in waves(**change))
@@ -248,6 +252,7 @@ def test_items_of_one_key_with_different_questions_are_not_pooled():
         pool([load_dataset(study.slug) for study in (pilot, main)])
 
 
+@pytest.mark.nightly
 def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     waves()
 

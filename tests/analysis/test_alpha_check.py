@@ -26,6 +26,7 @@ def page_of(report):
     return render_html(report, date=datetime.date(2026, 11, 20))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("allow_tie", [False, True])
 def test_both_programs_agree_on_choices_and_certainty(allow_tie):
     report = built(random_study(3, allow_tie=allow_tie))
@@ -49,6 +50,7 @@ def test_both_programs_agree_on_choices_and_certainty(allow_tie):
     assert check_words(report) in page_of(report)
 
 
+@pytest.mark.nightly
 def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(monkeypatch):
     monkeypatch.setattr(coefficients, "MAX_CERTAINTIES", 10)
 
@@ -66,6 +68,7 @@ def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(mo
     assert why == {"", "the study is too large for it"}
 
 
+@pytest.mark.nightly
 def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monkeypatch):
     monkeypatch.setattr(coefficients, "_alpha", lambda *arguments: 0.25)
 

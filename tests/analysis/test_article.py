@@ -154,6 +154,7 @@ def test_figures_have_all_answers_that_state_a_certainty(studies):
         assert high == found["high"][0]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_command_writes_every_file_and_replaces_only_its_own(studies, tmp_path):
     slugs, out = [study.slug for study in studies], tmp_path / "out"

@@ -26,6 +26,7 @@ WORDS = {
 }
 
 
+@pytest.mark.nightly
 def test_words_are_those_of_the_run_or_said_to_be_gone():
     study = little_study(1, runs=[])
     kept = make_run(study=study, judge="kept", prompt_hash="b" * 64, words=WORDS)

@@ -53,6 +53,7 @@ def report_of(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
+@pytest.mark.nightly
 def test_probed_runs_change_nothing_but_their_own_section(study):
     ask(study, "")
     before = report_of(study)
@@ -168,6 +169,7 @@ def test_chance_is_measured_where_items_were_asked_twice(study):
     assert 0.35 < entry["flipped"] < 0.65
 
 
+@pytest.mark.nightly
 def test_the_first_side_is_a_probe_of_its_own(study):
     made = make_run(study=study, judge="lefty", orders="both")
     items = list(Item.objects.filter(study=study).order_by("key"))

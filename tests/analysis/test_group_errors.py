@@ -20,6 +20,7 @@ def feature(value, key="age", label="Age"):
     return {"key": key, "label": label, "value": value, "text": f"{label}: {value}"}
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
     rng = random.Random(2)

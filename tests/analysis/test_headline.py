@@ -73,6 +73,7 @@ def test_the_state_and_its_numbers_follow_from_the_items(people, judge, options,
     assert any(words in sentence for sentence in found["sentences"])
 
 
+@pytest.mark.nightly
 def test_the_best_of_several_must_survive_the_correction():
     people, lucky = right(24, 16), right(33, 7)
     others = [right(25, 15) for _ in range(7)]
@@ -150,6 +151,7 @@ def test_agreement_without_right_answers_allows_for_people_and_personas_in_commo
         assert any(f"(95 % CI {low * 100:.1f}–{high * 100:.1f} %)" in text for text in sentences)
 
 
+@pytest.mark.nightly
 def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_were_asked():
     """The first judge has 30 easy items of its own, and the second 30 that it fails on."""
     study = make_study()
@@ -181,6 +183,7 @@ def test_judges_that_were_asked_different_items_are_compared_on_those_that_all_w
     assert words in verdict_of(report).answer.sentence
 
 
+@pytest.mark.nightly
 def test_a_difference_has_one_interval_wherever_it_stands():
     report = built(random_study(82, n_items=80, n_raters=16, truths=("r1", "r2"), per_item=(3,)))
 
@@ -191,6 +194,7 @@ def test_a_difference_has_one_interval_wherever_it_stands():
             assert shown[who] == entry["difference_general"]["ci_as_best"]
 
 
+@pytest.mark.nightly
 def test_certainty_rises_with_that_of_people_only_where_its_test_holds():
     study = make_study()
     items = make_items(study, 60, first_person="r1")
@@ -210,6 +214,7 @@ def test_certainty_rises_with_that_of_people_only_where_its_test_holds():
     assert none.startswith("We cannot tell whether")
 
 
+@pytest.mark.nightly
 def test_the_dots_of_the_sides_are_about_the_items_of_their_bars():
     study = make_study()
     # Only of the first 40 is a right answer known; side A is chosen in half of these.

@@ -41,6 +41,7 @@ def packed_of(page, name):
     return re.search(r'class="packed">([^<]*)</script>', table)[1]
 
 
+@pytest.mark.nightly
 def test_the_page_of_thousands_of_items_stays_small(page):
     assert len(page.encode()) - (settings.BASE_DIR / "static" / PLOTLY).stat().st_size < 1_010_000
     assert len(re.findall(r"<[a-z]", page)) < 15_000

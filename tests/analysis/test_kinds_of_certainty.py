@@ -71,6 +71,7 @@ def build(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
 
 
+@pytest.mark.nightly
 def test_every_kind_is_measured_on_the_same_items_and_none_is_pooled():
     from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -103,6 +104,7 @@ def _people_certainty(report):
     return np.array([np.nan if value is None else value for value in stated])
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("world", WORLDS)
 def test_planted_calibration_of_a_native_judge_is_recovered(world):
     report = build(five_kinds(1000, people=False, world=world, seed=8))

@@ -24,6 +24,7 @@ from analysis.report.pictures import BOXES, WIDTH, draw_pictures, drawn
 from tests.analysis.builders import random_study
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_every_plot_of_a_report_is_drawn_as_svg_and_png(tmp_path):
     call_command(

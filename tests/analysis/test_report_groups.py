@@ -67,6 +67,7 @@ def test_a_group_of_fewer_than_five_annotators_is_in_no_cell():
     assert "other" not in str(found["rows"])
 
 
+@pytest.mark.nightly
 def test_people_and_judges_cost_per_right_label():
     study = study_of_two_groups()
     run = make_run(study=study, judge="paid")

@@ -162,6 +162,7 @@ def test_every_id_is_there_once(page):
     assert len(page.ids) == len(set(page.ids))
 
 
+@pytest.mark.nightly
 def test_simulated_data_are_labelled_at_the_top_and_on_every_figure(hostile, text):
     assert text.count('<p class="stamp">Simulated data</p>') == len(all_figures(hostile)) > 3
     assert "<strong>Simulated data.</strong>" in text
@@ -179,6 +180,7 @@ def ordinary_text(ordinary):
     return render_html(ordinary, date=DATE)
 
 
+@pytest.mark.nightly
 def test_every_figure_has_title_caption_words_and_numbers(ordinary, ordinary_text):
     report, text = ordinary, ordinary_text
     figures, tables = all_figures(report), all_tables(report)

@@ -33,6 +33,7 @@ def intervals(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
             yield from intervals(inner, f"{path}[{number}]")
 
 
+@pytest.mark.nightly
 def test_every_interval_says_how_it_was_made():
     report = built(random_study(3, n_items=90, n_raters=12, truths=("r1", "r2", "r1", "r2", "")))
 
@@ -45,6 +46,7 @@ def test_every_interval_says_how_it_was_made():
     assert all({"seed", "draws"} <= how.keys() for how in resampled)
 
 
+@pytest.mark.nightly
 def test_naming_the_responses_the_other_way_round_changes_no_statistic():
     truths = ("r1", "r2", "r1", "")
 

@@ -120,6 +120,7 @@ def test_a_report_is_made_of_data_in_which_parts_are_missing(seed):
     assert "could not be made" not in page
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("answered", ["nobody", "the old", "all"])
 def test_groups_of_errors_that_only_the_judge_answered(answered):
     rng = random.Random(1)

@@ -40,6 +40,7 @@ def missing(report):
 FAILED = ["unparseable"] * 7 + ["refused"] * 3 + ["error"] * 2
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("answers", "judged", "sentence"),
     [
@@ -188,6 +189,7 @@ def test_a_share_of_fewer_than_ten_is_a_count_in_sentences():
     assert not re.search(r"(?<![\d.,–])1 (people|items in common|items, \d|items about)", shown)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("sign", "people", "begins"),
     [
@@ -212,6 +214,7 @@ def test_certainties_go_together_only_where_an_interval_says_so(sign, people, be
     assert ("(95 % CI" if people > 1 else "(no interval: people too few") in first
 
 
+@pytest.mark.nightly
 def test_certainties_that_share_a_few_personas_do_not_go_together_by_chance():
     study = make_study()
     run, raters = make_run(study=study), [make_rater(study=study) for _ in range(12)]

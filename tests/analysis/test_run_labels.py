@@ -38,6 +38,7 @@ def study():
     return study
 
 
+@pytest.mark.nightly
 def test_a_try_out_does_not_take_the_first_screen(study):
     report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
@@ -58,6 +59,7 @@ def test_a_try_out_does_not_take_the_first_screen(study):
     )
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("answered", "competes"), [(53, False), (54, True), (60, True)])
 def test_a_run_competes_from_nine_tenths_of_the_items(answered, competes):
     study = make_study()
@@ -77,6 +79,7 @@ def test_a_run_competes_from_nine_tenths_of_the_items(answered, competes):
     assert found == {"whole": True, "other": competes}
 
 
+@pytest.mark.nightly
 def test_a_run_can_be_left_out_and_taken_back_by_command(study, capsys):
     run = JudgeRun.objects.get(judge__name="whole")
 

@@ -119,6 +119,7 @@ def test_every_number_is_a_link_and_every_link_has_its_row(report):
         assert {link[1:] for link in page.links if link.startswith("#table-")} <= set(page.ids)
 
 
+@pytest.mark.sampled(keep=1)
 def test_the_file_holds_what_stands_in_report_json(report, tmp_path):
     write_tables(list(all_tables(report).values()), tmp_path / "tables")
 

@@ -38,6 +38,7 @@ def paper(report, tmp_path_factory):
     return folder
 
 
+@pytest.mark.nightly
 def test_the_two_pages_have_verdict_figures_tables_methods_limits_and_citation(report, paper):
     page = (paper / "paper.html").read_text("utf-8")
 
@@ -109,6 +110,7 @@ def test_the_card_has_the_same_bytes_each_time_and_its_words_say_the_verdict(
     assert card_words(report).endswith("60 items, 14 people, 161 answers.")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("people", [0, 1])
 def test_a_report_without_a_comparison_has_a_card_and_two_pages_too(tmp_path, db, people):
     study = random_study(

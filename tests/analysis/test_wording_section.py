@@ -61,6 +61,7 @@ def section_of(study):
     return wordings(ReportedStudy(load_dataset(study.slug), threshold=80, seed=1, draws=50))
 
 
+@pytest.mark.nightly
 def test_a_planted_effect_is_the_wordings_and_every_way_is_listed():
     [entry] = section_of(asked({"": 0.95, "plain": 0.9, "odd": 0.35}))
 
@@ -79,6 +80,7 @@ def test_a_planted_effect_is_the_wordings_and_every_way_is_listed():
         assert way["n"] == 48 or way["undecided"] == "left_out"
 
 
+@pytest.mark.nightly
 def test_runs_of_different_wordings_are_different_judges_of_the_report():
     study = asked({"": 0.8, "odd": 0.6}, judges=("j", "k"), items=16)
     jury = Jury.objects.create(study=study, name="panel")
@@ -146,6 +148,7 @@ def test_a_plan_cannot_name_a_wording_that_is_not_there():
         )
 
 
+@pytest.mark.nightly
 def test_less_of_the_persona_is_compared_within_a_wording():
     study = asked({"odd": 0.9}, framings=("observer",), items=8)
     [odd] = load_dataset(study.slug).runs

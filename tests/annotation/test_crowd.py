@@ -200,7 +200,7 @@ def everything_is_exact(crowd: Crowd) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.postgres
-@pytest.mark.sampled(keep=0)  # With --all: about 90 s of computing.
+@pytest.mark.nightly  # With --all: about 90 s of computing.
 @pytest.mark.timeout(900)
 def test_fifty_people_at_once_leave_a_study_of_300_items_exact():
     crowd = run(items=300, each=15, people=50, seed=29)
@@ -209,6 +209,7 @@ def test_fifty_people_at_once_leave_a_study_of_300_items_exact():
     assert all(crowd.fates[fate] for fate in FATES), crowd.fates
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_small_crowd_leaves_a_small_study_exact():
     crowd = run(items=20, each=5, people=8, seed=63)

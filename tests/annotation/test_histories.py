@@ -250,6 +250,7 @@ def make_grouped() -> Study:
     return study
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(2, every=60), deadline=None)
 @given(events)
 @example(_RESUMED)
@@ -263,6 +264,7 @@ def test_counters_and_rows_agree_after_every_event(history):
         transaction.set_rollback(True)
 
 
+@pytest.mark.nightly
 @settings(max_examples=examples(1, every=20), deadline=None)
 @given(events)
 @example(_STOOD_BY)

@@ -42,6 +42,7 @@ def client(live_server, settings, tmp_path) -> Iterator[Client]:
         yield found
 
 
+@pytest.mark.nightly
 def test_a_study_from_nothing_to_its_export(client, worker, tmp_path):
     study = client.create_study(
         "Every day", preset="pilot", items_per_annotator=3, contact="a@b.org"

@@ -21,6 +21,7 @@ def ada():
     return User.objects.create_superuser("ada", password=PASSWORD)
 
 
+@pytest.mark.nightly
 def test_the_second_step_is_switched_on_and_asked_for(ada, signed_in, open_page):
     page = signed_in()
     page.goto("/accounts/second-step/", wait_until="networkidle")

@@ -23,6 +23,7 @@ def look(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
+@pytest.mark.nightly
 def test_probes_are_chosen_in_the_form_on_a_phone(signed_in, live_server):
     study = make_everyday_study(items=3)
     Membership.objects.create(
@@ -48,6 +49,7 @@ def test_probes_are_chosen_in_the_form_on_a_phone(signed_in, live_server):
     assert Campaign.objects.get().plan["probes"] == ["length", "length+warning"]
 
 
+@pytest.mark.nightly
 def test_the_chapter_of_a_report_reads_well(open_page, tmp_path):
     study = random_study(4, n_items=40, n_personas=10, runs=())
     for probe, share in (("", 0.0), ("length", 0.6), ("length+warning", 0.2), ("flip:age", 0.3)):

@@ -63,6 +63,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.nightly
 def test_the_level_is_named_and_spoken(page):
     for name, ends in LEVELS.items():
         for certainty in ends:

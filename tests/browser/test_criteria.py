@@ -20,6 +20,7 @@ def look(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
+@pytest.mark.nightly
 def test_criteria_are_entered_offered_to_judges_and_shown_to_annotators(
     open_page, signed_in, study
 ):

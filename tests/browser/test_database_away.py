@@ -49,6 +49,7 @@ def test_without_scripts_the_page_keeps_an_answer_until_it_is_sent_again(open_pa
     assert (answer.choice, answer.certainty) == (answer.assignment.shown_second, 83)
 
 
+@pytest.mark.nightly
 def test_a_script_sends_a_kept_form_again_by_itself(open_page, study, outage):
     page = open_page(viewport=PHONE)
     page.goto(f"/s/{study.slug}/?PROLIFIC_PID=ada&STUDY_ID=s&SESSION_ID=t")

@@ -10,6 +10,7 @@ from tests.browser.conftest import is_well_in_both_themes
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.nightly
 def test_the_draw_of_items_is_well(signed_in):
     User.objects.create_superuser("ada", password="a good long secret")
     study = random_study(5, n_items=120)

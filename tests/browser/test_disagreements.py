@@ -30,6 +30,7 @@ def study():
     return study
 
 
+@pytest.mark.nightly
 def test_both_pages_fit_and_pass_axe(signed_in, study):
     page = signed_in(viewport=PHONE)
     for address in (LIST, f"{LIST}?show=all&people_from=81", f"{LIST}?topic=none"):
@@ -46,6 +47,7 @@ def test_both_pages_fit_and_pass_axe(signed_in, study):
     is_well_in_both_themes(page)
 
 
+@pytest.mark.nightly
 def test_keys_move_through_the_list_and_the_items_and_can_be_switched_off(signed_in, study):
     page = signed_in()
     page.goto(LIST)
@@ -91,6 +93,7 @@ def test_a_part_of_the_plot_is_chosen_by_dragging(signed_in, study):
     until(page, "Number(document.querySelector('[data-range]').getAttribute('width')) === 160")
 
 
+@pytest.mark.nightly
 def test_without_scripts_lists_table_and_notes_work_on_a_phone(signed_in, study):
     page = signed_in(javascript=False, viewport=PHONE)
     page.goto(LIST)

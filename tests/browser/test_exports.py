@@ -58,6 +58,7 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in):
     is_well_in_both_themes(page)
 
 
+@pytest.mark.nightly
 def test_an_export_is_made_followed_and_downloaded_without_a_mouse(study, signed_in):
     page = signed_in()
     page.goto(reverse("exports:list", args=[study.slug]))

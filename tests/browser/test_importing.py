@@ -66,6 +66,7 @@ def test_from_a_csv_with_other_columns_to_stored_items(signed_in, file, javascri
     }
 
 
+@pytest.mark.nightly
 def test_the_columns_fit_and_pass_axe(signed_in, file):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/one/import/")
@@ -93,6 +94,7 @@ def test_only_persona_features_have_a_label(signed_in, file):
     expect(labels).to_have_count(3)
 
 
+@pytest.mark.nightly
 def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study):
     make_item(study=study, key="a-rather-long-key-" + "x" * 60)
     key = Item.objects.get().key

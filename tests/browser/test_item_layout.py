@@ -93,6 +93,7 @@ def test_a_profile_longer_than_the_window_can_be_read_to_its_end_next_to_the_res
     assert page.evaluate(VISIBLE, ["label[for=choice-a]", True])
 
 
+@pytest.mark.nightly
 def test_a_phone_shows_the_question_before_a_long_profile_ends(open_page, live_server):
     page = open_page(viewport=PHONE)
     enter_items(page, make_long_study())

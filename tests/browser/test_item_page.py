@@ -151,6 +151,7 @@ def test_a_draft_of_one_item_never_shows_at_another(page):
     assert drafts == []
 
 
+@pytest.mark.nightly
 def test_the_back_button_of_the_browser_shows_the_earlier_answer(page):
     page.check("#choice-b")
     page.fill("#certainty", "41")

@@ -61,6 +61,7 @@ def campaign():
     return campaign
 
 
+@pytest.mark.nightly
 def test_judges_pages_fit_and_pass_axe(signed_in, campaign):
     page = signed_in(viewport=PHONE)
     new = reverse("judging:new", args=["one"])
@@ -99,6 +100,7 @@ def probed(campaign):
     return campaign
 
 
+@pytest.mark.nightly
 def test_probes_lists_and_growth_fit_and_pass_axe(signed_in, probed):
     page = signed_in(viewport=PHONE)
     run, done = probed.runs.earliest("pk"), probed.runs.latest("pk")
@@ -141,6 +143,7 @@ def test_runs_are_filtered_and_sorted_by_keyboard_and_the_address_keeps_it(signe
     assert len(download.value.path().read_text().splitlines()) == 1 + 4
 
 
+@pytest.mark.nightly
 def test_a_probe_stays_open_while_the_page_is_fetched_again_and_is_refused_by_keyboard(
     signed_in, probed
 ):

@@ -95,6 +95,7 @@ def keys(report):
     return [item["item"] for item in report["items"]]
 
 
+@pytest.mark.nightly
 def test_a_hundred_rows_are_shown_and_more_on_request(open_items, report):
     page = open_items()
     assert shown(page) == keys(report)[:100]
@@ -165,6 +166,7 @@ def test_without_javascript_the_first_rows_and_the_way_to_all_are_there(open_ite
     assert link.get_attribute("href") == "tables/items.csv"
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_in_the_app_the_server_has_the_rows_that_the_page_lacks(
     signed_in, report, settings, tmp_path, monkeypatch

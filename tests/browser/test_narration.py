@@ -12,7 +12,7 @@ from tests.browser.narration import fits_small_windows, narrated
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.sampled(keep=0),
+    pytest.mark.nightly,
 ]
 
 

@@ -156,6 +156,7 @@ def test_the_form_sends_what_the_script_cannot(open_page, study, problem):
     assert Annotation.objects.count() == 2
 
 
+@pytest.mark.nightly
 def test_a_server_out_of_reach_is_waited_for_also_after_the_second_try(page):
     tried = []
 

@@ -182,6 +182,7 @@ def finish(page, study):
     page.wait_for_url("**/done/")
 
 
+@pytest.mark.nightly
 def test_the_last_page_returns_to_prolific_by_itself_once(open_page, live_server):
     study = make_everyday_study(items=1)
     page = open_page()
@@ -196,6 +197,7 @@ def test_the_last_page_returns_to_prolific_by_itself_once(open_page, live_server
     assert page.is_visible("#return")
 
 
+@pytest.mark.nightly
 def test_who_uses_the_last_page_stays_on_it(open_page, live_server):
     study = make_everyday_study(items=1)
     page = open_page()
@@ -319,6 +321,7 @@ def test_no_ending_breaks_a_rule_of_accessibility(open_page, live_server, ending
     fits_and_reads_well(page)
 
 
+@pytest.mark.nightly
 def test_the_start_page_of_an_open_link_keeps_the_rules_too(open_page, live_server):
     study = make_everyday_study(items=1, entry="link", is_simulated=True)
     page = open_page(viewport=PHONE)

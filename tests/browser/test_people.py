@@ -13,6 +13,7 @@ from tests.factories import answer_all, make_item, walk_in
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.nightly
 def test_flags_are_found_read_and_acted_on(signed_in):
     study = make_everyday_study(items=12)
     for n in (1, 2):
@@ -40,6 +41,7 @@ def test_flags_are_found_read_and_acted_on(signed_in):
     is_well_in_both_themes(page)
 
 
+@pytest.mark.nightly
 def test_editors_invite_people(signed_in):
     study = make_everyday_study(items=2, entry="list")
     editor = User.objects.create_user("editor")

@@ -39,6 +39,7 @@ def test_the_frames_show_the_pages_and_store_nothing(signed_in, study):
     assert page.evaluate("Object.keys(localStorage).length") == 0
 
 
+@pytest.mark.nightly
 def test_every_page_of_the_preview_keeps_the_rules(signed_in, study):
     add_quota(study)
     page = signed_in(viewport=PHONE)

@@ -35,6 +35,7 @@ def recruit(prolific: SimulatedProlific, row: ProlificStudy) -> None:  # noqa: F
             finish(prolific, person, annotator)
 
 
+@pytest.mark.nightly
 def test_a_study_goes_from_draft_to_payday_by_clicking(prolific, signed_in):  # noqa: F811
     User.objects.create_superuser("ada")
     study = with_quotas(make_recruiting(items=30, per_person=3, slug="one"), each=5)

@@ -11,6 +11,7 @@ from tests.factories import make_item, make_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.nightly
 def test_an_owner_confirms_with_a_reason(signed_in):
     user = User.objects.create_superuser("ada", password="a good long secret")
     terms = {"redistribution": "forbidden", "licence": "Terms of a panel", "name": "Panel"}

@@ -157,6 +157,7 @@ def on_paper(page):
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
 
 
+@pytest.mark.nightly
 def test_it_opens_from_a_file_and_asks_for_nothing(page, report_file):
     assert page.said == []
     assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [
@@ -174,6 +175,7 @@ def test_every_figure_is_drawn(page, report):
     assert empty == []
 
 
+@pytest.mark.nightly
 def test_figures_are_as_wide_as_their_place_after_the_window_changes(spare):
     spare.set_viewport_size({"width": 390, "height": 900})
 
@@ -216,7 +218,7 @@ def test_the_first_screen_has_the_answer_a_chart_caveats_and_what_would_settle_i
 
 
 # `test_with_everything_open_it_fits_and_axe_finds_nothing` has axe's rules by default.
-@pytest.mark.sampled(keep=0)
+@pytest.mark.nightly
 def test_the_first_screen_is_complete_for_a_screen_reader(folded):
     fits_small_windows(folded)
 
@@ -252,6 +254,7 @@ def test_links_open_what_is_folded(folded):
     assert page.locator("#table-items").is_visible()
 
 
+@pytest.mark.nightly
 def test_paper_has_the_findings_and_main_tables_and_all_of_it_on_request(folded):
     page = folded
     before = page.evaluate(FOLDED)

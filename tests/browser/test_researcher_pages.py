@@ -72,6 +72,7 @@ def test_no_page_breaks_its_policy_or_throws(signed_in):
         assert page.locator("script:not([type])").count() == 0, address
 
 
+@pytest.mark.nightly
 def test_annotators_beside_the_judges_and_unfair_checks_fit_and_pass_axe(signed_in, study):
     item = Item.objects.get()
     rater = make_rater(study=study, pseudonym="P-1")

@@ -120,6 +120,7 @@ def test_an_address_that_only_takes_forms_stays_out_of_the_history(signed_in, dr
     expect(page.get_by_text("Secret of the new webhook")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_the_editors_of_groups_keep_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/places/questions/")
@@ -174,6 +175,7 @@ def test_a_comprehension_check_is_written_by_clicks_alone(signed_in, draft, java
     assert (question.options, question.right) == (["Mine", "Theirs"], 1)
 
 
+@pytest.mark.nightly
 def test_the_editor_of_checks_keeps_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/checks/")
@@ -213,6 +215,7 @@ def test_a_consent_is_written_from_the_ready_made_text(signed_in, draft, javascr
     assert "Ada, Exampleton" in draft.consent
 
 
+@pytest.mark.nightly
 def test_the_editor_of_texts_keeps_the_rules(signed_in, draft):
     page = signed_in(viewport=PHONE)
     page.goto("/studies/s/people/texts/")

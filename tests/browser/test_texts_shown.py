@@ -95,6 +95,7 @@ def test_a_translated_page_is_noticed_and_stored(open_page, live_server, selecto
     assert Annotation.objects.get().translated == stored
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("width", [1100, 1219, 1220, 1280, 1366, 1440])
 def test_the_slider_is_long_enough_on_a_laptop(page, width):
     page.set_viewport_size({"width": width, "height": 800})

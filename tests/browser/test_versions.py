@@ -31,6 +31,7 @@ def build(study):
     return report
 
 
+@pytest.mark.nightly
 def test_the_pages_fit_and_pass_axe(study, signed_in, open_page):
     build(study)
     answer(make_rater(study=study, pseudonym="P-x"), study.all_items.first(), "r1")
@@ -71,6 +72,7 @@ def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
     page.get_by_text("Frozen after the first data").first.wait_for()
 
 
+@pytest.mark.nightly
 def test_a_link_is_made_opened_and_ended(study, signed_in, open_page):
     page = signed_in(viewport=PHONE)
     page.goto(reverse("analysis:share", args=[study.slug, build(study).public_id]))

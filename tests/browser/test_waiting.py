@@ -28,6 +28,7 @@ def page(browser: Browser):
 HTML = "text/html"
 
 
+@pytest.mark.nightly
 def test_axe_looks_at_the_page_that_took_the_place_of_another(page):
     found = axe(page)
 

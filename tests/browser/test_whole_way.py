@@ -199,6 +199,7 @@ def test_a_study_from_right_to_left_is_a_mirror_image(open_page, live_server, si
     assert Annotation.objects.get().certainty == 1
 
 
+@pytest.mark.nightly
 def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_server):
     study = make_everyday_study(items=1, language="de", title="Alltagsfragen")
     page = open_page(viewport=PHONE, locale="fr-FR")
@@ -235,6 +236,7 @@ def test_a_german_study_speaks_german_from_the_link_to_the_code(open_page, live_
     assert re.findall(r"\b(?:the|and|your|with|you)\b", text) == []
 
 
+@pytest.mark.nightly
 def test_a_sensitive_item_is_hidden_until_asked_for_and_can_be_skipped(open_page, live_server):
     study = make_everyday_study(items=2)
     study.all_items.update(warnings=["violence"])

@@ -27,6 +27,7 @@ def look(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
+@pytest.mark.nightly
 def test_a_wording_is_written_checked_saved_and_changed(signed_in, study):
     page = signed_in()
     page.goto(f"/studies/{study.slug}/judges/")

@@ -140,7 +140,7 @@ STAND_INS = {
 
 @pytest.mark.e2e
 @pytest.mark.sqlite
-@pytest.mark.sampled(keep=0)  # With --all: a whole installation, of which test_demo starts one.
+@pytest.mark.nightly  # With --all: a whole installation, of which test_demo starts one.
 def test_a_server_without_containers_is_set_up_word_by_word_and_becomes_healthy(tmp_path):
     """Each line of the page in its order, with folders of this machine and no PostgreSQL."""
     folders = {name: str(tmp_path / name) for name in ("opt", "etc", "data", "bin")}
@@ -292,7 +292,7 @@ def test_health_is_asked_on_this_machine(monkeypatch, capsys, live_server):
 
 @pytest.mark.e2e
 @pytest.mark.sqlite
-@pytest.mark.sampled(keep=0)  # With --all: installs every package anew.
+@pytest.mark.nightly  # With --all: installs every package anew.
 def test_the_dockerfile_makes_a_server_that_becomes_healthy(tmp_path):
     command, environment = follow(tmp_path / "image")
     app = tmp_path / "image/app"

@@ -51,7 +51,7 @@ def rows(folder: Path, query: str) -> set[tuple]:
 
 
 @pytest.mark.sqlite
-@pytest.mark.sampled(keep=0)  # With --all: two whole migrations.
+@pytest.mark.nightly  # With --all: two whole migrations.
 def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(tmp_path):
     whole = tmp_path / "whole"
     whole.mkdir()
@@ -86,6 +86,7 @@ def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command)
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.sqlite
 def test_a_command_whose_database_is_away_says_so(tmp_path):
     server = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none", "SECRET_KEY": "s" * 50}

@@ -56,6 +56,7 @@ def test_other_users_can_read_neither_new_nor_existing_files(tmp_path):
     assert open_to_others(folder) == []
 
 
+@pytest.mark.nightly
 def test_every_start_closes_the_folder_itself_and_what_it_writes(tmp_path):
     folder = tmp_path / "var"
     folder.mkdir(mode=0o755)

@@ -313,6 +313,7 @@ def test_health_is_bad_when_the_broker_does_not_answer(client, settings):
     assert response.json()["broker"] == "unreachable"
 
 
+@pytest.mark.nightly
 def test_production_settings_pass_the_deployment_check(tmp_path):
     environment = {
         **os.environ,

@@ -121,6 +121,7 @@ def read_answer(sock: socket.socket) -> bytes:
     return head
 
 
+@pytest.mark.nightly
 def test_the_proxy_of_compose_waits_for_slow_clients_and_the_web_server_is_behind_it():
     compose = (ROOT / "compose.yaml").read_text("utf-8")
     services = dict(re.findall(r"^  (\w+):\n((?:    .*\n)+)", compose, re.M))

@@ -32,6 +32,7 @@ print(threading.enumerate() == [threading.main_thread()])
 """
 
 
+@pytest.mark.nightly
 def test_loading_the_site_opens_no_connection_and_starts_no_thread(tmp_path):
     """Forked processes would share the one, and lack the other."""
     copy_migrated(tmp_path)
@@ -103,6 +104,7 @@ def server(tmp_path) -> Iterator[Server]:
             processes.stop()
 
 
+@pytest.mark.nightly
 def test_a_killed_worker_is_replaced_by_one_that_answers(server):
     (killed,) = server.workers()
 
@@ -112,6 +114,7 @@ def test_a_killed_worker_is_replaced_by_one_that_answers(server):
     wait_for("its page", server.reads_database)
 
 
+@pytest.mark.nightly
 def test_a_hangup_replaces_the_workers_without_a_gap(server):
     server.master.send_signal(signal.SIGHUP)
 
@@ -120,6 +123,7 @@ def test_a_hangup_replaces_the_workers_without_a_gap(server):
     assert server.reads_database()
 
 
+@pytest.mark.nightly
 def test_a_request_is_one_line_of_the_log_with_its_path_and_without_its_query(server):
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         client.sendall(
@@ -189,6 +193,7 @@ def test_a_header_with_an_underscore_is_not_taken_for_that_of_the_proxy(environ_
     assert environ["HTTP_X_FORWARDED_FOR"] == "1.1.1.1"
 
 
+@pytest.mark.nightly
 def test_a_stopping_server_answers_those_who_are_connected(server):
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n")

@@ -88,6 +88,7 @@ def verdicts():
     return result
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("stratum", ACCURACY)
 @pytest.mark.parametrize("model", ["demo-steady", "demo-boastful"])
@@ -149,6 +150,7 @@ def test_another_request_seed_changes_some_verdicts_and_not_the_accuracy(world, 
     assert right / 6000 == pytest.approx(0.613, abs=4 * sqrt(0.25 / 300))
 
 
+@pytest.mark.nightly
 def test_the_malformed_rates_are_as_designed():
     first = always = asked = 0
     for seed in range(examples(12, every=40)):

@@ -72,7 +72,7 @@ def number_of(annotator: Annotator) -> int:
     return int(annotator.pseudonym.removeprefix("simulated-"))
 
 
-@pytest.mark.sampled(keep=0)  # With --all: a thousand pages; test_quality tests each flag.
+@pytest.mark.nightly  # With --all: a thousand pages; test_quality tests each flag.
 @pytest.mark.timeout(900)
 def test_planted_annotators_walk_the_real_pages_and_exactly_they_are_flagged(live_server, tmp_path):
     world = World()

@@ -75,6 +75,7 @@ class Person:
         return self.page
 
 
+@pytest.mark.nightly
 def test_a_restart_of_the_database_in_mid_work_loses_nothing(server: Database, stack: Stack):
     person = Person(stack.base_url)
     person.send(consent="yes")

@@ -22,6 +22,7 @@ print(create_token(user=user, name="notebook", days=30, scopes=scopes))
 """
 
 
+@pytest.mark.nightly
 def test_a_whole_study_from_a_notebook(stack: Stack, tmp_path, monkeypatch):
     stack.start()
     monkeypatch.setenv("THIRDPERSON_TOKEN", stack.run("-c", TOKEN).stdout.split()[-1])

@@ -26,7 +26,7 @@ from tests.s3_server import S3Server
 from tests.servers import free_port
 
 # With --all: two servers and two workers of their own.
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.sampled(keep=0)]
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.nightly]
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD, STUDY, ITEMS = "a good long secret", "far-apart", 60

@@ -50,7 +50,7 @@ def looks_like(expected: str, printed: str) -> bool:
     return re.search(rf"^{pattern}", printed.strip(), re.MULTILINE | re.DOTALL) is not None
 
 
-@pytest.mark.sampled(keep=0)  # With --all: a dozen programs, each of which is tested by itself.
+@pytest.mark.nightly  # With --all: a dozen programs, each of which is tested by itself.
 def test_every_block_runs_and_prints_what_the_page_says(tutorial):
     folder, environment = tutorial
     blocks = BLOCK.findall((ROOT / "docs/tutorial.md").read_text("utf-8"))

@@ -52,6 +52,7 @@ def comparisons(tree: ast.AST) -> Iterator[ast.AST]:
                 )
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("app", APPS)
 def test_no_code_compares_the_name_of_a_backend(app):
     own = ROOT / "judging/backends"

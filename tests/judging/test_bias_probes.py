@@ -420,6 +420,7 @@ def test_a_stored_plan_keeps_probes_that_the_form_does_not_offer(study):
     assert form["probes"].value() == ["source:Acme@r1", "length"]
 
 
+@pytest.mark.nightly
 def test_a_bias_planted_in_a_server_is_in_the_report_of_a_campaign(transactional_db, llm, engine):
     study = make_study(slug="planted", seed=11)
     personas = [make_persona(study=study, features=FEATURES) for _ in range(8)]

@@ -10,7 +10,7 @@ ITEMS, SLOTS, BUDGET = 200, 16, 12
 EACH = Decimal("0.1")  # the server bills 100 tokens of a prompt, at a thousandth of a dollar each
 
 
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers.
+@pytest.mark.nightly  # With --all. test_crash kills workers.
 @pytest.mark.e2e
 @pytest.mark.sqlite  # test_budgets writes to the ledger from several threads on PostgreSQL
 def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_path):

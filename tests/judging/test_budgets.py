@@ -337,6 +337,7 @@ def test_what_a_batch_holds_is_not_waited_for(runs):
     assert "$10.0000 reserved for open batches" in str(over)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("holder", ["run", "campaign"])
 def test_workers_that_write_at_the_same_time_give_no_room_away_twice(runs, holder):
     set_budget(runs.campaign if holder == "campaign" else runs.runs[0], dollars=105)

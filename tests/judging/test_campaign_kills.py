@@ -26,7 +26,7 @@ framings = ["observer", "persona"]
 """
 
 
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers.
+@pytest.mark.nightly  # With --all. test_crash kills workers.
 @pytest.mark.e2e
 @pytest.mark.sqlite  # test_kills kills workers on PostgreSQL
 def test_a_campaign_killed_twice_is_complete_and_costs_what_the_server_counted(tmp_path):

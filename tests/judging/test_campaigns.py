@@ -57,6 +57,7 @@ def campaign_command(tmp_path, text, *arguments):
     return out.getvalue()
 
 
+@pytest.mark.nightly
 def test_the_grid_is_asked_once_and_the_same_plan_asks_nothing_new(study, judges, llm, tmp_path):
     out = campaign_command(tmp_path, PLAN, "--inline")
 
@@ -191,6 +192,7 @@ def test_a_plan_that_is_no_text_is_refused(study, tmp_path):
         call_command("campaign", "s", str(file))
 
 
+@pytest.mark.nightly
 def test_one_page_shows_all_runs_to_members_alone(study, judges, tmp_path):
     campaign_command(tmp_path, PLAN, "--inline")
     campaign = Campaign.objects.get()
@@ -219,6 +221,7 @@ def priced_judges(llm):
     ]
 
 
+@pytest.mark.nightly
 def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
     priced_judges(llm)  # a request uses 100 tokens in and 10 out: a tenth of a cent
     make_item(study=study, persona=study.personas.get())
@@ -334,6 +337,7 @@ def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
     assert not Campaign.objects.exists()
 
 
+@pytest.mark.nightly
 def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     study, judges, llm, editor, monkeypatch
 ):
@@ -365,6 +369,7 @@ def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     assert set(campaign.runs.values_list("state", flat=True)) == {"queued"}
 
 
+@pytest.mark.nightly
 def test_a_second_campaign_of_the_same_name_leaves_the_first_one_as_it_is(
     study, llm, engine, editor, monkeypatch
 ):

@@ -178,6 +178,7 @@ def test_the_choice_is_only_asked_for_with_a_certainty_where_the_protocol_asks_o
     assert judgment.probabilities == {"r1": first, "r2": second, "tie": 0.5}
 
 
+@pytest.mark.sampled(keep=1)
 def test_the_native_certainty_is_shown_and_exported_under_its_own_name(decider):
     study = study_of(3)
     run = judge_all(study, decider, setting="certainty")
@@ -353,6 +354,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("answer", "words"), ERRORS)
 def test_what_the_server_refuses_says_what_to_do_in_the_test_and_on_the_run(
     llm, engine, answer, words

@@ -58,6 +58,7 @@ def facts(page):
     return estimate.answered, estimate.reused, estimate.questions
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("change", "new"),
     [({"samples": "3"}, 8), ({"orders": "both", "samples": "2"}, 12)],
@@ -92,6 +93,7 @@ def test_a_run_on_some_items_offers_to_stay_with_them(study, judge, editor, llm)
     assert (facts(few), facts(all_)) == ((2, 0, 2), (2, 0, 2))
 
 
+@pytest.mark.nightly
 def test_answers_of_other_runs_are_taken_over_only_when_told_so(run, study, judge, editor, llm):
     judge_all(study, judge, orders="both")  # another run: all four of both orders
     assert len(llm.requests) == 4 + 8
@@ -129,6 +131,7 @@ def test_what_was_not_shown_is_not_asked(run, editor, llm):
     assert (run.samples, run.state) == (1, "done")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("change", "field"),
     [({"samples": "0"}, "samples"), ({"orders": "r2_first"}, "orders"), ({"limit": "-1"}, "limit")],
@@ -162,6 +165,7 @@ def test_other_words_by_now_need_a_run_of_their_own(run, study, editor):
     assert "wording or the reading of replies has changed" in page.content.decode()
 
 
+@pytest.mark.nightly
 def test_a_higher_budget_lets_a_run_that_stopped_go_on(study, judge, editor, llm):
     run = judge_all(study, judge, orders="r1_first", budget=Decimal("0.003"))
     assert run.state == "stopped_budget"
@@ -222,6 +226,7 @@ PLAN = {
 }
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("told", "answered", "questions", "count"),
     [({}, 0, 16, 2), ({"reuse": "on"}, 4, 12, 2), ({"extend": "on"}, 4, 12, 1)],

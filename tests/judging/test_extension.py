@@ -67,6 +67,7 @@ def test_a_run_that_grew_is_continued_by_its_new_parameters(study, judge, llm):
     assert len(llm.requests) == 10
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("before", "after"),
     [

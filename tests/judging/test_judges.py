@@ -65,6 +65,7 @@ def test_what_answers_depend_on_cannot_change_once_there_are_runs():
     assert Judge.objects.get().model == "m"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("options", "message"),

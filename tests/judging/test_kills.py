@@ -18,7 +18,7 @@ def hurry(victim, run, broker_url):
 
 @pytest.mark.e2e
 @pytest.mark.postgres
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers, test_whole_job the web server.
+@pytest.mark.nightly  # With --all. test_crash kills workers, test_whole_job the web server.
 @pytest.mark.parametrize("times", [1, 2])
 def test_worker_broker_and_database_that_are_killed_lose_nothing_and_ask_nothing_twice(times):
     # A short path: the database's socket lies in it, and paths of sockets are limited.

@@ -102,6 +102,7 @@ class Asked:
 FEATURES = [{"key": "age", "label": "Age", "value": "30", "text": "They are 30."}]
 
 
+@pytest.mark.nightly
 def test_each_planted_bias_is_found_with_its_size_and_no_other_one():
     n_seeds = examples(1, every=20)
     errors: dict[str, list[float]] = {name: [] for name in TARGETED}
@@ -143,6 +144,7 @@ def test_each_planted_bias_is_found_with_its_size_and_no_other_one():
     assert false_alarms <= 0.05 * n + 3 * np.sqrt(0.05 * 0.95 * n)
 
 
+@pytest.mark.nightly
 def test_a_mitigation_that_halves_a_bias_is_seen_and_a_reflection_that_removes_it():
     probes = ("source", "none+warning", "source+warning", "none+reflection", "source+reflection")
     asked, judge = Asked(3, *probes), PlantedJudge("source", 1.6, warned=0.4, seed=3)

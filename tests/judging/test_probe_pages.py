@@ -134,6 +134,7 @@ def test_a_probe_is_shown_whole_with_what_the_rest_will_take(study, judges, llm,
     assert f'action="{after(campaign, "refuse")}"' in page
 
 
+@pytest.mark.nightly
 def test_starting_asks_the_rest_and_the_first_question_not_again(
     study, judges, llm, editor, queued
 ):
@@ -222,6 +223,7 @@ def test_a_probe_without_a_reply_says_why_and_holds_its_run_alone_back(
     assert len(llm.requests) == 1 + 4 + 1
 
 
+@pytest.mark.nightly
 def test_a_probe_that_fails_asks_the_same_question_however_often_one_presses(
     study, judges, llm, editor, queued
 ):
@@ -271,6 +273,7 @@ def test_what_was_refused_alone_stays_so_when_the_others_start(study, judges, ll
     }
 
 
+@pytest.mark.nightly
 def test_runs_that_have_replies_are_left_alone_until_the_start(study, judges, llm, editor, queued):
     done = judge_all(study, judges[0], setting="certainty", orders="r1_first")
     make_item(study=study, key="new")
@@ -341,6 +344,7 @@ def test_the_queries_of_the_page_do_not_grow_with_the_probes(
     assert page.context["probing"]["estimate"].questions == 18
 
 
+@pytest.mark.nightly
 def test_after_a_dozen_probes_the_others_are_links_to_their_runs(
     study, llm, engine, editor, queued
 ):

@@ -102,6 +102,7 @@ def fault(kind, backend, server, answer, **changes):
     return raised.value
 
 
+@pytest.mark.nightly
 def test_anthropic_is_asked_in_its_own_format(server):
     server.answer = lambda n: claude(
         "[[B]]", cache_read_input_tokens=20, cache_creation_input_tokens=10
@@ -134,6 +135,7 @@ def test_anthropic_is_asked_in_its_own_format(server):
     assert reply.usage.cached_tokens == 20
 
 
+@pytest.mark.nightly
 def test_gemini_is_asked_in_its_own_format(server):
     server.answer = lambda n: gemini(
         "[[B]]",
@@ -283,6 +285,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(("backend", "answer", "kind", "wait"), FAULTS)
 def test_an_error_becomes_the_fault_that_it_means(server, backend, answer, kind, wait):
     found = fault(kind, backend, server, answer)

@@ -174,6 +174,7 @@ async def test_requests_that_were_drawn_are_used_up():
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
+@pytest.mark.nightly
 def test_a_second_process_soon_has_half_of_the_slots_that_the_first_one_held():
     """In simulated time: it is enough that nobody waits for a report every half second."""
     document: Document = {}
@@ -356,7 +357,7 @@ def test_what_others_write_is_seen_while_another_thread_makes_the_client(
     assert len(asked) == 2
 
 
-@pytest.mark.sampled(keep=0)  # The tests above have the same store and several processes of it.
+@pytest.mark.nightly  # The tests above have the same store and several processes of it.
 @pytest.mark.e2e
 @pytest.mark.sqlite
 @pytest.mark.parametrize("store", ["database", "redis"])

@@ -98,6 +98,7 @@ def test_a_worker_that_starts_calls_for_what_waits_beside_what_its_predecessor_h
     assert run.judgments.filter(state="leased").count() == 60
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("state", ["paused", "done", "stopped_outage", "cancelled"])
 def test_a_run_that_is_not_active_gives_back_its_leases_but_calls_nobody(run, state):
     lease(run, 5, seconds=-1)

@@ -54,7 +54,7 @@ def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
     assert stepped[:1] == [1]
 
 
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers.
+@pytest.mark.nightly  # With --all. test_crash kills workers.
 @pytest.mark.e2e
 @pytest.mark.sqlite  # what it does to the database is tested on PostgreSQL by the sweeper's tests
 def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_path):

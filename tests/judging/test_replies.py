@@ -39,6 +39,7 @@ def error_as_success(message):
     return Answer(body=json.dumps({"error": {"message": message, "code": 403}}).encode())
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("reply", "requests"),
     [

@@ -156,7 +156,7 @@ def test_probabilities_of_each_step_are_those_of_its_own_options():
     assert (answer.probabilities, answer.certainty) == ({"A": 0.75, "B": 0.25}, 50)
 
 
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers.
+@pytest.mark.nightly  # With --all. test_crash kills workers.
 @pytest.mark.e2e
 @pytest.mark.sqlite
 def test_a_worker_killed_between_the_steps_asks_no_first_step_again(tmp_path):

@@ -76,6 +76,7 @@ def old_choice_server(body, n):
 TEXT = completion("[[A]] [[70]]")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("server", "way", "requests", "structured"),
     [
@@ -175,6 +176,7 @@ def unread(llm, engine):
     return run
 
 
+@pytest.mark.nightly
 def test_a_run_that_cannot_be_read_goes_on_structured_by_one_press(unread, llm):
     client = sign_in(unread.study)
     page = client.get(reverse("judging:run", args=[unread.study.slug, unread.public_id])).text
@@ -205,6 +207,7 @@ def test_a_run_that_cannot_be_read_goes_on_structured_by_one_press(unread, llm):
     assert f"run {new.key[:12]} goes on with structured replies" in said[unread.key]
 
 
+@pytest.mark.nightly
 def test_the_command_tells_the_offer_and_takes_it(unread, llm):
     command = ["judge", unread.study.slug, "--judge", "judge", "--setting", "certainty"]
     command += ["--limit", "12", "--inline", "--yes"]
@@ -234,6 +237,7 @@ def test_structured_replies_are_refused_where_there_can_be_none(fields, setting,
         call_command(*command, "--structured", "--inline", "--yes", stdout=StringIO())
 
 
+@pytest.mark.nightly
 def test_there_is_no_offer_before_ten_or_where_the_server_cannot(unread):
     unread.judge.reply_form = {"way": "text"}
     assert offer_of(unread) is None
@@ -246,6 +250,7 @@ def test_there_is_no_offer_before_ten_or_where_the_server_cannot(unread):
     assert offer_of(unread) is None
 
 
+@pytest.mark.nightly
 def test_an_offer_needs_a_budget_that_is_left(unread):
     JudgeRun.objects.filter(pk=unread.pk).update(budget=unread.spent)
     with pytest.raises(BadRun, match="budget of this run is used up"):

@@ -25,6 +25,7 @@ from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all, start, study_of
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_questions_of_a_chunk_that_does_not_move_are_asked_again(llm, engine, monkeypatch):
     study = study_of(3)

@@ -33,6 +33,7 @@ def test_a_429_with_retry_after_makes_everybody_wait_that_long(judge, llm):
     assert run_cost(run).outcomes == {"rate_limited": 1, "replied": 6}
 
 
+@pytest.mark.nightly
 def test_a_storm_of_faults_ends_with_every_judgment_answered_and_every_request_in_the_ledger(
     judge, llm
 ):
@@ -238,6 +239,7 @@ def study_with_poison(*keys, others=18):
     return study
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("answer", "keys"),
     [

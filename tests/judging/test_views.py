@@ -105,6 +105,7 @@ def test_a_run_shows_the_reply_beside_its_reading_and_every_request(run, study):
     assert "Which response would this person prefer?" in page
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
@@ -246,6 +247,7 @@ def two_runs(study, run):
     return run, second
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("query", "shown"),
     [
@@ -290,6 +292,7 @@ def test_what_no_run_matches_says_how_to_see_all(two_runs, study):
     assert "No runs yet" not in page
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("role", ["viewer", "editor"])
 @pytest.mark.parametrize("has_judges", [True, False])
 def test_an_empty_list_has_a_button_for_the_next_step(study, role, has_judges):
@@ -304,6 +307,7 @@ def test_an_empty_list_has_a_button_for_the_next_step(study, role, has_judges):
     assert "manage.py" not in page
 
 
+@pytest.mark.nightly
 def test_judgments_are_sorted_and_downloaded_as_they_are_filtered(run, study):
     answer(run, "one", raw_text="=1+1", certainty=30)
     answer(run, "two", certainty=90)
@@ -338,6 +342,7 @@ def test_new_runs_show_what_every_campaign_chooses_and_fold_the_rest(study):
     assert re.search(r'value="only"[^>]* checked', page)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("changed", "opened"),
     [

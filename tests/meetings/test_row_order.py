@@ -23,6 +23,7 @@ def _is_all_files(row: Row) -> bool:
     return row["entry"] == "file" and row["answers"] != "none"
 
 
+@pytest.mark.nightly
 def test_the_order_of_rows_changes_nothing(row, llm, engine, tmp_path, settings):  # noqa: F811
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()

@@ -86,6 +86,7 @@ def test_an_edit_that_comes_after_the_first_answer_is_refused():
     assert (study.consent, study.version) == ("Before.", 1)
 
 
+@pytest.mark.nightly
 def test_new_wording_changes_the_content_hash_and_new_pay_does_not(admin):
     study = make_study()
     edit(admin, study, minutes=10)

@@ -51,6 +51,7 @@ def test_an_import_of_many_items_takes_no_more_queries():
     assert queries(make_study(), *range(900)) == queries(make_study(), 1)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_reading_four_times_the_items_needs_no_more_memory(tmp_path):
     def peak(items):

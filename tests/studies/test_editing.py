@@ -275,6 +275,7 @@ class TestPages:
         assert "Deleted 2 items." in said
         assert not Item.everything.exists()
 
+    @pytest.mark.nightly
     def test_with_answers_the_pages_say_why_items_are_fixed(self, editor, study):
         answer_all(walk_in(study))
 

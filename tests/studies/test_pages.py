@@ -250,6 +250,7 @@ def test_text_from_outside_is_shown_as_text(client):
         assert SCRIPT not in page, address
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("size", [1, 20])
 def test_pages_ask_the_database_a_fixed_number_of_questions(
     client, study, size, django_assert_max_num_queries

@@ -223,6 +223,7 @@ def test_limits_are_checked_before_anything_is_read(monkeypatch, limit, value, m
     assert message in refusal(written(ROWS))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_text_that_is_repeated_often_needs_little_memory(tmp_path):
     """A file of 1 MB with 1.5 GB of text, in a process that may have 1 GB."""
@@ -268,6 +269,7 @@ def test_binary_values_in_required_fields_are_refused(tmp_path):
         read_paths([tmp_path / "items.parquet"], task="preference")
 
 
+@pytest.mark.nightly
 def test_nulls_zeros_and_nested_lists_are_counted_before_they_are_read():
     """Each of these files has a few thousand bytes, and would need seconds to be read."""
     nulls = pa.table({f"c{number}": pa.nulls(50_000) for number in range(60)})

@@ -62,6 +62,7 @@ def test_a_preset_fills_the_form_and_makes_such_a_study(client, researcher, name
     assert {key: getattr(study, key) for key in PRESETS[name].settings} == PRESETS[name].settings
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -162,6 +163,7 @@ def test_settings_that_answers_depend_on_are_fixed(client, study):
     assert (study.consent, study.minutes) == ("", 25)
 
 
+@pytest.mark.nightly
 def test_of_two_editors_the_second_sees_what_the_first_has_changed(client, study):
     mine = filled(client, SETTINGS, title="Mine")
     client.post(SETTINGS, filled(client, SETTINGS, title="Theirs", minutes="12"))

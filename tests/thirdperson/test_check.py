@@ -94,6 +94,7 @@ def test_the_verdict_is_the_exit_code(checked, tmp_path, shape, word, code):
     assert "Can this judge stand in for people?" in page
 
 
+@pytest.mark.nightly
 def test_the_example_of_the_documentation_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "check.md").read_text("utf-8")
@@ -136,6 +137,7 @@ def rows_of(data):
         yield row
 
 
+@pytest.mark.nightly
 def test_a_table_gives_the_numbers_of_the_report_of_the_same_study(tmp_path, checked):
     """The second way is the data set that the product's own report is computed from."""
     data = simulated(90)
@@ -445,6 +447,7 @@ def test_a_judge_that_always_says_the_same_is_never_trusted_and_the_first_line_s
     assert found["sentence"].startswith("judge gives the same label to 300 of 300 items")
 
 
+@pytest.mark.nightly
 def test_a_missing_persona_is_its_own_cluster_and_a_mostly_empty_column_is_not_guessed(
     tmp_path, checked
 ):
@@ -462,6 +465,7 @@ def test_a_missing_persona_is_its_own_cluster_and_a_mostly_empty_column_is_not_g
     assert read(5)["sentence"] == plain["sentence"]
 
 
+@pytest.mark.nightly
 def test_epsilon_is_printed_in_the_sentence_and_decides(tmp_path, checked):
     path = written(tmp_path / "labels.csv", labels_of(judge=0.75), HEADING)
 
@@ -489,6 +493,7 @@ def test_what_judges_that_anybody_can_build_reach_stands_next_to_the_verdict(tmp
     assert all(f">{name}<" in page for name in names)
 
 
+@pytest.mark.nightly
 def test_the_verdict_is_drawn_as_a_card_on_request_alone(tmp_path, checked, refused):
     table = labels_table(tmp_path / "labels.csv", items=60, gold=True)
     told = refused("item\n", "--card", "card.gif", name="other.csv")

@@ -463,6 +463,7 @@ def test_json_that_is_broken_names_its_line(tmp_path):
         read(path)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 @pytest.mark.parametrize("what", ["label-studio", "argilla"])
 def test_our_own_exports_give_the_agreement_of_the_study(what, tmp_path):

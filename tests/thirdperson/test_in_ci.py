@@ -87,6 +87,7 @@ def job(github, tmp_path, monkeypatch):
     }
 
 
+@pytest.mark.nightly
 def test_a_pull_request_has_one_comment_however_often_it_is_checked(github, job):
     github.comments = [{"id": n, "body": "Looks good."} for n in range(100)]
 
@@ -103,6 +104,7 @@ def test_a_pull_request_has_one_comment_however_often_it_is_checked(github, job)
     assert Path("card.png").read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.nightly
 def test_without_the_right_to_comment_the_verdict_still_counts(github, job, capsys):
     github.refuses = True
 
@@ -110,6 +112,7 @@ def test_without_the_right_to_comment_the_verdict_still_counts(github, job, caps
     assert "::warning::The comment was not written: 403" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_a_bad_file_is_an_error_at_the_file(github, job, capsys):
     Path(job["GITHUB_EVENT_PATH"]).write_text("{}")
 
@@ -125,6 +128,7 @@ def test_the_action_passes_nothing_to_a_shell():
     assert not [command for command in commands if "${{" in command]
 
 
+@pytest.mark.nightly
 def test_a_judge_that_is_not_trusted_fails_a_test_with_the_sentence(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     labels_table(pytester.path / "good.csv")

@@ -79,6 +79,7 @@ def test_every_judge_of_a_file_has_a_verdict(tmp_path, told, value, options, lev
     assert ": people and judges</title>" in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.nightly
 def test_numbers_are_read_only_as_told(tmp_path, told):
     path = table(tmp_path / "labels.csv", ["judge"], a_step)
 
@@ -117,6 +118,7 @@ def test_words_have_the_order_that_is_named(tmp_path, told):
     assert "is not a number" in told(path, "--level", "score", "--label", "label")[1]
 
 
+@pytest.mark.nightly
 def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_path, told):
     path = table(tmp_path / "labels.csv", ["judge"], a_class, people=5, gold=True)
 

@@ -28,6 +28,7 @@ def top_level_names(script: str) -> set[str]:
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
+@pytest.mark.nightly
 def test_the_statistics_come_under_one_name():
     loaded = top_level_names("from thirdperson import stats\nstats.krippendorff_alpha")
 

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from tests.migrated import copy_migrated
 
 # With --all: it builds and installs the package, which takes half a minute.
-BUILT = pytest.mark.sampled(keep=0)
+BUILT = pytest.mark.nightly
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 TABLE = "item,human_1,human_2,human_3,judge\n" + "".join(

@@ -255,6 +255,7 @@ class TestShapes:
     def expected(self, read):
         return given(read(csv_of(ROWS)))
 
+    @pytest.mark.sampled(keep=1)
     @pytest.mark.parametrize(
         ("name", "content"),
         [

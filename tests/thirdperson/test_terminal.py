@@ -27,6 +27,7 @@ def shown(tmp_path, capsys, monkeypatch):
     return run
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("gold", [True, False])
 @pytest.mark.parametrize("columns", [50, 80, 300])
 def test_the_strip_shows_each_interval_around_its_estimate(shown, tmp_path, columns, gold):
@@ -40,6 +41,7 @@ def test_the_strip_shows_each_interval_around_its_estimate(shown, tmp_path, colu
         assert len(strip) < min(columns, 101)
 
 
+@pytest.mark.nightly
 def test_colours_are_left_out_on_request_and_in_a_pipe(shown, tmp_path, capsys):
     path = labels_table(tmp_path / "labels.csv")
 
@@ -47,6 +49,7 @@ def test_colours_are_left_out_on_request_and_in_a_pipe(shown, tmp_path, capsys):
     assert "\033" not in shown(path, NO_COLOR="1")
 
 
+@pytest.mark.nightly
 def test_a_pipe_has_neither_colours_nor_a_strip(tmp_path, capsys):
     check([str(labels_table(tmp_path / "labels.csv")), "--out", str(tmp_path / "report.html")])
 
@@ -56,6 +59,7 @@ def test_a_pipe_has_neither_colours_nor_a_strip(tmp_path, capsys):
     assert "●" not in text
 
 
+@pytest.mark.nightly
 def test_a_comment_has_the_verdict_and_no_markup_from_the_file(shown, tmp_path):
     path = labels_table(tmp_path / "labels.csv")
     name = "<img src=x> @all *j*"

@@ -180,6 +180,7 @@ PLANTED: dict[str, tuple[list[AuditedItem], Level]] = {
 }
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_is_found(name: str) -> None:
     items, level = PLANTED[name]
@@ -297,6 +298,7 @@ def test_items_that_share_personas_and_questions_count_as_fewer() -> None:
     assert joint.effect.value > apart.effect.value
 
 
+@pytest.mark.nightly
 def test_a_context_that_is_folded_counts_as_what_a_page_shows_at_once() -> None:
     context = "A long story. " * 300
     folded = [replace(item, context=context) for item in clean()]

@@ -184,6 +184,7 @@ def test_a_licence_that_nobody_knows_is_refused(study, tmp_path):
         export(study, "all", tmp_path / "out", licence="mine")
 
 
+@pytest.mark.nightly
 def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path / "var"
     study = little_study(1)
@@ -207,6 +208,7 @@ def test_a_bundle_holds_the_newest_report_without_rows_about_people(tmp_path, se
     assert not any(name in text for name in names)
 
 
+@pytest.mark.nightly
 def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, db, monkeypatch):
     monkeypatch.setattr(section, "RAISES", False)
     settings.VAR_DIR = tmp_path
@@ -221,6 +223,7 @@ def test_a_report_of_an_older_version_is_named_and_left_out(tmp_path, settings, 
     assert not (out / "report").exists()
 
 
+@pytest.mark.nightly
 def test_a_report_that_rests_on_withdrawn_answers_stays_inside(tmp_path, settings, db):
     settings.VAR_DIR = tmp_path / "var"
     study = little_study(1)

@@ -219,6 +219,7 @@ def somebody(study):
     return study.annotators.order_by("pseudonym").first()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("how", ["withdrew", "excluded"])
 def test_a_file_from_before_somebody_left_is_marked_with_what_happened(client, study, people, how):
     client.force_login(people["editor"])
@@ -259,6 +260,7 @@ def test_an_outdated_file_is_asked_about_or_not_given_out(client, study, people)
     assert "persona" in body(client.get(url("download", items.public_id)))
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("do", "files"), [("delete", 0), ("rebuild", 1)])
 def test_one_press_deletes_outdated_files_or_writes_them_again(
     client, study, people, queued, do, files

@@ -81,6 +81,7 @@ def test_another_seed_moves_intervals_and_no_estimate(tmp_path):
     assert one["percent_ci"] != two["percent_ci"]
 
 
+@pytest.mark.nightly
 def test_several_studies_get_a_folder_each_and_tables_across(tmp_path):
     slugs = [random_study(seed).slug for seed in (4, 5)]
 
@@ -124,6 +125,7 @@ def test_what_is_no_report_is_not_replaced(tmp_path, name):
     assert [path.name for path in tmp_path.rglob("*")] == [name, "mine.svg"]
 
 
+@pytest.mark.nightly
 def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tmp_path):
     slugs = [little_study(seed).slug for seed in (4, 5)]
     (tmp_path / "tables").mkdir()
@@ -155,6 +157,7 @@ def test_a_new_report_replaces_the_old_one_whole(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.nightly
 def test_a_requested_report_is_built_by_the_task(var_dir, queued):
     study = little_study(7)
     report = request_report(study_id=study.pk, bootstrap=100)
@@ -195,6 +198,7 @@ def test_asking_for_a_report_that_lost_its_worker_starts_it_again(queued, monkey
     assert (report.state, queued) == (Report.State.QUEUED, [lost.pk, lost.pk])
 
 
+@pytest.mark.nightly
 def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
     var_dir, queued, monkeypatch
 ):

@@ -46,6 +46,7 @@ def text(response) -> str:
     return streamed.decode()
 
 
+@pytest.mark.nightly
 def test_a_link_opens_the_report_without_an_account(client, report, owner):
     link, key = share_report(report_id=report.pk, user=owner)
 

@@ -147,6 +147,7 @@ def test_other_versions_alone_make_no_report_unequal(report, capsys):
     assert "numpy 1.0 → " in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_pooled_waves_are_verified_and_the_withdrawn_named_by_their_wave(tmp_path, capsys):
     pilot, main = (little_study(seed, n_items=12) for seed in (43, 44))
     Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))

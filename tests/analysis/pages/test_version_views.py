@@ -117,6 +117,7 @@ def two_versions(built_versions, settings, tmp_path):
     return reports[0].study, reports
 
 
+@pytest.mark.nightly
 def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
     study, (first, second) = two_versions
     signed_in(client, study, "viewer")

@@ -56,6 +56,7 @@ def pages(study, report):
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
 
 
+@pytest.mark.nightly
 def test_a_viewer_reads_every_page(client, finished):
     study, report = finished
     signed_in(client, study, "viewer")

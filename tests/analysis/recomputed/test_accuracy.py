@@ -25,6 +25,7 @@ from tests.analysis.recomputed.comparing import (
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.nightly
 def test_accuracy_agreement_and_comparison(study, report):
     expected = brute_force.report(study)
 
@@ -64,6 +65,7 @@ def test_closed_intervals(report, counted):
     assert seen == (0 if counted.study.all_items.filter(first_person="").count() == 40 else 3)
 
 
+@pytest.mark.sampled(keep=1)
 def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
     people = Annotator.objects.filter(study=study)
     were_excluded = people.filter(excluded_at__isnull=False).exists()
@@ -81,6 +83,7 @@ def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
             assert before[f"{side}_reason"] == "no_exclusions"
 
 
+@pytest.mark.nightly
 def test_accuracy_without_flagged_people_is_that_of_the_others(study):
     people = Annotator.objects.filter(study=study, excluded_at=None)
     before = build_report(load_dataset(study.slug), seed=1, bootstrap=20)["human"]
@@ -99,6 +102,7 @@ def test_accuracy_without_flagged_people_is_that_of_the_others(study):
         assert pair(human["without_flagged"][side]) == pair(others[side])
 
 
+@pytest.mark.sampled(keep=1)
 def test_what_was_left_out_is_counted(study, report):
     rows = Annotation.objects.filter(assignment__annotator__study=study)
     left_out = report["human"]["not_counted"]

@@ -91,6 +91,7 @@ def _at_coverage(rows, coverage):
     return accuracy_at_coverage(stated, right, coverage)
 
 
+@pytest.mark.sampled(keep=1)
 def test_all_sides_at_the_coverage_of_single_people(report, counted):
     seen = 0
     for versus in report["comparison"]:

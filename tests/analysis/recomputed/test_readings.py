@@ -51,6 +51,7 @@ def test_noise_and_what_goes_beyond_it(study, report, counted):
         assert same(entry["beyond_noise"]["excess"], within - across)
 
 
+@pytest.mark.nightly
 def test_replacing_a_person_by_choice_and_by_certainty():
     runs = [{"judge": judge, "setting": "certainty"} for judge in ("steady", "other")]
     study = random_study(1, n_items=90, n_raters=5, per_item=(2, 3, 4), runs=runs)

@@ -120,6 +120,7 @@ def test_before_a_worker_has_compared_the_pages_say_so(client, viewer, study):
     assert state == {"progress": 0, "message": "Waiting for a worker.", "open": True}
 
 
+@pytest.mark.nightly
 def test_a_comparison_is_made_again_when_it_is_old_and_kept_while_nothing_changed(study, compared):
     assert error_comparison_for(study).state == "done"
     ErrorComparison.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=2))

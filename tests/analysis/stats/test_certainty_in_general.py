@@ -26,6 +26,7 @@ def drawn(values):
     return certainty, (RNG.random(N) < 0.3 + certainty / 200).astype(int)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("values", [(), (60.0, 80.0, 100.0), tuple(range(0, 101, 5))])
 def test_values_are_those_of_scikit_learn_and_variances_those_of_the_jackknife(values):
     certainty, correct = drawn(values)

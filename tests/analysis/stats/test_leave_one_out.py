@@ -140,6 +140,7 @@ def test_the_unit_is_the_item_with_everything_that_items_share():
     assert result.raw.p == pytest.approx(tail)
 
 
+@pytest.mark.nightly
 def test_the_error_of_balanced_agreement_is_that_of_leaving_out_one_item_after_another():
     votes, model = spread_votes(2, n=160, people=40)
 

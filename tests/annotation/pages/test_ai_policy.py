@@ -44,6 +44,7 @@ def test_a_study_without_a_policy_asks_nothing_about_assistants():
     assert "AI assistant" not in item + last
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("said", ["no", "most", ""])
 def test_the_declaration_changes_neither_the_ending_nor_its_code(said):
     study = make_policy_study()

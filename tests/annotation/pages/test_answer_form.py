@@ -12,6 +12,7 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("assignment", ["", "1", "forged:token:value", None, "of somebody else"])
 def test_a_form_without_our_token_is_not_found(client, study, assignment):
     if assignment == "of somebody else":

@@ -28,6 +28,7 @@ def test_the_page_offers_the_studys_control_and_always_a_number_box(control, sli
     assert "checked" not in text
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("offered", "sent", "stored"),
     [

@@ -83,6 +83,7 @@ def test_a_draft_of_somebody_else_is_not_found(client, study):
     assert not Draft.objects.exists()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "entries", [{"choice": "r1"}, {"certainty": "x" * 21}, {"stamp": ""}, {"stamp": "9" * 31}]
 )

@@ -186,6 +186,7 @@ def test_no_page_may_be_kept_by_a_cache():
     assert response["Referrer-Policy"] == "no-referrer"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "sent",
     [
@@ -258,6 +259,7 @@ def entered_elsewhere(study, session, pid=PID):
     return entered, client.get(f"/s/{study.slug}/withdraw/").status_code == 200
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("entry", ["prolific", "list"])
 @pytest.mark.parametrize("session", ["", "another"])
 def test_an_id_alone_does_not_open_the_part_of_somebody_who_consented(entry, session):

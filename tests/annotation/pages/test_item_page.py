@@ -91,6 +91,7 @@ def test_the_next_item_follows_by_303(client, study):
     assert "2 of 3" in client.get(response["Location"]).content.decode()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("typed", ["72", " 72 ", "72%", "72 %", "７２"])
 def test_certainties_are_read_as_people_type_them(client, study, typed):
     post_answer(client, item_page(client, study), certainty=typed)
@@ -98,6 +99,7 @@ def test_certainties_are_read_as_people_type_them(client, study, typed):
     assert Annotation.objects.get().certainty == 72
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("typed", ["0", "101", "7.5", "abc", "", "-5", "1e2", None])
 def test_an_invalid_certainty_is_refused_clearly_and_stores_nothing(client, study, typed):
     response = post_answer(client, item_page(client, study), choice="b", certainty=typed)
@@ -112,6 +114,7 @@ def test_an_invalid_certainty_is_refused_clearly_and_stores_nothing(client, stud
     assert not Annotation.objects.exists()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("choice", [None, "", "ZZZ", "r1", "tie"])
 def test_a_choice_that_is_not_offered_is_refused_and_keeps_the_certainty(client, study, choice):
     response = post_answer(client, item_page(client, study), choice=choice, certainty="64")
@@ -285,6 +288,7 @@ def test_the_page_stays_small_with_the_longest_texts_people_get():
     assert total < 60_000
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("active", ["", "abc", "-3", "1" * 40, None, "480000", "9" * 12])
 def test_a_made_up_active_time_is_accepted_but_cut_to_the_elapsed_time(client, study, active):
     response = post_answer(client, item_page(client, study), active_ms=active)

@@ -73,6 +73,7 @@ def test_a_file_is_sent_with_its_type_and_cannot_run(study):
     assert response["Content-Disposition"].startswith("inline; filename=")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("asked", "part", "status"),
     [
@@ -107,6 +108,7 @@ class TestWhoMayOpenAFile:
     def test_no_participant_before_the_items(self, study):
         assert status(arrive(study), address(study)) == 404
 
+    @pytest.mark.nightly
     def test_no_participant_of_another_study(self, study, tmp_path):
         other = make("others", tmp_path, color="blue")
         client = start(other)
@@ -116,6 +118,7 @@ class TestWhoMayOpenAFile:
         foreign = address(study).replace("/pictures/", "/others/")
         assert status(client, foreign) == 404
 
+    @pytest.mark.nightly
     def test_no_participant_of_the_same_study_with_other_items(self, study, tmp_path):
         client = start(study)
         more = zipped(
@@ -138,6 +141,7 @@ class TestWhoMayOpenAFile:
         Annotator.objects.update(state=Annotator.State.WITHDREW, ended_at=timezone.now())
         assert status(client, address(study)) == 404
 
+    @pytest.mark.nightly
     def test_every_member_and_no_member_of_another_study(self, study, tmp_path):
         other = make("others", tmp_path, color="blue")
         for role in ("viewer", "editor", "owner"):
@@ -157,6 +161,7 @@ class TestWhoMayOpenAFile:
         assert status(client, address(study)) == 404
 
 
+@pytest.mark.nightly
 def test_a_file_costs_few_queries(study, django_assert_max_num_queries):
     client = start(study)
 
@@ -164,6 +169,7 @@ def test_a_file_costs_few_queries(study, django_assert_max_num_queries):
         assert status(client, address(study)) == 200
 
 
+@pytest.mark.nightly
 def test_an_answer_without_a_picture_is_marked_everywhere():
     study = make_study(items_per_annotator=1)
     make_item(study=study, key="one")

@@ -58,6 +58,7 @@ def test_the_whole_way_ends_on_a_page_and_sends_nobody_to_prolific(entry):
     assert set(Annotation.objects.values_list("standing", flat=True)) == {"counted"}
 
 
+@pytest.mark.nightly
 def test_the_code_leads_to_the_open_item_with_its_draft_and_to_the_end_page():
     study = make_open("link")
     client = come(study)
@@ -82,6 +83,7 @@ def test_the_code_leads_to_the_open_item_with_its_draft_and_to_the_end_page():
     assert "You have finished. Thank you." in end.content.decode()
 
 
+@pytest.mark.nightly
 def test_the_people_of_a_class_share_a_browser_one_after_another():
     study = make_open("link")
     client = come(study)
@@ -108,6 +110,7 @@ def test_a_second_press_on_start_creates_one_annotator():
     assert Annotator.objects.count() == 2
 
 
+@pytest.mark.nightly
 def test_a_code_leads_to_its_annotator_even_in_somebody_elses_browser():
     study = make_open("link")
     first, second = come(study), come(study)
@@ -119,6 +122,7 @@ def test_a_code_leads_to_its_annotator_even_in_somebody_elses_browser():
     assert led["Location"] == f"/s/{study.slug}/done/"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("entry", ["link", "list"])
 def test_after_a_time_out_people_outside_prolific_continue_immediately(entry):
     study = make_open(entry)
@@ -138,6 +142,7 @@ def test_after_a_time_out_people_outside_prolific_continue_immediately(entry):
     assert Annotator.objects.get().state == "annotating"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("entry", ["link", "list"])
 def test_people_of_a_full_group_are_told_before_any_work(entry):
     study = make_open(entry)
@@ -165,6 +170,7 @@ def test_the_resume_code_is_shown_wherever_people_may_leave():
 ORIGINS = [("prolific", "a" * 24), ("list", "student-7"), ("link", "")]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("now", ["prolific", "list", "link"])
 @pytest.mark.parametrize(("entry", "pid"), ORIGINS)
 def test_everybody_returns_by_their_own_link_after_the_entry_has_changed(entry, pid, now):

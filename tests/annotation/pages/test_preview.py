@@ -25,6 +25,7 @@ def researcher(study):
     return sign_in(study, "viewer")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("step", STEPS)
 def test_every_page_can_be_previewed_and_is_labelled(researcher, study, step):
     type(study).objects.update(perspective="own" if step == "profile" else "persona")
@@ -35,6 +36,7 @@ def test_every_page_can_be_previewed_and_is_labelled(researcher, study, step):
     assert "No answer that you give here is stored" in page.content.decode()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("step", [*STEPS, "done"])
 def test_nobody_else_sees_the_preview(study, step):
     stranger = sign_in(study, "")
@@ -58,6 +60,7 @@ def test_answering_in_the_preview_continues_and_stores_nothing(researcher, study
     assert study.frozen_at is None
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("item", ["0", "99", "x", "²"])
 def test_any_number_in_the_address_shows_an_item(researcher, study, item):
     page = researcher.get(f"/s/{study.slug}/preview/task/?item={item}")

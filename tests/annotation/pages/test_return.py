@@ -50,6 +50,7 @@ def way(study, client):
     yield f"{base}/done/"
 
 
+@pytest.mark.nightly
 def test_every_device_opens_the_first_unfinished_step(study):
     stood = []
     for address in way(study, arrive(study)):
@@ -61,6 +62,7 @@ def test_every_device_opens_the_first_unfinished_step(study):
     assert Annotator.objects.get().state == "completed"
 
 
+@pytest.mark.nightly
 def test_going_back_from_any_step_moves_nobody_and_breaks_nothing(study):
     client = arrive(study)
     for address in way(study, client):
@@ -72,6 +74,7 @@ def test_going_back_from_any_step_moves_nobody_and_breaks_nothing(study):
         assert client.get(f"/s/{study.slug}/", follow=True).request["PATH_INFO"] == address
 
 
+@pytest.mark.nightly
 def test_sending_an_earlier_step_again_moves_nobody_and_breaks_nothing(study):
     client = arrive(study)
     sent = [
@@ -92,6 +95,7 @@ def test_sending_an_earlier_step_again_moves_nobody_and_breaks_nothing(study):
     assert Annotator.objects.get().state == "completed"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("event", ["time_out", "mark_returned"])
 def test_returning_after_losing_the_place_continues_at_the_first_open_item(study, event):
     client = arrive(study)

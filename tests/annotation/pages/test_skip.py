@@ -82,6 +82,7 @@ def test_skipping_everything_completes_the_study(study):
     assert "Return to Prolific and register completion" in done.content.decode()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("skips", "kept"), [(4, 0), (3, 0), (2, 1)])
 def test_skipping_most_items_frees_the_quota_place(skips, kept):
     study = make_study(items_per_annotator=4, entry="prolific")

@@ -174,6 +174,7 @@ def test_withdrawing_asks_for_confirmation_and_then_ends():
     assert Annotator.objects.get().state == "withdrew"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("ending", "words"),
     [

@@ -162,6 +162,7 @@ def test_what_was_translated_is_stored_exported_and_flagged():
     assert flags == {"translated": "Gave 2 answers on a page that was translated; flagged from 1."}
 
 
+@pytest.mark.nightly
 def test_two_people_in_one_browser_are_noticed_once():
     study = make_study(items_per_annotator=1)
     make_item(study=study, seats_needed=3)

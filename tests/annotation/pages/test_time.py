@@ -62,6 +62,7 @@ def test_asking_for_more_time_gives_half_the_limit_and_leads_back_to_the_page(cl
     assert notice(client, study) == ""
 
 
+@pytest.mark.nightly
 def test_more_time_is_given_ten_times_and_then_no_longer_offered(client, study):
     annotator = Annotator.objects.get()
     for _ in range(EXTENSIONS + 2):
@@ -116,6 +117,7 @@ def test_only_people_from_the_platform_read_about_its_time_limit(entry, said):
 BREAK = "This is a good moment for a break"
 
 
+@pytest.mark.nightly
 def test_a_break_is_offered_after_fifteen_items_and_needs_no_answer(client, study):
     page = client.get(f"/s/{study.slug}/task/")
     for done in range(1, 17):

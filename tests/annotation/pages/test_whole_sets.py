@@ -99,6 +99,7 @@ def test_the_page_shows_all_responses_once_in_the_drawn_order(client):
     assert "Give every response its own place" in text
 
 
+@pytest.mark.nightly
 def test_the_ranking_is_stored_with_its_choice_and_can_be_changed(client):
     page, assignment = at_set(client)
     order = assignment.option_order
@@ -131,6 +132,7 @@ def test_the_ranking_is_stored_with_its_choice_and_can_be_changed(client):
     assert not list(wrong_rankings())
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("places", "message", "target"),
     [
@@ -169,6 +171,7 @@ def test_a_draft_keeps_the_places_that_are_given(client):
     assert re.findall(r'id="place-(\w-\d)" checked', again) == ["b-1", "c-4"]
 
 
+@pytest.mark.nightly
 def test_the_display_is_fixed_once_somebody_has_items(study):
     editor = sign_in(study)
     url = f"/studies/{study.slug}/settings/"

@@ -88,6 +88,7 @@ def page(study) -> str:
     return reverse("people:prolific-accounts", args=[study.slug])
 
 
+@pytest.mark.nightly
 def test_each_study_recruits_from_its_own_wallet_and_is_read_with_its_own_token(prolific, lab):
     ours = published(owned("bob")[0])
     study, _ = of_lab()
@@ -260,6 +261,7 @@ def test_an_account_that_changes_during_a_launch_stops_it(prolific, lab, monkeyp
     assert prolific.world.studies == {}
 
 
+@pytest.mark.nightly
 def test_a_refused_account_lets_only_its_own_studies_wait(prolific, lab):
     fine = published(owned("bob")[0])
     waiting, account = of_lab()
@@ -303,6 +305,7 @@ def test_a_token_that_lost_one_study_is_not_refused_for_the_others(prolific, lab
     assert account.refused_at is None
 
 
+@pytest.mark.nightly
 def test_a_removed_token_leaves_its_studies_waiting_in_their_workspace(prolific, lab, client):
     study, account = of_lab()
     owner = account.given_by
@@ -372,6 +375,7 @@ def test_two_studies_of_a_workspace_share_its_secret_and_subscriptions(prolific,
     assert knows_secret(Recruitment.objects.get(study=second))
 
 
+@pytest.mark.nightly
 def test_a_webhook_counts_only_for_studies_of_the_workspace_that_signs_it(
     prolific, lab, client, at_once, settings
 ):

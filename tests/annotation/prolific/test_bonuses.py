@@ -171,6 +171,7 @@ def test_while_a_payment_is_unclear_no_other_is_prepared(study, owed, prolific):
         money.prepare(study_id=study.pk, lines=[BonusLine(owed[0].submission_id, 50, "thanks")])
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["dropped_before", "dropped_after", "401", "malformed"])
 def test_a_set_up_that_failed_is_made_again_and_costs_nothing(fault, study, owed, prolific):
     payment = money.prepare(study_id=study.pk, lines=owed)

@@ -51,6 +51,7 @@ def test_blocking_checks_are_named_and_fail_the_command(study, prolific):
         run("launch", study.slug, "--check")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("action", [["stop"], ["places", "2"], ["settle", "--approve"]])
 def test_answering_no_changes_nothing(action, study, prolific, typed):
     row = published(study)
@@ -111,6 +112,7 @@ def test_incomplete_options_are_refused_with_an_example(args, study, prolific):
         run("launch", study.slug, *args)
 
 
+@pytest.mark.nightly
 def test_filters_pace_and_a_later_publication_by_options(study, prolific, capsys):
     options = ["--country", "United States", "--country", "Canada", "--filter", "age=18:40"]
     options += ["--filter", "diet=Vegan,Vegetarian && age=60: | sex=Female", "--at-once", "3"]
@@ -134,6 +136,7 @@ def test_filters_pace_and_a_later_publication_by_options(study, prolific, capsys
     assert sent["status"] == "UNPUBLISHED"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("option", [["--naivety", "2"], ["--at-once", "-3"]])
 def test_a_pace_that_prolific_does_not_have_blocks(option, study, prolific):
     with pytest.raises(CommandError, match="launch plan"):
@@ -150,6 +153,7 @@ def test_people_are_asked_to_return_by_reason(study, prolific, capsys):
     assert prolific.world.submissions[person["submission"]].return_requested is not None
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("action", "method", "path", "again"),
     [

@@ -50,6 +50,7 @@ BOTH = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("which", [0, -1], ids=["one", "other"])
 def test_a_study_goes_from_draft_to_payday_with_either_behaviour(which, prolific, settings):
     """All behaviours of one kind together; other tests meet the third of those that have three."""
@@ -127,6 +128,7 @@ def settle(study) -> None:
     money.pay(payment_id=payment.pk, confirmed=payment.total)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("stop", ["COMPLETED", "AWAITING REVIEW"])
 @pytest.mark.parametrize("publishes", ["PUBLISHING", "ACTIVE"])
 def test_a_stopped_study_lets_people_finish_and_opens_again_with_new_places(

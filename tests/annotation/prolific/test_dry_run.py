@@ -84,6 +84,7 @@ def test_separate_groups_are_all_tried_and_their_participant_group_is_deleted(pr
     assert len(prolific.world.studies) == 2
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("method", "path", "fault"),
     [

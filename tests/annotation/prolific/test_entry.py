@@ -137,6 +137,7 @@ def test_a_replacement_takes_the_seats_of_somebody_who_left(left, prolific, queu
     assert Annotator.objects.filter(state="returned").count() == 1
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["404", "502_html"])
 def test_arrivals_continue_while_prolific_cannot_be_read(fault, left, prolific, queued):
     person = prolific.world.arrive(left.prolific_id)
@@ -160,6 +161,7 @@ def test_a_failed_reading_does_not_count(left, prolific):
     assert found.last_error
 
 
+@pytest.mark.nightly
 def test_twenty_who_arrive_together_ask_for_one_reading(left, prolific, queued):
     Recruitment.objects.update(checked_at=timezone.now() - timedelta(minutes=1))
     people = [stranger(prolific, left) for _ in range(20)]
@@ -214,6 +216,7 @@ def earlier_people(prolific, row, number: int) -> None:
     ProlificSubmission.objects.bulk_create(read)
 
 
+@pytest.mark.nightly
 def test_an_arrival_costs_the_same_however_many_came_before(left, prolific, queued):
     enter(left.study, stranger(prolific, left))  # statements that are sent once in a process
     queued.clear()

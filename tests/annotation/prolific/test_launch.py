@@ -111,6 +111,7 @@ def test_a_launch_with_an_unknown_label_is_refused_before_anything_is_made(proli
     assert not ProlificStudy.objects.exists()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("overrides", "plan", "words"),
     [
@@ -240,6 +241,7 @@ def test_an_address_that_people_cannot_reach_blocks(prolific, settings):
     assert prolific.world.studies == {}
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["429", "500", "dropped_before", "dropped_after", "malformed"])
 def test_no_fault_makes_a_second_draft(prolific, fault):
     study = make_recruiting()

@@ -70,6 +70,7 @@ def test_what_blocks_on_prolific_leads_to_its_field_and_back(prolific, study, ed
     assert "Open study and create draft" in editor.get(LAUNCH).text
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("typed", "stored"), [("0.20", 20), ("1", 100), ("0.001", None), ("-1", None), ("NaN", None)]
 )

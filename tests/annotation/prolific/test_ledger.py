@@ -64,6 +64,7 @@ def figures(study) -> dict[str, tuple[int | None, int | None]]:
     return {line.name: (line.ours, line.theirs) for line in ledger_of(study).lines}
 
 
+@pytest.mark.sampled(keep=1)
 def test_every_amount_is_listed_and_agrees_with_prolific(lists_bonuses, settled):
     found = ledger_of(settled)
 
@@ -85,6 +86,7 @@ def test_every_amount_is_listed_and_agrees_with_prolific(lists_bonuses, settled)
     }
 
 
+@pytest.mark.nightly
 def test_money_keeps_its_promised_currency_and_is_never_added_across(settled, editor):
     """Settings say another currency today, and one group was paid in a third."""
     other = ProlificStudy.objects.create(
@@ -121,6 +123,7 @@ def test_money_keeps_its_promised_currency_and_is_never_added_across(settled, ed
     assert "€" not in page + sums
 
 
+@pytest.mark.nightly
 def test_changes_made_on_prolific_show_as_differences(settled, prolific):
     row = ProlificStudy.objects.get()
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
@@ -192,6 +195,7 @@ def test_an_unconfirmed_payment_is_in_no_total(prolific, row):
     assert [e.state for e in found.entries if e.kind == "Bonus"] == ["sent, not yet confirmed"]
 
 
+@pytest.mark.nightly
 def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, editor):
     ProlificStudy.objects.update(label="=1+1")
 
@@ -207,6 +211,7 @@ def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, edito
     assert not any(name in response.content.decode() for pair in submissions for name in pair)
 
 
+@pytest.mark.nightly
 def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
     url = reverse("people:prolific-money", args=[settled.slug])
     assert "All known figures match" in editor.get(url).content.decode()
@@ -222,6 +227,7 @@ def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
     assert "cannot find it" in editor.post(url, follow=True).content.decode()
 
 
+@pytest.mark.nightly
 def test_the_page_asks_prolific_nothing_and_the_database_little(
     settled, editor, prolific, django_assert_max_num_queries
 ):
@@ -232,6 +238,7 @@ def test_the_page_asks_prolific_nothing_and_the_database_little(
     assert prolific.requests == []
 
 
+@pytest.mark.nightly
 def test_the_command_prints_the_comparison_and_writes_the_file(
     settled, capsys, tmp_path, prolific, editor
 ):

@@ -69,6 +69,7 @@ def test_everybody_gets_it_once_however_often_it_is_pressed(study, draft, people
     assert not any(person["participant"] in str(logged.detail) for person, _ in people)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["dropped_after", "500", "dropped_before", "429", "401"])
 def test_after_a_lost_answer_only_those_without_it_get_it(fault, study, draft, people, prolific):
     prolific.fault("POST", "messages/bulk/", fault)
@@ -103,6 +104,7 @@ def test_a_crash_while_sending_loses_nobody(study, draft, people, prolific, monk
     assert received(prolific) == once_each(people)
 
 
+@pytest.mark.nightly
 def test_one_who_is_refused_does_not_keep_the_others_from_it(study, draft, people, prolific):
     blocking = people[1][0]["participant"]
     prolific.world.blocking.add(blocking)
@@ -113,6 +115,7 @@ def test_one_who_is_refused_does_not_keep_the_others_from_it(study, draft, peopl
     assert received(prolific) == once_each(people) - Counter([blocking])
 
 
+@pytest.mark.nightly
 def test_the_people_are_those_whom_a_user_saw(study, draft, people, row, prolific):
     services.withdraw(annotator_id=people[0][1].pk)
 
@@ -141,6 +144,7 @@ def test_a_bad_draft_is_refused_in_words(audience, text, problem, study, row):
         save_draft(study_id=study.pk, audience=audience, text=text)
 
 
+@pytest.mark.nightly
 def test_from_the_page_of_an_annotator_to_the_table(study, people, prolific):
     client = Client()
     client.force_login(User.objects.create_superuser("ada"))

@@ -65,6 +65,7 @@ def said(response) -> str:
     return " ".join(str(message) for message in response.context["messages"])
 
 
+@pytest.mark.nightly
 def test_every_page_opens_before_and_after_the_launch_and_without_a_token(
     study, signed_in, prolific, settings
 ):
@@ -98,6 +99,7 @@ def test_titles_and_groups_are_shown_as_text_and_no_secret_at_all(study, signed_
             assert hidden not in html, page
 
 
+@pytest.mark.nightly
 def test_queries_do_not_grow_with_people(study, signed_in, prolific, django_assert_max_num_queries):
     row = published(study)
     for _ in range(4):
@@ -316,6 +318,7 @@ def test_places_show_their_cost_before_they_are_added(study, signed_in, prolific
     assert prolific.world.studies[row.prolific_id]["total_available_places"] == 8
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("extra", ["0", "x", "999999"])
 def test_an_invalid_number_of_places_adds_nothing(extra, study, signed_in, prolific):
     row = published(study)
@@ -407,6 +410,7 @@ def test_a_payment_of_another_study_is_not_there(study, signed_in, prolific):
     assert response.status_code == 404
 
 
+@pytest.mark.nightly
 def test_several_people_are_rejected_only_one_after_another(study, signed_in, prolific):
     row = published(study)
     for _ in range(2):
@@ -427,6 +431,7 @@ def test_several_people_are_rejected_only_one_after_another(study, signed_in, pr
     assert Annotator.objects.filter(state=Annotator.State.REJECTED).count() == 1
 
 
+@pytest.mark.nightly
 def test_one_person_is_rejected_with_ground_and_message(study, signed_in, prolific):
     finish(prolific, *arrive(prolific, published(study)))
     follow(study_id=study.pk)
@@ -443,6 +448,7 @@ def test_one_person_is_rejected_with_ground_and_message(study, signed_in, prolif
     assert Annotator.objects.get().state == Annotator.State.REJECTED
 
 
+@pytest.mark.nightly
 def test_submissions_are_filtered_sorted_and_summed(study, signed_in, prolific):
     row = published(study)
     slow, fast = (arrive(prolific, row) for _ in range(2))
@@ -501,6 +507,7 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
     assert BonusPayment.objects.get().state == "paid"
 
 
+@pytest.mark.nightly
 def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolific):
     published(study)
     prolific.fault("GET", "studies/", "401")
@@ -513,6 +520,7 @@ def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolifi
     assert "Could not read" not in signed_in.get(url(study, "")).content.decode()
 
 
+@pytest.mark.nightly
 def test_results_of_authenticity_checks_are_shown_and_decide_nothing(study, signed_in, prolific):
     row = published(study)
     for _ in range(2):

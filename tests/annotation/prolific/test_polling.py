@@ -49,6 +49,7 @@ def subscribed(study, row, prolific, settings):
     subscribe(study_id=study.pk)
 
 
+@pytest.mark.nightly
 def test_without_webhooks_a_quiet_study_is_read_less_and_less_often(study, row, prolific):
     follow(study_id=study.pk)
     waits = [wait_after_reading(study) for _ in range(5)]
@@ -71,6 +72,7 @@ def test_with_webhooks_reading_is_a_safety_net(study, row, prolific, subscribed)
     assert wait_after_reading(study) == SAFETY_NET
 
 
+@pytest.mark.nightly
 def test_a_resting_study_is_read_once_an_hour_in_the_end(study, row, prolific):
     publication.change(study_id=study.pk, action="PAUSE")
 
@@ -79,6 +81,7 @@ def test_a_resting_study_is_read_once_an_hour_in_the_end(study, row, prolific):
     assert follow_all() == 1  # a change from here is looked at soon
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("fault", "waits"), [("429_wait", 5), ("502_html", 1)])
 def test_failures_wait_longer_each_time_and_as_long_as_prolific_asks(
     fault, waits, study, row, prolific
@@ -131,6 +134,7 @@ def test_many_returns_are_a_line_with_a_press_that_pauses(
     assert (need.is_urgent, need.button) == (False, "Resume recruitment")
 
 
+@pytest.mark.nightly
 def test_an_automatic_pause_is_a_line_with_a_press_that_refills(prolific):
     row = published(make_recruiting(items=3, per_person=3))
     people = [arrive(prolific, row) for _ in range(3)]

@@ -63,6 +63,7 @@ def test_a_draft_whose_targeting_was_dropped_is_not_published(prolific):
     assert prolific.world.studies[row.prolific_id]["status"] == "UNPUBLISHED"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["429", "500", "dropped_before", "dropped_after", "malformed"])
 def test_no_fault_publishes_twice_or_hides_that_it_was_published(prolific, fault):
     study = make_recruiting()
@@ -184,6 +185,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("moment", "by"),
     [

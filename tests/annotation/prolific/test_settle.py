@@ -82,6 +82,7 @@ def work_on(annotator, work: str) -> None:
         Annotator.objects.filter(pk=annotator.pk).update(failed_attention=True)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("work", "leaves", "action", "bonus", "why"),
     [
@@ -126,6 +127,7 @@ def test_work_and_ending_decide_what_is_proposed(
         assert why in found.reason
 
 
+@pytest.mark.nightly
 def test_flagged_people_need_a_review_and_the_page_says_why(prolific, client, user):
     """Two people answer ten items in no time, and a careful one takes a while."""
     study = make_recruiting(items=50, per_person=10)
@@ -170,6 +172,7 @@ def browser_of(study, annotator) -> Client:
     return browser
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("first", ["withdraws", "comes back"])
 def test_withdrawing_after_completion_keeps_pay_and_code(first, study, row, prolific):
     person, annotator = arrive(prolific, row)
@@ -315,6 +318,7 @@ def test_people_who_left_in_the_meantime_are_not_approved_but_reported(study, ro
     assert (result.asked, result.approved, dict(result.gone)) == (1, 1, {"RETURNED": 1})
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("fault", ["dropped_after", "dropped_before", "429"])
 def test_a_lost_approval_is_requested_again(fault, study, row, prolific):
     ids = awaiting(prolific, row, 2)
@@ -368,6 +372,7 @@ def test_no_ground_is_disagreement_accuracy_or_certainty():
     assert not any(word in words for word in ("disagree", "accura", "certain", "wrong", "truth"))
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("reopens", [True, False])
 def test_a_rejected_place_is_filled_again(reopens, prolific, user):
     prolific.world.behaviour.reopens_itself = reopens
@@ -414,6 +419,7 @@ def reviewed(prolific):
     return row, people
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("leaves", ["returns", "is rejected"])
 def test_prolific_pauses_a_full_study_and_refilling_starts_it(leaves, reviewed, prolific, capsys):
     row, people = reviewed

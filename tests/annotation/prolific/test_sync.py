@@ -68,6 +68,7 @@ def test_a_return_frees_seats_and_quota_place(prolific):
     assert seats_taken(study) == sum(QuotaGroup.objects.values_list("reserved", flat=True)) == 0
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("status", ["SCREENED OUT", "PARTIALLY APPROVED"])
 def test_a_screen_out_or_partial_payment_frees_seats_and_quota_place(status, prolific):
     study = with_quotas(make_recruiting(), each=1)

@@ -169,6 +169,7 @@ def test_an_outage_of_prolific_takes_neither_seat_nor_code_from_anybody(
     assert counted(annotator) == 3
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("finished", [False, True])
 def test_people_who_entered_during_an_outage_lose_seats_if_prolific_does_not_know_them(
     finished, study, row, prolific

@@ -31,6 +31,7 @@ def run(*args: str) -> None:
     call_command("prolific", *args)
 
 
+@pytest.mark.nightly
 def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, capsys, monkeypatch):
     """Returns, time-outs and late finishers; people come while earlier ones are at work."""
     study = with_quotas(make_recruiting(items=18, per_person=3), each=3)

@@ -105,6 +105,7 @@ def test_the_balance_is_that_of_the_workspace_that_pays(prolific, lab, study):
         publication.publish(study_id=study.pk, confirmed="37.80")
 
 
+@pytest.mark.nightly
 def test_another_workspace_gets_its_own_participant_group(prolific, lab, study):
     with_quotas(study, each=1)
     plan = {"balance": BALANCE, "apart": True}

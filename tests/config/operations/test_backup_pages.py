@@ -60,6 +60,7 @@ def test_a_restore_brings_back_everything_and_signs_everybody_out(client, admini
     assert "by root" in page
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("sent", [{"word": "yes"}, {"password": "wrong"}, {"password": ""}])
 def test_a_restore_needs_the_word_and_the_password(client, administrator, sent):
     backup = made(client)

@@ -133,7 +133,7 @@ call_command("backup", sys.argv[2])
 """
 
 
-@pytest.mark.sampled(keep=0)  # With --all: the same parts, elsewhere.
+@pytest.mark.nightly  # With --all: the same parts, elsewhere.
 def test_a_backup_goes_to_an_empty_installation_on_sqlite_and_back(
     lived_in, var_dir, backup, tmp_path, settings
 ):
@@ -205,6 +205,7 @@ def test_a_changed_part_is_named_and_nothing_changes(lived_in, var_dir, backup, 
     assert list(var_dir.iterdir()) == []
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
@@ -254,7 +255,7 @@ def test_a_failure_half_way_changes_neither_rows_nor_files(lived_in, var_dir, ba
     assert Annotation.objects.count() == answers
 
 
-@pytest.mark.sampled(keep=0)  # With --all: the same parts, elsewhere.
+@pytest.mark.nightly  # With --all: the same parts, elsewhere.
 def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, settings, monkeypatch):
     server = S3Server()
     for name, value in server.environment.items():
@@ -281,6 +282,7 @@ def test_a_backup_fits_another_storage(lived_in, var_dir, backup, tmp_path, sett
     server.stop()
 
 
+@pytest.mark.nightly
 def test_the_key_is_in_the_backup_only_if_asked_for(lived_in, var_dir, backup, tmp_path, settings):
     key = settings.SECRET_KEY.encode()
     assert all(key not in part for part in contents(backup).values())
@@ -344,6 +346,7 @@ def _check(path: Path) -> None:
         archive.check()
 
 
+@pytest.mark.nightly
 def test_damaged_bytes_are_reported_in_a_sentence(lived_in, var_dir, backup):
     lose_everything(var_dir)
     whole = backup.read_bytes()

@@ -287,6 +287,7 @@ def test_it_finds_nothing_in_a_healthy_installation(lived_in):
     assert "checks passed" in doctor()
 
 
+@pytest.mark.nightly
 def test_a_report_of_an_earlier_version_passes_and_a_changed_one_does_not(lived_in):
     report = Report.objects.get()
     report.result["software"]["code"] = "earlier"
@@ -340,6 +341,7 @@ def test_it_changes_nothing_without_repair(lived_in):
     assert list(Item.everything.order_by("pk").values()) == before
 
 
+@pytest.mark.nightly
 def test_seats_beyond_those_of_an_item_are_not_repaired(lived_in):
     item = Item.objects.filter(study=lived_in, seats_taken=1)[0]
     for _ in range(2):

@@ -58,6 +58,7 @@ def discuss(jury):
     return runs
 
 
+@pytest.mark.nightly
 def test_each_judge_sees_the_reasons_of_the_others_and_is_asked_once(jury, llm):
     first_round(jury)
     asked = len(llm.requests)
@@ -82,6 +83,7 @@ def test_each_judge_sees_the_reasons_of_the_others_and_is_asked_once(jury, llm):
     assert Attempt.objects.filter(judgment__run__in=runs).count() == 12
 
 
+@pytest.mark.nightly
 def test_the_same_again_asks_nothing_new(jury, llm):
     first_round(jury)
     discuss(jury)
@@ -123,6 +125,7 @@ def test_the_setting_is_not_started_by_itself(jury):
     assert "command" not in str(error.value)
 
 
+@pytest.mark.nightly
 def test_the_command_starts_and_works_off_the_round(jury):
     first_round(jury)
     out = io.StringIO()
@@ -134,6 +137,7 @@ def test_the_command_starts_and_works_off_the_round(jury):
         call_command("discuss", jury.study.slug, "--jury", "court")
 
 
+@pytest.mark.nightly
 def test_the_page_of_the_campaign_starts_it_for_editors_within_its_budget(jury, client):
     first_round(jury)
     study = jury.study

@@ -32,9 +32,7 @@ def test_every_example_of_the_methods_gives_what_it_shows():
     assert result.failed == 0
 
 
-@pytest.mark.sampled(
-    keep=0
-)  # With --all: 13 s for a study of 1,500 items, whose commands have tests.
+@pytest.mark.nightly  # With --all: 13 s for a study of 1,500 items, whose commands have tests.
 @pytest.mark.django_db
 def test_every_command_says_what_the_documents_say(tmp_path):
     many_people.create()

@@ -191,6 +191,7 @@ class TestAskedAgain:
         with pytest.raises(PassportError, match="mock-2025-01-01"):
             label(other, passport)
 
+    @pytest.mark.nightly
     def test_a_round_that_failed_is_continued_and_nothing_paid_twice(self, small, asked, llm):  # noqa: F811
         _, passport = asked
         llm.answer = lambda body, n: error(400) if n % 10 == 0 else reply(body, n)
@@ -205,6 +206,7 @@ class TestAskedAgain:
         recheck(small, passport, tolerated=0.1)
         assert len(llm.requests) - so_far == 44
 
+    @pytest.mark.nightly
     def test_label_asks_about_items_without_an_answer_once(self, asked, llm, tmp_path, capsys):  # noqa: F811
         _, passport = asked
         file = tmp_path / "passport.json"

@@ -221,7 +221,7 @@ cat(paste(rows$item_id, choice, haven::as_factor(rows$certainty), missing), sep 
 
 
 # Next to it, pyreadstat reads the same files by default.
-@pytest.mark.sampled(keep=0)
+@pytest.mark.nightly
 @pytest.mark.skipif(not shutil.which("Rscript"), reason="R is not installed")
 @PYREADSTAT
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ def test_a_bad_option_is_bad_usage(words, message):
         run("one", fixture("ec"), "--option", "tie_rule")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("name", "forbids"), [("opinionqa", True), ("ec", True), ("pr", False)])
 def test_what_may_not_be_passed_on_leaves_as_hashes_and_its_card_rebuilds_it(
     name, forbids, tmp_path

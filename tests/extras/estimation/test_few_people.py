@@ -82,6 +82,7 @@ def test_agreement_on_all_judged_items_is_estimated_from_the_answered_ones():
     assert not faults({"estimation": report["estimation"]})
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_page_has_the_chapter_its_tables_and_a_sentence_with_sources():
     report = report_of(judged_study())
@@ -122,6 +123,7 @@ def test_items_sampled_by_topic_are_estimated_topic_by_topic():
     assert computed(study, "estimation")["estimation"]["drawn"] == "topic"
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_probabilities_of_a_draw_weigh_the_answers():
     study = judged_study(human_sample=60)

@@ -67,6 +67,7 @@ def findings(report, place="finding"):
     return [str(each.text) for each in all_sentences(report, place)]
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_names_change_nothing_but_their_own_section():
     study = random_study(4, n_items=48, n_personas=12, n_raters=12)
@@ -87,6 +88,7 @@ def test_names_change_nothing_but_their_own_section():
     assert not faults({"systems": found})
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_win_rates_rankings_and_the_finding_are_those_that_were_planted():
     study = judged_study()
@@ -123,6 +125,7 @@ def test_win_rates_rankings_and_the_finding_are_those_that_were_planted():
     assert not faults(report)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_finding_on_several_runs_has_the_least_and_the_most_often_that_first_places_agree():
     report = report_of(judged_study(accuracies=(0.95, 0.05)))
@@ -139,6 +142,7 @@ def test_the_finding_on_several_runs_has_the_least_and_the_most_often_that_first
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_a_certified_judge_is_compared_with_people_among_the_items_it_accepts():
     study = judged_study(accuracies=(0.55, 0.5), n_items=150, n_personas=150, sure=0.5)

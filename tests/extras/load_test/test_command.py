@@ -45,6 +45,7 @@ def test_the_script_accepts_what_the_pages_offer():
     assert participants.ITEM == item_views.ITEM
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("path", "perspective"), [((), "persona"), (("--without-javascript",), "own")]
@@ -141,6 +142,7 @@ def other_site():
         process.terminate()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_command_starts_a_server_of_its_own(tmp_path):
     copy_migrated(tmp_path)

@@ -54,6 +54,7 @@ def rich():
     return RICH[0]
 
 
+@pytest.mark.nightly
 def test_the_specification_of_the_report_says_what_the_headline_says(rich):
     report = rich
     whole = claims(report)["all"]
@@ -92,6 +93,7 @@ def test_options_that_change_nothing_are_left_out_and_named(rich):
     assert all(not set(values) & named.keys() for values in whole["axes"].values() if values)
 
 
+@pytest.mark.nightly
 def test_missing_answers_that_count_as_wrong_turn_the_headline():
     report = built(close_study())
 
@@ -108,6 +110,7 @@ def test_missing_answers_that_count_as_wrong_turn_the_headline():
     assert any("Some runs lack answers to many items" in text for text in texts)
 
 
+@pytest.mark.nightly
 def test_people_who_were_excluded_are_counted_in_one_option_alone():
     study = random_study(82, n_items=80, n_raters=16, truths=("r1", "r2"), per_item=(3,))
     before = computed(study, "choices", seed=7, bootstrap=100)

@@ -87,6 +87,7 @@ def test_split_readings_are_no_verdict(study):
     assert (warmth["n"], length["n"]) == (39, 40)
 
 
+@pytest.mark.nightly
 def test_other_studies_have_no_chapter():
     study = random_study(8, n_items=12, criteria=CRITERIA)
 

@@ -57,6 +57,7 @@ def report(stored):
     return built(stored)
 
 
+@pytest.mark.nightly
 def test_the_chapter_has_the_figures_of_a_count_by_hand(report):
     found = report["disagreement"]
     steady = next(each for each in found["judges"] if each["judge"] == "steady")
@@ -76,6 +77,7 @@ def test_where_people_agree_by_chance_no_judge_has_a_share(report):
     assert {each["share"]["value_reason"] for each in judges} == {"at_chance"}
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("without", ["second answers", "judges"])
 def test_it_is_left_out_without_second_answers_or_judges(without):
     runs = () if without == "judges" else ({"judge": "steady"},)
@@ -123,6 +125,7 @@ def test_distributions_weigh_orders_alike_and_know_their_noise():
     assert np.isnan(probabilities.shares[1]).all()
 
 
+@pytest.mark.nightly
 def test_a_stated_retest_makes_accuracies_shares_of_the_possible(study):
     Item.objects.filter(study=study).update(first_person="r1")
     plain = computed(study, "possible_accuracy")

@@ -14,6 +14,7 @@ from tests.extras.methods.test_disagreement import split_study
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.nightly
 def test_the_chapter_has_the_figures_of_a_count_by_hand():
     report = build_report(load_dataset(split_study().slug), seed=1, bootstrap=20)
 

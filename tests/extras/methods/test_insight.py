@@ -121,6 +121,7 @@ def test_the_page_says_who_has_more_insight(knows, judges, words):
     assert [row[0] for row in table.rows] == ["People, single answers", *sorted(judges)]
 
 
+@pytest.mark.nightly
 def test_without_a_difference_it_says_no_more():
     report = built(asked(knows=0.5, judges=["blind"]))
 
@@ -129,6 +130,7 @@ def test_without_a_difference_it_says_no_more():
     assert any("We cannot tell whether the insight of blind differs from" in one for one in words)
 
 
+@pytest.mark.nightly
 def test_a_study_with_too_few_answers_or_no_certainty_has_no_chapter():
     study = asked(knows=0.75)
     Annotation.objects.update(certainty=None, certainty_asked=False)

@@ -219,6 +219,7 @@ def test_a_judge_that_never_errs_is_worth_more_than_any_number_of_people():
     assert [mix["policy"] for mix in mixes] == ["judge"]
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_worth_is_not_defined_where_a_tie_can_be_said():
     report = built(random_study(9, allow_tie=True))

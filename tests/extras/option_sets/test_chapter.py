@@ -110,6 +110,7 @@ def report(study):
     return report_of(study)
 
 
+@pytest.mark.nightly
 def test_the_chapter_finds_who_ranks_by_content_and_who_by_place(report):
     found = report["option_sets"]
     assert (found["items"], found["sets"], found["sizes"]) == (180, 60, {"3": 60})
@@ -169,6 +170,7 @@ def test_sets_that_no_judge_ranked_are_counted_and_limited():
     assert "one reply" not in str(limit.text)
 
 
+@pytest.mark.nightly
 def test_a_study_without_sets_has_no_chapter():
     study = random_study(7, n_items=12)
 
@@ -245,6 +247,7 @@ def test_other_readers_of_answers_see_the_same_pairs(whole):
     assert item_facts(whole)["q001:31"].answers == 0
 
 
+@pytest.mark.nightly
 def test_the_chapter_compares_the_orders_of_people_with_those_of_judges(whole):
     report = report_of(whole)
 

@@ -17,7 +17,7 @@ SETS, PAIRS = 40, 3  # of three responses each
 TOKENS = 110  # that the server counts for each request
 
 
-@pytest.mark.sampled(keep=0)  # With --all. test_crash kills workers.
+@pytest.mark.nightly  # With --all. test_crash kills workers.
 @pytest.mark.e2e
 @pytest.mark.sqlite
 def test_rankings_of_sets_survive_kills_and_cost_what_the_server_counted(tmp_path):

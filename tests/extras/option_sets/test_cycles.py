@@ -45,6 +45,7 @@ def compared_study(n_personas=20):
     return study
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_cycles_are_counted_where_three_responses_are_compared():
     study = compared_study()

@@ -82,6 +82,7 @@ def come_back(prolific, study, person):  # noqa: F811
     return again
 
 
+@pytest.mark.nightly
 def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, prolific):  # noqa: F811
     made = page(action="draft", minutes="5", reward="1.50")
     assert "Draft created" in made
@@ -128,6 +129,7 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
     assert lines["Places"][0] == 6 + 3
 
 
+@pytest.mark.nightly
 def test_those_who_become_due_later_are_admitted_once(study, people, page, prolific):  # noqa: F811
     late = RetestVisit.objects.get(annotator=people[2][1])
     late.due_at = timezone.now() + dt.timedelta(days=1)
@@ -150,6 +152,7 @@ def test_those_who_become_due_later_are_admitted_once(study, people, page, proli
     assert sum(row.submission.prolific_study.is_follow_up for row in settlement(study).rows) == 2
 
 
+@pytest.mark.nightly
 def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
     study,
     people,
@@ -182,6 +185,7 @@ def test_the_first_study_and_its_follow_up_are_paused_and_deleted_apart(
     assert "Stopped" in page(action="stop")
 
 
+@pytest.mark.nightly
 def test_nobody_due_means_no_draft_and_those_due_can_be_reminded(study, people):
     (need,) = reminder_needs(study)
     assert (need.sentence, need.button) == ("3 second visits are due.", "Write a reminder")

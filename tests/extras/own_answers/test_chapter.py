@@ -96,6 +96,7 @@ def built(study):
     return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
+@pytest.mark.nightly
 def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, planted):
     found = computed(first, "retest")["retest"]
 
@@ -109,6 +110,7 @@ def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, 
     assert "share_of_people" not in found
 
 
+@pytest.mark.nightly
 def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
     report = built(linked)
 
@@ -124,6 +126,7 @@ def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
     assert "Share of the ceiling" in page
 
 
+@pytest.mark.nightly
 def test_only_the_people_of_the_linked_study_count_there(first):
     some = link_study(first_id=first.pk, slug="some", rule=LinkRule(persons=10))
 
@@ -134,6 +137,7 @@ def test_only_the_people_of_the_linked_study_count_there(first):
     assert data.is_linked
 
 
+@pytest.mark.nightly
 def test_who_withdraws_leaves_the_ceiling_too(first, linked):
     withdraw(annotator_id=first.annotators.first().pk)
 
@@ -141,6 +145,7 @@ def test_who_withdraws_leaves_the_ceiling_too(first, linked):
         assert computed(study, "retest")["retest"]["people"] == PEOPLE - 1
 
 
+@pytest.mark.nightly
 def test_second_answers_are_exported_under_the_names_of_the_other_tables(first, tmp_path):
     gone, *_ = first.annotators.order_by("pk")
     withdraw(annotator_id=gone.pk)
@@ -170,6 +175,7 @@ def test_an_export_with_new_names_has_no_times_of_people(first, tmp_path, what):
         assert bool(times) is not renewed
 
 
+@pytest.mark.nightly
 def test_after_a_withdrawal_no_export_has_the_person(first, linked, tmp_path):
     person = first.annotators.order_by("pk").first()
     key, pseudonym = person.own_profile.persona_key, person.pseudonym

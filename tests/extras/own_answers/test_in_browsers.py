@@ -98,6 +98,7 @@ def test_the_whole_way(open_page, own_study, javascript):
     assert not OwnProfile.objects.get().is_shown
 
 
+@pytest.mark.nightly
 def test_the_second_visit(open_page, own_study):
     Study.objects.filter(pk=own_study.pk).update(retest_share=100)
     DemographicQuestion.objects.all().delete()

@@ -25,7 +25,7 @@ from tests.browser.conftest import fits_and_reads_well
 # With --all: about a minute in Chromium.
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.sampled(keep=0),
+    pytest.mark.nightly,
     pytest.mark.django_db(transaction=True),
 ]
 

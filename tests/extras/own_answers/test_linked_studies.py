@@ -57,6 +57,7 @@ def test_people_who_allow_it_become_personas_with_their_own_answers():
     assert (study.state, study.perspective) == ("draft", "persona")
 
 
+@pytest.mark.nightly
 def test_the_rule_and_what_it_chose_from_are_recorded_and_draw_the_same_again():
     first = make_own_study()
     for _ in range(5):
@@ -114,6 +115,7 @@ def test_only_a_first_person_study_can_be_linked():
 SAME = [{"question": "QUESTION  0?"}, {"question": "Question 1?", "context": "A story."}]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_item_shows_the_own_answer_to_itself(seed):
     rng = random.Random(seed)
@@ -187,6 +189,7 @@ def predicted(study):
     make_person(study, ["r1"] * Item.objects.filter(study=study).count(), is_shown=False)
 
 
+@pytest.mark.nightly
 def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callbacks, settings):
     first = make_own_study(items=3)
     anna, ben = make_person(first, ["r1"] * 3), make_person(first, ["r2"] * 3, text="I swim.")
@@ -255,6 +258,7 @@ def test_taking_the_consent_back_does_the_same_and_keeps_the_own_answers():
     assert Annotation.objects.filter(assignment__annotator=anna, standing="surplus").count() == 2
 
 
+@pytest.mark.nightly
 def test_an_answer_that_was_taken_over_keeps_its_request_and_both_runs_their_totals():
     first = make_own_study(items=1)
     anna, ben = make_person(first, ["r1"]), make_person(first, ["r1"])
@@ -299,6 +303,7 @@ def test_the_command_says_what_it_made_and_refuses_in_words():
         call_command("link_study", first.slug, "another", persons=0)
 
 
+@pytest.mark.nightly
 def test_the_page_makes_one(django_assert_max_num_queries):
     first = make_own_study(show_history=1)
     make_person(first, ["r1"] * 6)

@@ -63,6 +63,7 @@ def test_the_pages_ask_for_oneself_and_show_no_person(study):
     assert "The person is 35-44." not in item
 
 
+@pytest.mark.nightly
 def test_after_the_items_comes_one_page_that_is_off_by_default(study):
     page = finish_items(client := walk(study), study)
 
@@ -75,6 +76,7 @@ def test_after_the_items_comes_one_page_that_is_off_by_default(study):
     assert OwnProfile.objects.count() == 0
 
 
+@pytest.mark.nightly
 def test_refusing_loses_nothing(study):
     client = walk(study)
     finish_items(client, study)
@@ -90,6 +92,7 @@ def test_refusing_loses_nothing(study):
     assert "See your profile" in client.get(f"/s/{study.slug}/done/").content.decode()
 
 
+@pytest.mark.nightly
 def test_agreeing_keeps_exactly_what_was_shown(study):
     client = walk(study)
     finish_items(client, study)
@@ -147,6 +150,7 @@ def agreed(study):
     return client
 
 
+@pytest.mark.nightly
 def test_consent_can_be_taken_back_after_the_end_but_not_given(study):
     client = agreed(study)
     url = f"/s/{study.slug}/profile/"
@@ -162,6 +166,7 @@ def test_consent_can_be_taken_back_after_the_end_but_not_given(study):
     assert Annotator.objects.get().state == "completed"
 
 
+@pytest.mark.nightly
 def test_withdrawing_deletes_the_profile(study):
     client = agreed(study)
 

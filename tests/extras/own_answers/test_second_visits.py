@@ -52,6 +52,7 @@ def pass_days(days):
         visit.save()
 
 
+@pytest.mark.nightly
 def test_completing_plans_a_visit_and_the_end_page_has_the_link(study, client):
     visit = RetestVisit.objects.get()
 
@@ -62,6 +63,7 @@ def test_completing_plans_a_visit_and_the_end_page_has_the_link(study, client):
     assert visit.code in link_in(page)
 
 
+@pytest.mark.nightly
 def test_before_it_is_due_nothing_is_asked(study, client):
     pass_days(6)
     link = link_in(client.get(f"/s/{study.slug}/done/"))
@@ -77,6 +79,7 @@ def test_before_it_is_due_nothing_is_asked(study, client):
     assert not RetestAnswer.objects.exclude(choice="").exists()
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_pages_say_from_which_moment_on_a_visit_can_be_made(study, client, language):
     Study.objects.update(language=language)
@@ -94,6 +97,7 @@ def test_the_pages_say_from_which_moment_on_a_visit_can_be_made(study, client, l
         assert "UTC" not in html
 
 
+@pytest.mark.nightly
 def test_the_link_works_on_another_device_and_also_when_the_study_is_closed(study, client):
     link = link_in(client.get(f"/s/{study.slug}/done/"))
     pass_days(7)
@@ -112,6 +116,7 @@ def test_the_link_works_on_another_device_and_also_when_the_study_is_closed(stud
     assert RetestVisit.objects.get().finished_at is not None
 
 
+@pytest.mark.nightly
 def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client):
     pass_days(7)
     before = list(Annotation.objects.values_list("pk", "choice", "certainty"))
@@ -128,6 +133,7 @@ def test_answers_are_content_final_and_leave_the_first_ones_alone(study, client)
     assert list(Annotation.objects.values_list("pk", "choice", "certainty")) == before
 
 
+@pytest.mark.nightly
 def test_a_second_visit_sends_the_pictures_of_its_items_while_it_is_open(settings, tmp_path, study):
     settings.VAR_DIR = tmp_path
     items = [with_media(number, f"{number}.png", "b.png") for number in range(5)]
@@ -162,6 +168,7 @@ def test_a_second_visit_sends_the_pictures_of_its_items_while_it_is_open(setting
     assert sent() == set()
 
 
+@pytest.mark.nightly
 def test_a_second_answer_says_that_a_picture_was_missing_and_never_changes(study, client):
     pass_days(7)
     sent = {"choice": "b", "certainty": "55"}
@@ -175,6 +182,7 @@ def test_a_second_answer_says_that_a_picture_was_missing_and_never_changes(study
     assert [row["media_missing"] for row in second_visit_table(study)] == [True, False]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("active", ["480000", "-1", "NaN", "9" * 30, ""])
 def test_a_made_up_time_of_a_second_answer_is_not_stored(active, study, client):
     pass_days(7)
@@ -218,6 +226,7 @@ def test_a_link_that_another_account_opens_is_refused_in_words(study, client):
     assert own["Location"] == f"/s/{study.slug}/retest/1/"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("entry", "is_shown"), [("prolific", True), ("list", False)])
 def test_only_a_finished_visit_shows_the_code_for_the_second_study(study, client, entry, is_shown):
     code = second_visit_code(study.pk)
@@ -234,6 +243,7 @@ def test_only_a_finished_visit_shows_the_code_for_the_second_study(study, client
     assert code not in codes_of(study.pk).values()
 
 
+@pytest.mark.nightly
 def test_owners_download_the_ids_of_who_is_due(study, client):
     url = reverse("own_people:second-visit-ids", args=[study.slug])
     owner, editor = sign_in(study, "owner"), sign_in(study)
@@ -249,6 +259,7 @@ def test_owners_download_the_ids_of_who_is_due(study, client):
     assert owner.post(url).content == b""
 
 
+@pytest.mark.nightly
 def test_the_page_has_what_a_second_study_on_prolific_needs(
     study, client, django_assert_max_num_queries
 ):
@@ -267,6 +278,7 @@ def test_the_page_has_what_a_second_study_on_prolific_needs(
     assert "Prolific" not in sign_in(study).get(url).content.decode().split("<main")[1]
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("query", ["", "?code=wrong", "?code="])
 def test_nobody_else_gets_in(study, client, query):
     pass_days(7)
@@ -275,6 +287,7 @@ def test_nobody_else_gets_in(study, client, query):
     assert Client().get(f"/s/{study.slug}/retest/1/").status_code == 400
 
 
+@pytest.mark.nightly
 def test_withdrawing_deletes_the_visit(study, client):
     pass_days(7)
     client.post(f"/s/{study.slug}/retest/1/", {"choice": "b", "certainty": "55"})

@@ -221,6 +221,7 @@ def test_a_crash_while_collecting_stores_the_rest_and_nothing_twice(study, judge
     assert run.spent_nano == sum(attempts.values_list("cost_nano", flat=True))
 
 
+@pytest.mark.nightly
 def test_what_an_expired_batch_did_not_answer_is_not_paid_for_and_asked_again(study, judge, server):
     run = start(study, judge)
     server.fault("batch_expires")
@@ -234,6 +235,7 @@ def test_what_an_expired_batch_did_not_answer_is_not_paid_for_and_asked_again(st
     assert run.batches.first().sentence.startswith("Expired: ")
 
 
+@pytest.mark.nightly
 def test_what_a_complete_batch_does_not_mention_counts_at_the_most_it_can_have_cost(
     study, judge, server
 ):
@@ -272,6 +274,7 @@ def test_a_server_without_batches_is_said_to_have_none(study, llm):
     assert run.sentence.startswith("The server does not accept a batch:")
 
 
+@pytest.mark.nightly
 def test_a_batch_never_holds_more_than_the_budget_has_room_for(study, judge):
     run = start(study, judge, token_budget=12_000)
     batches.advance_run(run_id=run.pk)

@@ -52,6 +52,7 @@ def replies_to(path) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
+@pytest.mark.nightly
 def test_a_pack_goes_out_and_its_replies_come_in(signed_in, run, tmp_path):  # noqa: F811
     page = signed_in()
     page.goto(f"/studies/{run.study.slug}/judges/{run.public_id}/")

@@ -75,6 +75,7 @@ def upload(editor, run, content: bytes) -> PackJob:
     return jobs.run_job(job_id=job.pk)
 
 
+@pytest.mark.nightly
 def test_a_pack_is_written_downloaded_and_its_replies_are_uploaded(run, editor):
     assert "Write pack" in editor.get(url(run, "judging:run")).text
 

@@ -87,6 +87,7 @@ def exported(study: Study) -> list[bytes]:
     return [json.dumps(row).encode() for row in rows]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_pack_gives_the_same_export_as_asking_over_the_network(engine, llm, tmp_path):
     """Byte for byte but for the time; no column of the export holds what a request cost."""

@@ -230,6 +230,7 @@ def test_names_of_requests_are_read_back():
     assert [CustomId.read(text) for text in ("", "12-3", "a-1-1-xyz", f"{name}0")] == [None] * 4
 
 
+@pytest.mark.nightly
 def test_a_large_log_is_read_by_a_child(children, tmp_path):  # noqa: F811
     samples = [{"id": n, "x": "y" * 900} for n in range(900)]
     path = tmp_path / "log.json"

@@ -17,7 +17,7 @@ from tests.e2e.test_several_machines import (  # noqa: F401
 )
 
 # With --all: two servers and two workers of their own.
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.sampled(keep=0)]
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.nightly]
 
 
 def replies_to(pack: bytes) -> bytes:

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 TEXT = "Wants short answers with a plan, and turns down those that praise before they help."
 
 
+@pytest.mark.nightly
 def test_texts_are_requested_and_reviewed(signed_in):
     ada = User.objects.create_superuser("ada")
     study = make_study(slug="past", state="draft", title="What they chose before")
@@ -47,6 +48,7 @@ def test_texts_are_requested_and_reviewed(signed_in):
     is_well_in_both_themes(page)
 
 
+@pytest.mark.nightly
 def test_changed_personas_are_well_with_a_preview_and_with_an_error(signed_in):
     User.objects.create_superuser("ada", password="a good long secret")
     page = signed_in()
@@ -71,6 +73,7 @@ def test_changed_personas_are_well_with_a_preview_and_with_an_error(signed_in):
     assert Study.objects.filter(slug="one-changed").exists()
 
 
+@pytest.mark.nightly
 def test_other_personas_are_well_with_a_preview_and_with_an_error(signed_in):
     User.objects.create_superuser("ada", password="a good long secret")
     page = signed_in()

@@ -101,6 +101,7 @@ def test_a_value_and_a_number_of_items_can_be_chosen():
     assert Item.objects.filter(study__slug="twins").count() == 10
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -122,6 +123,7 @@ def test_what_cannot_be_changed_is_refused_and_nothing_is_stored(arguments, says
     assert not Study.objects.filter(slug="twins").exists()
 
 
+@pytest.mark.nightly
 def test_the_report_says_who_relies_on_the_attribute():
     study_of(n=18)
     run("first", "--feature", "age", "--slug", "twins")
@@ -189,6 +191,7 @@ def test_a_study_of_changed_personas_is_not_changed_again():
         run("twins", "--feature", "age", "--slug", "again")
 
 
+@pytest.mark.nightly
 def test_the_report_has_a_row_for_each_attribute_and_one_correction_over_all():
     with_towns(n=24)
     run("first", "--feature", "age", "--feature", "town", "--slug", "twins")
@@ -251,6 +254,7 @@ def test_the_page_creates_the_linked_study():
     assert made.memberships.get().role == "owner"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -93,6 +93,7 @@ def test_more_items_are_needed_to_see_less():
         items_to_see(0)
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_each_drawn_item_has_a_twin_about_a_persona_that_answered_the_same_question():
     study_of()
@@ -185,6 +186,7 @@ def answered_study(**settings):
     return study
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_report_says_what_the_persona_is_worth_to_whom():
     answered_study()
@@ -215,6 +217,7 @@ def test_the_report_says_what_the_persona_is_worth_to_whom():
     assert not faults({"persona_signal": found, "individuality": report["individuality"]})
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_without_people_truth_or_a_second_sample_the_reason_is_given():
     study_of(questions=2)
@@ -244,6 +247,7 @@ def form(**changes):
     return {"items": "12", "seed": "1", "slug": "others"} | changes
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_page_shows_the_size_and_three_items_and_creates_the_study():
     client = creator(study_of(4))

@@ -102,6 +102,7 @@ def test_a_study_without_items_needs_their_number(capsys):
     assert "With 40 items and one answer each" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_a_pilot_replaces_defaults_but_not_what_was_chosen(plain):
     pilot = random_study(1).slug
     study = small_study()
@@ -116,6 +117,7 @@ def test_a_pilot_replaces_defaults_but_not_what_was_chosen(plain):
     assert sources["SD of people (logit)"].startswith(f"pilot {pilot} (95 % interval")
 
 
+@pytest.mark.nightly
 def test_a_job_that_fails_keeps_the_forecast_before_it(plain):
     study = small_study()
     before = computed(study).result
@@ -168,6 +170,7 @@ def test_unknown_assumptions_are_refused():
         Assumptions.of(make_study(), items_there=0)
 
 
+@pytest.mark.nightly
 def test_the_page_computes_and_shows_a_forecast(plain, django_capture_on_commit_callbacks):
     study = small_study()
     client = sign_in(study)
@@ -197,6 +200,7 @@ def test_the_page_names_a_wrong_value():
     assert "One person cannot answer 90 of 40 items" in response.content.decode()
 
 
+@pytest.mark.nightly
 def test_the_launch_page_says_what_the_study_can_show(plain):
     study = small_study()
     client = sign_in(study)
@@ -214,6 +218,7 @@ def plan_line(study: Study):
     return str(task.state), task.summary
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("plain")
 def test_the_set_up_list_has_the_plan_as_a_step_that_nobody_must_take():
     study = small_study()

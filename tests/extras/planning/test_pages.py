@@ -27,6 +27,7 @@ def looks_well(page, *paths):
         is_well_in_both_themes(page)
 
 
+@pytest.mark.nightly
 def test_the_planner_is_well_before_and_after_a_forecast_and_on_the_launch_page(page, monkeypatch):
     monkeypatch.setattr("extras.planning.forecast.SIZES", (2.0,))
     monkeypatch.setattr("extras.planning.forecast.ANSWERS", (3,))
@@ -41,6 +42,7 @@ def test_the_planner_is_well_before_and_after_a_forecast_and_on_the_launch_page(
     assert page.get_by_role("link", name="Plan: what this study can show").is_visible()
 
 
+@pytest.mark.nightly
 def test_the_watched_comparison_is_well_before_and_after_it_is_fixed(page):
     study, items, run = study_with_run()
     address = f"/studies/{study.slug}/planning/watched/"

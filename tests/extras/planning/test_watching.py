@@ -123,6 +123,7 @@ def test_it_cannot_be_fixed_after_an_answer_or_with_a_run_of_another_study():
         fix_comparison(study_id=study.pk, run_id=run.public_id)
 
 
+@pytest.mark.nightly
 def test_the_page_fixes_it_and_the_monitor_shows_it():
     study, items, run = study_with_run(right=False)
     client = sign_in(study)

@@ -11,6 +11,7 @@ from extras.planted_truth.families.replacement import PlantedLabels, labelled, l
 from tests.sampling import examples
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
@@ -32,6 +33,7 @@ def test_few_people_who_happen_to_be_alike_are_no_proof(design):
     assert np.mean(said) <= 0.065 + 0.009
 
 
+@pytest.mark.nightly
 def test_balanced_agreement_of_few_people_has_no_bias_from_being_a_mean_of_ratios():
     """Without a correction its mean is .008 too favourable to the judge."""
     design = PlantedLabels(k=3, n_people=12, load=0, side=1, personas=0, sd=0)

@@ -77,6 +77,7 @@ def stored(archive) -> dict[str, bytes]:
 every_archive = pytest.mark.parametrize("archive", SERVICES, indirect=True)
 
 
+@pytest.mark.nightly
 @every_archive
 def test_the_bundle_arrives_as_a_private_draft(study, archive, capsys):
     judged(study)
@@ -107,6 +108,7 @@ def test_the_bundle_arrives_as_a_private_draft(study, archive, capsys):
     assert TOKEN not in json.dumps(list(study.log.values_list("detail", flat=True)))
 
 
+@pytest.mark.sampled(keep=1)
 @every_archive
 @pytest.mark.usefixtures("small_bundle")
 def test_a_second_call_sends_nothing_again(study, archive, capsys):
@@ -123,6 +125,7 @@ def test_a_second_call_sends_nothing_again(study, archive, capsys):
     assert len(getattr(archive, "drafts", [1])) == 1
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("archive", "place"),
     [("zenodo", "one-data.zip"), ("osf", "name=one-data.zip"), ("hub", "commit/main")],
@@ -145,6 +148,7 @@ def test_an_interrupted_upload_continues_where_it_stopped(study, archive, place,
     assert study.log.filter(event="published as a draft").count() == 1
 
 
+@pytest.mark.nightly
 def test_changed_files_replace_what_the_draft_has(study, httpserver):
     server = Osf(httpserver)
     give("osf", server)
@@ -158,6 +162,7 @@ def test_changed_files_replace_what_the_draft_has(study, httpserver):
     assert server.sent.count("LICENSE") == 1
 
 
+@pytest.mark.sampled(keep=1)
 @every_archive
 @pytest.mark.usefixtures("small_bundle")
 def test_a_dry_run_shows_what_would_leave_and_asks_nobody(study, archive, capsys, monkeypatch):
@@ -228,6 +233,7 @@ def test_answers_stay_unless_their_licence_is_chosen_and_the_consent_covers_it(s
     assert "add --consent-covers-sharing" in said
 
 
+@pytest.mark.nightly
 def test_texts_that_the_source_keeps_do_not_leave(study, zenodo):
     study.source = {"redistribution": "forbidden"}
     study.save()
@@ -251,6 +257,7 @@ def test_the_hub_needs_a_name(study):
     assert "--repo OWNER/NAME" in refused("--to", "hub", "--repo", "answers")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("archive", ["zenodo", "osf"], indirect=True)
 def test_a_sealed_plan_is_deposited_with_what_proves_it(study, archive, tmp_path):
     plan = freeze_plan(study_id=study.pk, analyses=["accuracy"], hypotheses="“é” & more")

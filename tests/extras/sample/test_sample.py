@@ -62,6 +62,7 @@ def test_one_press_makes_a_study_whose_report_decides_and_one_press_removes_it(c
     assert client.post(reverse("sample:remove")).status_code == 302
 
 
+@pytest.mark.nightly
 def test_a_sample_with_people_in_it_is_not_removed_by_one_press(client, ada):
     client.post(reverse("sample:add"))
     study = Study.objects.get()
@@ -74,6 +75,7 @@ def test_a_sample_with_people_in_it_is_not_removed_by_one_press(client, ada):
     assert Study.objects.filter(pk=study.pk).exists()
 
 
+@pytest.mark.nightly
 def test_nobody_removes_the_sample_of_another_user(client, ada):
     client.post(reverse("sample:add"))
     eve = User.objects.create_user("eve", password="a long and unusual password")

@@ -29,6 +29,7 @@ def made_answers(rng, *, items, people, each, wrong):
     return answers
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_the_smallest_group_is_that_of_trying_all_groups(seed):
     rng = np.random.default_rng(seed)
@@ -148,6 +149,7 @@ def study_of(*, truth="r1", people=12, judges=3, items=48):
     return study
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 def test_the_report_shows_both_and_share_the_reasons():
     study_of()
@@ -173,6 +175,7 @@ def test_the_report_shows_both_and_share_the_reasons():
     assert not faults({"effective_judges": report["effective_judges"]})
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db
 @pytest.mark.parametrize("missing", ["truth", "people", "judges"])
 def test_without_truth_people_or_judges_the_rest_is_there(missing):

@@ -29,6 +29,7 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
     assert StudyLog.objects.get(event="judge added").detail["judge"] == "mine"
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -113,6 +114,7 @@ def test_a_preset_chooses_where_the_key_probably_is(admin, editor, monkeypatch):
     assert checked(admin.get(openai).text) == ["none"]
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("name", presets())
 def test_the_form_of_every_preset_adds_a_judge_when_it_has_model_and_key(admin, name):
     page = admin.get(f"{ADD}?preset={name}")
@@ -129,6 +131,7 @@ def test_the_form_of_every_preset_adds_a_judge_when_it_has_model_and_key(admin, 
     assert judge.concurrency == presets()[name].slots
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("address", "is_added"),
     [

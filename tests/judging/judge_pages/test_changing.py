@@ -72,6 +72,7 @@ def test_a_change_is_in_the_log_of_every_study_whose_runs_use_the_judge(admin, s
     assert set(logged.values_list("study__slug", flat=True)) == {"s", "other"}
 
 
+@pytest.mark.nightly
 def test_a_retired_judge_is_not_offered_and_a_used_one_not_deleted(admin, study):
     judge, unused = make_judge(base_url=ADDRESS), make_judge(name="unused", base_url=ADDRESS)
     start(study, judge)

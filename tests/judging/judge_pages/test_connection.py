@@ -68,6 +68,7 @@ def test_the_test_reads_a_reply_as_runs_read_it(served, llm):
     assert "The reply states no certainty." in words(editor.post(page_of(judge, "test-judge")))
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("answer", "problem", "advice"),
     [

@@ -69,6 +69,7 @@ def test_variables_for_keys_are_those_with_the_prefix_and_those_listed(admin, se
     ]
 
 
+@pytest.mark.nightly
 def test_an_editor_uses_a_key_only_where_it_is_used_already(editor, settings):
     settings.JUDGE_HOSTS = ["mine.example"]
     make_judge(name="known", base_url=ADDRESS, api_key_env="JUDGE_KEY_GPU")
@@ -99,6 +100,7 @@ def test_a_command_names_no_secret_of_this_program():
         add_judge(name="j", model="m", base_url=ADDRESS, api_key_env="DATABASE_URL")
 
 
+@pytest.mark.nightly
 def test_keys_are_entered_by_owners_and_administrators_unless_that_is_switched_off(
     admin, editor, owner, study, settings
 ):
@@ -125,6 +127,7 @@ def test_keys_are_entered_by_owners_and_administrators_unless_that_is_switched_o
     assert Judge.objects.count() == 2
 
 
+@pytest.mark.nightly
 def test_another_study_does_not_spend_a_key_that_an_owner_entered(owner, study, llm, settings):
     settings.JUDGE_HOSTS = ["127.0.0.1"]
     other = make_study(slug="other")
@@ -250,6 +253,7 @@ def test_an_error_page_does_not_show_the_key_that_was_entered(
     assert SECRET not in caplog.text
 
 
+@pytest.mark.nightly
 def test_a_field_at_fault_does_not_send_the_key_back(admin):
     for fields in ({"model": ""}, {"base_url": "ftp://x"}, {"key": f"{SECRET} and more"}):
         response = submit(admin, **{"key_from": "stored", "key": SECRET} | fields)
@@ -258,6 +262,7 @@ def test_a_field_at_fault_does_not_send_the_key_back(admin):
         assert SECRET not in response.text
 
 
+@pytest.mark.nightly
 def test_a_stored_key_is_replaced_and_removed(admin, study):
     submit(admin, key_from="stored", key=SECRET)
     judge = Judge.objects.get()
@@ -343,6 +348,7 @@ def test_a_key_that_was_typed_counts_more_than_the_button_above_it(admin):
     assert other.api_key_env == "JUDGE_KEY_GPU"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("where", ["Connections.__init__", "Connections.post"])
 def test_a_test_that_fails_in_this_program_shows_no_key(
     admin, settings, monkeypatch, where, caplog

@@ -118,6 +118,7 @@ def test_a_model_is_listed_chosen_and_added_with_a_key_that_is_typed_once(admin,
     assert [log.detail for log in events] == [{"address": server.url}]
 
 
+@pytest.mark.nightly
 def test_a_kept_key_is_for_one_user_one_address_and_one_hour(
     admin, editor, study, serve, monkeypatch, settings
 ):
@@ -198,6 +199,7 @@ def away(handler, body):
     return True
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

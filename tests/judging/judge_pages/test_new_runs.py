@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
@@ -13,6 +14,7 @@ from tests.judging.judge_pages.pages import ADDRESS, NEW, Counted, page_of, subm
 from tests.judging.run_helpers import start
 
 
+@pytest.mark.nightly
 def test_new_runs_start_from_what_the_study_asks(study):
     make_judge(base_url=ADDRESS)
 
@@ -83,6 +85,7 @@ def test_progress_counts_what_is_done_and_not_what_is_being_asked(editor, study)
     assert '<progress max="2" value="0"' in page.text
 
 
+@pytest.mark.nightly
 def test_a_run_that_continues_at_another_address_records_both(admin, study):
     judge = make_judge(base_url=ADDRESS)
     run = start(study, judge)

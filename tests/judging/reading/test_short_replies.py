@@ -207,6 +207,7 @@ HOSTILE = [" ", "\t", "\n", " \n", " * ", "# ", "<think>", "</think>", "<think><
 HOSTILE += ["[[A]] or [[B]] ", "{", "x; ", "A\n", "1. ", "- ", "|", "[[", "final decision is "]
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_reading_four_times_as_much_takes_less_than_eight_times_as_long(unit):
     def read_all(size):

@@ -67,6 +67,7 @@ def fields_of(upload: Upload) -> dict[str, str]:
     return dict(mapping_of(upload).fields)
 
 
+@pytest.mark.nightly
 def test_a_file_with_other_columns_is_mapped_and_imported(client, study):
     upload, address = upload_of(client)
 
@@ -228,6 +229,7 @@ def test_a_worker_that_finds_faults_leads_back_to_the_columns(client, study, mon
     assert client.get(address).status_code == 200
 
 
+@pytest.mark.nightly
 def test_items_are_replaced_by_a_mapped_file(client, study):
     send(client, jsonl(raw_item(1)), name="items.jsonl")
     upload, address = upload_of(client, replace="on", seen="1")
@@ -239,6 +241,7 @@ def test_items_are_replaced_by_a_mapped_file(client, study):
     assert not Item.objects.filter(key="x1").exists()
 
 
+@pytest.mark.nightly
 def test_the_preview_is_the_page_of_annotators_and_only_this_site_frames_it(client, study):
     _, address = upload_of(client)
 
@@ -381,6 +384,7 @@ class TestCommand:
         assert hashes[0] == hashes[1]
 
 
+@pytest.mark.nightly
 def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
     upload, address = upload_of(client, CSV + "5,20,Empty?,,No,A,\n")
 
@@ -395,6 +399,7 @@ def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
     assert Item.objects.count() == 5
 
 
+@pytest.mark.nightly
 def test_the_columns_of_a_large_table_of_pandas_are_mapped(client, study):
     header, *rows = csv.reader(CSV.splitlines())
     rows[0][2] = "Pool?" * 200_000

@@ -13,6 +13,7 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.nightly
 def test_files_are_below_the_prefix(use, s3):
     use("s3://research/thirdperson/files")
 
@@ -76,6 +77,7 @@ def away(use, s3, monkeypatch, admin_client):
     return admin_client
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "use_it",
     [
@@ -94,6 +96,7 @@ def test_every_outage_of_the_server_is_reported_alike(use_it):
         use_it(storages["files"])
 
 
+@pytest.mark.nightly
 def test_commands_and_pages_say_that_the_bucket_is_away(away):
     for command in ("files", "doctor"):
         with pytest.raises(CommandError):

@@ -135,6 +135,7 @@ def test_a_file_system_without_links_has_an_id_too(settings, monkeypatch):
     assert [path.name for path in settings.VAR_DIR.iterdir()] == ["files_id"]
 
 
+@pytest.mark.nightly
 def test_the_command_copies_files_to_another_storage_and_back(use, s3, settings):
     report = f"reports/{request_report(study_id=make_study().pk).public_id}"
     with Stored(report).replacing() as draft:

@@ -40,6 +40,7 @@ def get(client: Client, url: str, **headers: str):
     return response, b"".join(response.streaming_content) if streamed else response.content
 
 
+@pytest.mark.sampled(keep=1)
 def test_files_are_kept_and_sent_whole_and_in_part(study):
     file = MediaFile.objects.get(study=study, type="audio/wav")
     Study.objects.update(state="open", items_per_annotator=2)
@@ -58,6 +59,7 @@ def test_files_are_kept_and_sent_whole_and_in_part(study):
         assert part["Content-Range"] == f"bytes 100-299/{len(body)}"
 
 
+@pytest.mark.nightly
 def test_a_lost_file_is_named_not_found_and_brought_back(study, tmp_path):
     file = MediaFile.objects.filter(study=study, type="image/png").first()
     files_storage().delete(stored_file(file).path)
@@ -70,6 +72,7 @@ def test_a_lost_file_is_named_not_found_and_brought_back(study, tmp_path):
     assert get(owner, url)[0].status_code == 200
 
 
+@pytest.mark.nightly
 def test_the_study_as_files_and_the_export_have_the_same_bytes(study, tmp_path):
     kept = {stored_file(file).read_bytes() for file in MediaFile.objects.filter(study=study)}
 
@@ -86,6 +89,7 @@ def test_the_study_as_files_and_the_export_have_the_same_bytes(study, tmp_path):
         assert given == kept, what
 
 
+@pytest.mark.nightly
 def test_copies_have_their_own_files_and_deletion_leaves_none(
     study, django_capture_on_commit_callbacks
 ):

@@ -125,6 +125,7 @@ def test_a_copy_stays_when_the_original_is_deleted(storage):
     assert names(Stored("imports/one")) == []
 
 
+@pytest.mark.nightly
 def test_only_the_files_of_one_owner_are_deleted(storage):
     for owner in ("one", "oneX", "One"):
         put(Stored(f"reports/{owner}"), report_html=owner.encode())

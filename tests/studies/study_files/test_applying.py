@@ -125,6 +125,7 @@ def test_items_are_added_to_a_study_with_answers(folder):
     assert Item.objects.count() == 4
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("rows", "shown"),
     [
@@ -162,6 +163,7 @@ def test_a_fault_in_the_last_file_undoes_the_first(folder):
     assert not Study.objects.filter(slug="other").exists()
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -188,6 +190,7 @@ def test_a_fault_in_study_toml_is_named(folder, changes, message):
     assert message in refusal(folder)
 
 
+@pytest.mark.sampled(keep=2)
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
@@ -246,6 +249,7 @@ def test_an_existing_judge_is_never_changed(folder, tmp_path):
     assert "a judge of that name with another model" in refusal(folder)
 
 
+@pytest.mark.nightly
 def test_a_wording_that_a_run_used_stays_and_others_follow_the_files(folder, tmp_path):
     words = "{{ persona }} {{ response_a }} {{ response_b }}"
     used = save_wording(study_id=study().pk, name="used", setting="certainty", template=words)
@@ -270,6 +274,7 @@ def test_a_wording_that_a_run_used_stays_and_others_follow_the_files(folder, tmp
     assert not PromptTemplate.objects.exists()
 
 
+@pytest.mark.nightly
 def test_another_analysis_plan_is_refused_once_one_is_frozen(folder):
     plan = {
         "threshold": 80,

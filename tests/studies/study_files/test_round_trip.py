@@ -42,6 +42,7 @@ def test_the_whole_study_has_another_value_than_the_default_in_every_setting():
         assert getattr(study, name) != getattr(plain, name), name
 
 
+@pytest.mark.nightly
 def test_an_export_that_is_applied_to_an_empty_database_gives_the_same_bytes(tmp_path):
     study = whole_study()
     first, seated, content = export(study, tmp_path / "one"), seats(study), study.content_hash
@@ -59,6 +60,7 @@ def test_an_export_that_is_applied_to_an_empty_database_gives_the_same_bytes(tmp
     assert AnalysisPlan.objects.get(study=rebuilt).answers == 0
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("settings", [{}, {"set_display": "whole"}], ids=["plain", "whole sets"])
 def test_a_simple_study_is_rebuilt_too(tmp_path, settings):
     first = export(create_study(slug="plain", **settings), tmp_path / "one")
@@ -134,6 +136,7 @@ def test_nothing_differs_after_an_export(tmp_path):
     assert study.log.count() == logged
 
 
+@pytest.mark.nightly
 def test_without_yes_a_new_study_is_described_and_not_created(tmp_path):
     study = whole_study()
     export(study, tmp_path / "one")

@@ -81,6 +81,7 @@ def ended_by_the_owner(user, browser):
     browser.post("/accounts/end-all/")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "act",
     [

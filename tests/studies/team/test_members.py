@@ -168,6 +168,7 @@ def ended(study, how, owner, leaving):
     return owner.post(f"/studies/s/team/{'role' if role != how else 'remove'}/", sent)
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     "how",
     [

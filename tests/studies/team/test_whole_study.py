@@ -109,6 +109,7 @@ def test_an_open_study_is_not_archived(study, client):
     assert Study.objects.get().archived_at is None
 
 
+@pytest.mark.nightly
 def test_deletion_needs_the_archive_and_the_typed_name(study, client):
     client.force_login(owner_of(study))
     refused = client.post("/studies/s/whole/delete/", {"confirmation": "s"})

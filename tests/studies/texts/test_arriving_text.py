@@ -29,6 +29,7 @@ def test_a_comment_is_kept_with_plain_ends_of_lines(client):
     assert Annotator.objects.get().feedback == "one\ntwo\n=1+1"
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("column", ["raw_text", "model_snapshot"])
 def test_no_reply_or_name_of_a_model_begins_a_row_of_a_list(column):
     study = make_study()

@@ -75,6 +75,7 @@ def saved(client, lines):
     return client.post(url, data | {"criteria": lines})
 
 
+@pytest.mark.nightly
 def test_the_page_stores_them_and_refuses_invalid_ones(study):
     client = sign_in(study)
 

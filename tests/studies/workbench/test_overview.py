@@ -111,6 +111,7 @@ def test_half_of_the_consent_facts_need_attention(draft):
     assert task.address.endswith("#id_researchers")
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("entry", ["prolific", "link", "list"])
 def test_a_draft_without_items_cannot_be_opened(client, draft, entry):
     Study.objects.update(entry=entry)

@@ -17,6 +17,7 @@ from tests.extras.certificates.builders import judge_it, make_certifiable
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.nightly
 def test_both_pages_and_the_chapter_fit_and_pass_axe(signed_in, tmp_path):
     User.objects.create_superuser("ada", password="a good long secret")
     study = make_certifiable(60, slug="one")

@@ -13,6 +13,7 @@ from tests.extras.estimation.test_few_people import judged_study
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.nightly
 def test_estimates_are_well_in_a_report(open_page, tmp_path):
     page = open_page()
     study = judged_study()

@@ -28,6 +28,7 @@ def look(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
+@pytest.mark.nightly
 def test_the_wording_of_a_result_file_is_found_and_a_damaged_file_is_refused(
     signed_in, study, tmp_path
 ):

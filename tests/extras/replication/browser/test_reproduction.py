@@ -37,6 +37,7 @@ def written(tmp_path_factory):
     return out
 
 
+@pytest.mark.nightly
 def test_it_is_drawn_asks_for_nothing_and_reads_well(browser, written):
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     page = context.new_page()

@@ -93,6 +93,7 @@ def test_an_estimate_from_data_stores_nothing(tmp_path):
     assert not Judge.objects.exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_simulated_models_go_from_the_files_to_tables_and_figures(tmp_path, engine):
     needs_data_sets("pr", "opinionqa", "ec")
@@ -154,6 +155,7 @@ def test_simulated_models_go_from_the_files_to_tables_and_figures(tmp_path, engi
     assert tables == {*(f"table{n}" for n in range(1, 9)), "figure2", "figure3", "costs"}
 
 
+@pytest.mark.nightly
 def test_one_budget_holds_over_all_studies(tmp_path, engine, llm):
     llm.answer = lambda body, number: completion("A]] [[80]]")
     models = models_file(tmp_path, llm.url, price=100)
@@ -238,6 +240,7 @@ def test_a_folder_of_somebody_else_is_not_replaced(tmp_path, db):
         )
 
 
+@pytest.mark.nightly
 def test_the_prompts_of_released_files_are_used_where_they_are_given(tmp_path, engine, llm):
     llm.answer = lambda body, number: completion("A]] [[80]]")
     outputs = tmp_path / "outputs"
@@ -260,6 +263,7 @@ def test_the_prompts_of_released_files_are_used_where_they_are_given(tmp_path, e
     assert "{{ persona }}" not in wording.template_without_persona
 
 
+@pytest.mark.nightly
 def test_the_budget_that_studies_share_is_on_no_page_and_keeps_campaigns_apart(
     tmp_path, engine, llm, client
 ):

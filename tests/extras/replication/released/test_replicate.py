@@ -60,6 +60,7 @@ def test_nothing_is_written_without_out(folder, tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.nightly
 def test_out_gets_json_html_and_tables(folder, tmp_path):
     out = tmp_path / "made" / "here"
 
@@ -98,6 +99,7 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
     }
 
 
+@pytest.mark.nightly
 def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
     (tmp_path / "tables").mkdir()
 
@@ -108,6 +110,7 @@ def test_tables_of_somebody_else_are_not_replaced(folder, tmp_path):
     run(folder, "--out", tmp_path / "new")
 
 
+@pytest.mark.nightly
 def test_a_second_run_gives_the_same_bytes(folder, tmp_path):
     run(folder, "--out", tmp_path / "one")
     run(folder, "--out", tmp_path / "two")
@@ -116,6 +119,7 @@ def test_a_second_run_gives_the_same_bytes(folder, tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.nightly
 def test_the_page_is_self_contained_and_escapes_names(folder, tmp_path):
     run(folder, "--out", tmp_path)
 
@@ -134,6 +138,7 @@ def test_an_unknown_model_with_markup_in_its_name_is_no_result(folder):
     assert "Skipped prism_all_features_<script>.jsonl" in run(folder)
 
 
+@pytest.mark.nightly
 def test_a_damaged_file_fails_by_name_after_the_others_were_written(folder, tmp_path):
     (folder / "ap_all_features_all_features_gpt-4o_jun5.jsonl").write_text("version 1\n")
 

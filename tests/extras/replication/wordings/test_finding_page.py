@@ -51,6 +51,7 @@ def test_rows_that_the_study_lacks_are_rebuilt_from_the_file_and_counted_apart(o
     assert "rebuilds all 7 prompts byte for byte, 6 of them from the items" in page
 
 
+@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(
     ("rows", "says"),
     [

@@ -145,6 +145,7 @@ def test_constant_words_with_a_slot_are_refused():
         recover(rows)
 
 
+@pytest.mark.nightly
 def test_texts_that_could_be_anywhere_end_the_search():
     rows = [
         PromptRow(i, "ab" * 3_000 + "x" * i, {"response_a": "ab" * i, "response_b": "abab" * i})
