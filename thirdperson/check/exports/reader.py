@@ -182,10 +182,10 @@ def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
         for value, outer in found:
             if isinstance(value, dict):
                 outer = outer | {k: v for k, v in plain_fields(value).items() if "." not in k}
-                parts = [*value.values()] if step == "*" else [value[step]] * (step in value)
+                parts = [*value.values()] if step == "*" else [value[step]] if step in value else []
             elif isinstance(value, list):
                 is_place = step.isdecimal() and int(step) < len(value)
-                parts = value if step == "*" else [value[int(step)]] * is_place
+                parts = value if step == "*" else [value[int(step)]] if is_place else []
             else:
                 parts = []
             inner += [(part, outer) for part in parts]
