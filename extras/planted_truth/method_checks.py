@@ -30,6 +30,7 @@ from extras.planted_truth.families import (
     kinds_of_certainty,
     published_data,
     replacement,
+    steps,
 )
 
 _OWN = (
@@ -40,7 +41,7 @@ _OWN = (
     Family("kinds-of-certainty", kinds_of_certainty.CHECKS),
     Family("certificates", certificates.CHECKS),
     Family("claims", claims.CHECKS),
-    Family("replacement", replacement.CHECKS),
+    Family("replacement", (*replacement.CHECKS, *steps.CHECKS)),
     Family("biases", biases.CHECKS),
     Family("flags", agreement.FLAGS),
     Family("published-data", published_data.CHECKS),

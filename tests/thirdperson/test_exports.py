@@ -220,22 +220,28 @@ BRAINTRUST = [
     }
     for n in range(N)
 ] + [{"id": "inner", "span_id": "b", "root_span_id": "a0", "input": "x", "scores": None}]
+
+
+def entries(of):
+    return [entry for n in range(N) for entry in of(n)]
+
+
 FEEDBACK = {
     "deepeval": ("deepeval", DEEPEVAL, []),
     "lm-eval": ("lm-eval", LM_EVAL, []),
     "langfuse": (
         "langfuse",
-        {"data": [entry for n in range(N) for entry in langfuse(n)], "meta": {}},
+        {"data": entries(langfuse), "meta": {}},
         [],
     ),
     "phoenix": (
         "phoenix",
-        {"data": [entry for n in range(N) for entry in phoenix(n)], "next_cursor": None},
+        {"data": entries(phoenix), "next_cursor": None},
         [],
     ),
     "langsmith": (
         "langsmith",
-        [entry for n in range(N) for entry in langsmith(n)],
+        entries(langsmith),
         ["--metric", "correct=judge_correct"],
     ),
     "opik": ("opik", {"content": [opik(n) for n in range(N)]}, []),

@@ -1,6 +1,9 @@
 """Labels in several files, right labels in a file of their own, records anywhere in JSON."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -61,6 +64,20 @@ def test_a_judge_is_joined_to_one_row_for_each_label_or_item(write):
     with pytest.raises(BadTable, match="Name it: --judge mine"):
         given_of(long, own)
     assert given_of(long, own, "--judge", "mine")[2] == {"mine": {"q1": "a", "q2": "b"}}
+
+
+def test_parts_with_a_row_for_each_label_are_joined_with_a_judge_by_two_columns(write):
+    head = "person,day,annotator_id,choice\n"
+    ann = write("a.csv", f"{head}p1,0,ann,x\np1,1,ann,y\n")
+    ben = write("b.csv", f"{head}p1,0,ben,y\np1,1,ben,y\n")
+    judge = write("judge.csv", "person,day,choice\np1,0,x\np1,1,y\np9,9,y\n")
+
+    _, people, judges = given_of(ann, ben, judge, "--on", "person,day")
+
+    assert people["ben"] == {"p1 / 0": "y", "p1 / 1": "y"}
+    assert judges == {"judge": {"p1 / 0": "x", "p1 / 1": "y"}}
+    with pytest.raises(BadTable, match="has no column “week”"):
+        given_of(ann, ben, judge, "--on", "person,week")
 
 
 def test_parts_of_one_table_are_put_together(write):
@@ -146,3 +163,16 @@ def test_the_command_names_all_files_and_refuses_a_missing_one(write, tmp_path, 
 
     assert check([write("ann.csv", ANN), str(tmp_path / "no.csv"), *out]) == 2
     assert "no.csv: there is no such file" in capsys.readouterr().err
+
+
+def test_a_large_file_is_read_without_settings_of_django(write, tmp_path):
+    """The child process that reads it has none, unlike the process of these tests."""
+    rows = (f"q{n},{'yes' if n % 3 else 'no'},yes,yes," + "x" * 200 for n in range(3000))
+    table = write("large.csv", "\n".join(["item,human_1,human_2,judge,text", *rows]))
+    environment = {k: v for k, v in os.environ.items() if k != "DJANGO_SETTINGS_MODULE"}
+    command = [sys.executable, "-m", "thirdperson", "check", table, "--doctor"]
+
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("large.csv: 3,000 items")

@@ -84,6 +84,7 @@ _SHAPES = (
         "labels by people, but none by a judge. Add the judge's label to each item as “judge”",
     ),
 )
+_ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUMN."
 MOST_LABELS = 10  # most distinct values in a guessed column of labels
 
 
@@ -177,13 +178,13 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
             f"{_shape(names)} Name "
             "them: --people COLUMN,COLUMN if each annotator has a column, or --annotator COLUMN "
-            f"--label COLUMN if each label has a row.{scores}"
+            f"--label COLUMN if each label has a row. {_ELSEWHERE}{scores}"
         )
     if not (found.judges or found.judge_raters or found.kind):
         raise BadTable(
             f"{name}: no column with labels by a judge was found. It has: {listed(names, 40)}."
             f"{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels are "
-            "rows of the annotator NAME."
+            f"rows of the annotator NAME. {_ELSEWHERE}"
         )
     labelled = {*found.people, found.label, *found.judges}
     options = {**dict.fromkeys(given.certainty, "certainty")}

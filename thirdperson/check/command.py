@@ -55,7 +55,11 @@ def parser() -> ArgumentParser:
         "--gold-file", type=Path, metavar="FILE", help="a file with the right labels"
     )
     found.add_argument(
-        "--on", default="", metavar="COLUMN", help="column of items that joins several files"
+        "--on",
+        type=names,
+        default=(),
+        metavar="COLUMN,COLUMN",
+        help="columns that name the item, by which several files are joined",
     )
     found.add_argument(
         "--records",

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-import django
-
 from studies.importers.columns.table_file import is_json, table_of
 from studies.importers.files.answer_rows import PERCENT, ScaleRange, scale_of
 from studies.importers.files.bundle import File, size_of
@@ -26,7 +24,7 @@ from thirdperson.check.columns import (
     share,
 )
 from thirdperson.check.exports import registry
-from thirdperson.check.exports.reader import rows_at
+from thirdperson.check.exports.reader import record_paths, rows_at
 from thirdperson.check.labels import (
     NO_LABEL,
     WRITTEN_BY_PROGRAMS,
@@ -37,7 +35,8 @@ from thirdperson.check.labels import (
     listed,
     same_label,
 )
-from thirdperson.check.several_files import add_gold, joined
+from thirdperson.check.rendering import set_up
+from thirdperson.check.several_files import add_gold, joined, with_key
 
 MOST_FAULTS = 10
 
@@ -302,7 +301,7 @@ def read_labels(options: Namespace) -> LabelTable:
         return _labels(options)
     name = options.name
     try:
-        [labels] = from_child(_send, options, name=name, size=size, prepare=django.setup)
+        [labels] = from_child(_send, options, name=name, size=size, prepare=set_up)
     except Refused as error:
         raise BadTable(f"{name}: {error.faults[0]}") from error
     return cast(LabelTable, labels)
@@ -317,6 +316,9 @@ def _labels(options: Namespace) -> LabelTable:
     if options.format not in formats:
         raise BadTable(f"--format {options.format}: use one of {listed(formats, 20)}.")
     given = _given(options)
+    on = ", ".join(options.on)
+    if len(options.on) > 1 and not given.item:
+        given = replace(given, item=on)
     tables = {file: _table(file, options, given) for file in options.files}
     if options.metric and not any(table.format for table in tables.values()):
         raise BadTable("--metric is for exports. In a table, name the columns: --people, --judge.")
@@ -325,7 +327,7 @@ def _labels(options: Namespace) -> LabelTable:
         [table] = tables.values()
         rows, columns = table.rows, table.columns
     else:
-        whole = joined({file: table.rows for file, table in tables.items()}, given, options.on)
+        whole = joined({file: table.rows for file, table in tables.items()}, given, on)
         rows, columns = whole.rows, whole.with_options(given)
     names = {column for _, row in rows for column in row}
     if len(tables) > 1 or options.gold_file:
@@ -340,7 +342,7 @@ def _labels(options: Namespace) -> LabelTable:
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
     if options.gold_file:
         gold = _table(options.gold_file, options, given)
-        add_gold(labels, gold.rows, options.gold_file, gold=given.gold, on=options.on)
+        add_gold(labels, gold.rows, options.gold_file, gold=given.gold, on=on)
     return labels
 
 
@@ -355,6 +357,11 @@ class _FileRows:
 
 
 def _table(path: Path, options: Namespace, given: Columns) -> _FileRows:
+    found = _file_rows(path, options, given)
+    return replace(found, rows=with_key(found.rows, options.on, path.name))
+
+
+def _file_rows(path: Path, options: Namespace, given: Columns) -> _FileRows:
     if path.stat().st_size > MAX_BYTES:
         raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
     document = _samples(path) if _begins(path, ZIPPED) else None
@@ -373,7 +380,12 @@ def _table(path: Path, options: Namespace, given: Columns) -> _FileRows:
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+    try:
+        rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+    except BadTable as error:
+        lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
+        hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
+        raise BadTable(f"{error}{hint}") from None
     return _FileRows(rows, given, "", skipped)
 
 

@@ -8,6 +8,7 @@ if each row is one label, or if no item is in two of them.
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from studies.importers.files.faults import same_id
@@ -25,6 +26,23 @@ from thirdperson.check.labels import BadTable, LabelTable, is_label, listed
 Tables = Mapping[Path, CheckedRows]
 
 
+def with_key(rows: CheckedRows, on: Sequence[str], name: str) -> CheckedRows:
+    """The rows with one column for several that name the item together."""
+    if len(on) < 2:
+        return rows
+    for column in on:
+        if not any(column in row for _, row in rows):
+            raise BadTable(
+                f"{name} has no column “{column}”. It has: {listed(_names(rows), 40)}. Name the "
+                "columns of items that all files have: --on COLUMN,COLUMN."
+            )
+    key = ", ".join(on)
+    return [
+        (where, {**row, key: " / ".join(row.get(column, "").strip() for column in on)})
+        for where, row in rows
+    ]
+
+
 def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
     """The rows of several files as one table, with what their names and columns say."""
     names = {file: _names(rows) for file, rows in tables.items()}
@@ -35,13 +53,18 @@ def joined(tables: Tables, given: Columns, on: str) -> ExportedColumns:
                 f"{file.name} has no column “{item}”. It has: {listed(columns, 40)}. Name the "
                 "column of items that all files have: --on COLUMN."
             )
-    same = len({frozenset(columns) for columns in names.values()}) == 1
-    first = next(iter(names.values()))
-    is_long = bool(given.annotator or guessed_column("annotator", first))
-    if same and (is_long or not _shared_items(tables, item)):
-        rows = [(where, dict(row)) for part in tables.values() for where, row in part]
+    long = [file for file, own in names.items() if _annotator(own, given)]
+    parts = long or ([] if _shared_items(tables, item) else [*tables])
+    if len({frozenset(names[file]) for file in parts}) > 1:
+        raise BadTable(
+            f"{listed([file.name for file in parts])} are parts of one table, but have different "
+            "columns. Give them the same columns."
+        )
+    rows = [(where, dict(row)) for file in parts for where, row in tables[file]]
+    if len(parts) == len(tables):
         return ExportedColumns(rows, Columns(item=item))
-    return _by_rater(tables, names, given, item)
+    rest = {file: part for file, part in tables.items() if file not in parts}
+    return _by_rater(rest, names, given, item, long=rows)
 
 
 def _names(rows: CheckedRows) -> list[str]:
@@ -70,24 +93,25 @@ def _shared_items(tables: Tables, item: str) -> bool:
     return any(n > 1 for n in found.values())
 
 
+def _annotator(columns: Sequence[str], given: Columns) -> str:
+    return given.annotator if given.annotator in columns else guessed_column("annotator", columns)
+
+
 def _by_rater(
-    tables: Tables, names: Mapping[Path, Sequence[str]], given: Columns, item: str
+    tables: Tables,
+    names: Mapping[Path, Sequence[str]],
+    given: Columns,
+    item: str,
+    *,
+    long: list[tuple[str, dict[str, str]]],
 ) -> ExportedColumns:
-    """One row for each item, or those of the file with a row for each label."""
-    long = [file for file, own in names.items() if guessed_column("annotator", own)]
-    if len(long) > 1:
-        raise BadTable(
-            f"{listed([file.name for file in long])} have one row for each label and different "
-            "columns. Give them the same columns."
-        )
+    """One row for each item, or those of `long`, which has a row for each label."""
     raters = _rater_names([*tables])
     judges: list[str] = []
     people: list[str] = []
     certainty: dict[str, str] = {}
     cells_of: dict[str, tuple[str, dict[str, str]]] = {}
     for file, rows in tables.items():
-        if file in long:
-            continue
         label, stated = _label_of(names[file], given, item), certainty_column(names[file])
         rater = raters[file]
         as_named = {label: rater, stated: f"{rater} certainty"} if label else {}
@@ -100,14 +124,18 @@ def _by_rater(
     if long and people:
         raise BadTable(
             f"{listed(people)}: is this a judge? Name it: --judge {people[0]}. Labels of people "
-            f"belong to {long[0].name}, in rows of their own."
+            "belong in the file with a row for each label."
         )
     columns = Columns(item=item, people=tuple(people), judges=tuple(judges), certainty=certainty)
     if not long:
         return ExportedColumns(list(cells_of.values()), columns)
+    own = _names(long)
+    label, stated = given.label or guessed_column("label", own), certainty_column(own)
+    if label and stated:
+        columns = replace(columns, certainty={**certainty, label: stated})
     found = [
-        (where, dict(row) | cells_of.get(same_id(row.get(item, "").strip()), ("", {}))[1])
-        for where, row in tables[long[0]]
+        (where, row | cells_of.get(same_id(row.get(item, "").strip()), ("", {}))[1])
+        for where, row in long
     ]
     return ExportedColumns(found, columns)
 

@@ -198,9 +198,12 @@ def in_place_of_a_person(
     for found in pooled_replacement_tests(
         batch.counts, batch.judge, batch.sharing, epsilon=design.loss
     ):
-        counts.covered("agreement lost", found.raw.advantage.interval, truth.raw)
-        counts.covered("balanced agreement lost", found.balanced.advantage.interval, truth.balanced)
+        raw, balanced = found.raw.advantage.interval, found.balanced.advantage.interval
+        counts.covered("agreement lost", raw, truth.raw)
+        counts.covered("balanced agreement lost", balanced, truth.balanced)
         counts.happened("the judge could replace a person", found.replaceable)
+        lows = [ends.low for ends in (raw, balanced) if ends]
+        counts.happened("the judge could not replace a person", max(lows, default=0) > design.loss)
         counts.happened("the judge beats its own labels in random order", (found.gain_low or 0) > 0)
 
 
@@ -209,6 +212,7 @@ LABELLINGS = {
     "three answers an item": PlantedLabels(k=3, n_people=40, load=0.7, personas=0),
     "five answers an item": PlantedLabels(k=5, n_people=40, load=0.3),
     "three labels": PlantedLabels(k=3, labels=3, n_people=40),
+    "five labels": PlantedLabels(k=3, labels=5, n_people=40),
     "900 items": PlantedLabels(n_items=900, n_people=90, personas=60, load=0.7),
     "a rare label": PlantedLabels(n_items=900, n_people=90, personas=60, lean=2.5),
     "twelve people": PlantedLabels(k=3, n_items=600, n_people=12, load=0.0, side=0.25, personas=0),
@@ -228,6 +232,7 @@ LABELLINGS = {
 }
 _AT_EPSILON = {
     "the judge could replace a person": errs(0.05, most=0.06),
+    "the judge could not replace a person": errs(0.05, most=0.06),
     "agreement lost": covers(),
     "balanced agreement lost": covers(),
 }

@@ -182,10 +182,10 @@ def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
         for value, outer in found:
             if isinstance(value, dict):
                 outer = outer | {k: v for k, v in plain_fields(value).items() if "." not in k}
-                parts = [*value.values()] if step == "*" else [value[step]] * (step in value)
+                parts = [*value.values()] if step == "*" else [value[step]] if step in value else []
             elif isinstance(value, list):
                 is_place = step.isdecimal() and int(step) < len(value)
-                parts = value if step == "*" else [value[int(step)]] * is_place
+                parts = value if step == "*" else [value[int(step)]] if is_place else []
             else:
                 parts = []
             inner += [(part, outer) for part in parts]
@@ -202,7 +202,41 @@ def rows_at(document: Any, path: str, name: str) -> list[ExportedRow]:
         for record in (value if isinstance(value, list) else [value])
     ]
     return [
-        (f"{name}, record {number}", outer | plain_fields(record))
+        (f"{name}, record {number}", outer | plain_fields(_numbered(record)))
         for number, (record, outer) in enumerate(records, start=1)
         if isinstance(record, dict)
     ]
+
+
+_DEEPEST, _LONGEST = 6, 200
+
+
+def _numbered(value: Any) -> Any:
+    """A value whose lists are objects by number, so that each element has a path."""
+    if isinstance(value, dict):
+        return {name: _numbered(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return {str(n): _numbered(part) for n, part in enumerate(value[:_LONGEST])}
+    return value
+
+
+def record_paths(document: Any) -> list[tuple[str, int]]:
+    """Where lists of objects are in a JSON document, for `rows_at`, with their numbers."""
+    found: dict[str, int] = {}
+
+    def look(value: Any, steps: tuple[str, ...]) -> None:
+        if len(steps) > _DEEPEST:
+            return
+        if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+            path = ".".join(steps)
+            found[path] = found.get(path, 0) + len(value)
+            for part in value:
+                look(part, (*steps, "*"))
+        elif isinstance(value, dict):
+            for name, part in value.items():
+                if "." not in name:
+                    look(part, (*steps, name))
+
+    look(document, ())
+    found.pop("", None)
+    return sorted(found.items(), key=lambda each: -each[1])
