@@ -10,6 +10,7 @@ from pathlib import Path
 NAMES = [
     "advice",
     "certificates",
+    "check_page",
     "data_files",
     "datasets",
     "estimation",
