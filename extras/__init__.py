@@ -28,6 +28,7 @@ NAMES = [
     "publication",
     "replication",
     "sample",
+    "telemetry",
     "validation",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
