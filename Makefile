@@ -4,7 +4,7 @@ BIN := .venv/bin
 LITELLM := litellm[proxy]==1.108.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs audit sbom test-gpu test-real litellm
+.PHONY: help package setup demo run test-fast test test-all test-browsers lint lint-types lint-rest lint-scripts bench docs check-page audit sbom test-gpu test-real litellm
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -78,6 +78,9 @@ docs: .venv/.dev  ## the pages of docs/reference, from the code
 	$(PYTHON) -m venv .venv/tools
 	.venv/tools/bin/pip install --quiet -r requirements-audit.txt
 	@touch $@
+
+check-page: setup  ## the page /check/, which checks a table in the browser; downloads 98 MB
+	$(BIN)/python manage.py build_check_page
 
 audit: .venv/.runtime .venv/tools/.audit  ## known weaknesses of the packages of this environment; asks PyPI
 	.venv/tools/bin/pip-audit --strict --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"

@@ -11,6 +11,7 @@ NAMES = [
     "advice",
     "agents",
     "certificates",
+    "check_page",
     "data_files",
     "datasets",
     "estimation",
@@ -29,6 +30,7 @@ NAMES = [
     "publication",
     "replication",
     "sample",
+    "telemetry",
     "validation",
 ]
 APPS = [f"extras.{name}" for name in NAMES]

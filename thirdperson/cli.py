@@ -18,6 +18,8 @@ Can an LLM stand in for people? Thirdperson compares the labels of judges with t
   setup          create or update the database (serve and demo do this too)
   demo           build a study with simulated people and judges and its report, then serve it
   help           all other commands, such as create_study, import_items, judge, report
+  completion     a script that completes commands and options in bash, zsh or fish
+  man            this and all options as a page for man: thirdperson man | man -l -
 
   --version      the version of this program
   --help         this text; `thirdperson COMMAND --help` describes a command
@@ -68,14 +70,18 @@ def _check(command: Sequence[str]) -> int:
     return check(command[1:])
 
 
-def _serve(command: Sequence[str]) -> int:
+def _serve_parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="thirdperson serve",
         description="Set up the database if necessary, then start web server and worker.",
     )
     parser.add_argument("--port", type=int, help="port of the web server (default: PORT, or 8000)")
     parser.add_argument("--host", help="address to listen at (default: HOST, or 127.0.0.1)")
-    options = parser.parse_args(command[1:])
+    return parser
+
+
+def _serve(command: Sequence[str]) -> int:
+    options = _serve_parser().parse_args(command[1:])
     if options.port is not None:
         os.environ["PORT"] = str(options.port)
     if options.host is not None:
@@ -91,14 +97,17 @@ def _serve(command: Sequence[str]) -> int:
     return processes.main()
 
 
+def _setup_parser() -> ArgumentParser:
+    return ArgumentParser(prog="thirdperson setup", description="Create or update the database.")
+
+
 def _setup(command: Sequence[str]) -> int:
-    parser = ArgumentParser(prog="thirdperson setup", description="Create or update the database.")
-    parser.parse_args(command[1:])
+    _setup_parser().parse_args(command[1:])
     _use_data_folder()
     return _migrate()
 
 
-def _demo(command: Sequence[str]) -> int:
+def _demo_parser() -> ArgumentParser:
     parser = ArgumentParser(
         prog="thirdperson demo",
         description="Build a study with simulated people and judges and its report, then serve it.",
@@ -110,7 +119,11 @@ def _demo(command: Sequence[str]) -> int:
         help="add a real model of 135 million parameters to the judges; needs the packages of "
         "requirements-tiny.txt",
     )
-    options = parser.parse_args(command[1:])
+    return parser
+
+
+def _demo(command: Sequence[str]) -> int:
+    options = _demo_parser().parse_args(command[1:])
     if options.port is not None:
         os.environ["PORT"] = str(options.port)
     from demo import run
@@ -129,6 +142,49 @@ def _migrate() -> int:
     return subprocess.call([sys.executable, "-m", "config.migrate"])
 
 
+def _parsers() -> dict[str, ArgumentParser]:
+    """All commands, by name."""
+    from thirdperson.check.command import parser as check_parser
+    from thirdperson.shell import commands_of_django
+
+    _use_data_folder()
+    import django
+
+    django.setup()
+    own = {
+        "check": check_parser(),
+        "serve": _serve_parser(),
+        "setup": _setup_parser(),
+        "demo": _demo_parser(),
+    }
+    return own | dict(commands_of_django())
+
+
+def _completion(command: Sequence[str]) -> int:
+    from thirdperson.shell import SHELLS, completion
+
+    parser = ArgumentParser(
+        prog="thirdperson completion",
+        description="Print a script that completes commands and options. In bash, for example: "
+        "source <(thirdperson completion bash)",
+    )
+    parser.add_argument("shell", choices=SHELLS)
+    sys.stdout.write(completion(parser.parse_args(command[1:]).shell, _parsers()))
+    return 0
+
+
+def _man(command: Sequence[str]) -> int:
+    from studies.version import version
+    from thirdperson.shell import man
+
+    parser = ArgumentParser(
+        prog="thirdperson man", description="Print the manual: thirdperson man | man -l -"
+    )
+    parser.parse_args(command[1:])
+    sys.stdout.write(man(_parsers(), version=version(), about=HELP))
+    return 0
+
+
 def _manage(command: Sequence[str]) -> int:
     _use_data_folder()
     from manage import main as manage
@@ -143,4 +199,6 @@ _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "serve": _serve,
     "setup": _setup,
     "demo": _demo,
+    "completion": _completion,
+    "man": _man,
 }

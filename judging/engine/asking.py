@@ -27,6 +27,7 @@ from judging.engine.interface import (
     Parameters,
     Rejected,
     Reply,
+    RequestWatch,
     Unreachable,
 )
 from judging.engine.messages import is_empty, length, looks_like_refusal
@@ -179,15 +180,21 @@ def is_last_reply(reply: Reply, replies: int) -> bool:
 class Asker:
     """One judge of one run: the routes to its addresses, and the run's ledger.
 
-    `has_answered`: the judge has answered questions of the run before.
+    `has_answered`: the judge has answered questions of the run before. `watches` see each request.
     """
 
     def __init__(
-        self, *, routes: Sequence[Route], ledger: AttemptLedger, has_answered: bool = False
+        self,
+        *,
+        routes: Sequence[Route],
+        ledger: AttemptLedger,
+        has_answered: bool = False,
+        watches: Sequence[RequestWatch] = (),
     ) -> None:
         self.routes = Routes(routes)
         self._ledger = ledger
         self._has_answered = has_answered
+        self._watches = watches
         self._only_failed = False
 
     async def ask_all(self, questions: Sequence[JudgeQuestion]) -> list[BaseException | None]:
@@ -208,7 +215,7 @@ class Asker:
             limiter = leave.route.limiter
             is_own = self._only_failed or faults.are_own(limiter)
             try:
-                end, reply, fault = await _send(question, replies, leave)
+                end, reply, fault = await self._send(question, replies, leave)
                 # In the same slot, so that no other question uses the parameters being tried.
                 while isinstance(fault, AdjustedRequest):
                     await self._ledger.close(question, number, end, replies, None)
@@ -219,7 +226,7 @@ class Asker:
                         break
                     number += 1
                     limiter.renew(leave.permit)
-                    end, reply, fault = await _send(question, replies, leave)
+                    end, reply, fault = await self._send(question, replies, leave)
                 if isinstance(fault, AdjustedRequest):
                     continue
                 # Before freeing the slot, so that no request directly follows a failed one.
@@ -250,6 +257,15 @@ class Asker:
             if outcome is not None:
                 question, replies = outcome, 0
             await asyncio.sleep(pause)
+
+    async def _send(
+        self, question: JudgeQuestion, replies: int, leave: "_Leave"
+    ) -> tuple[AttemptEnd, Reply | None, BackendFault | None]:
+        ended = [watch(leave.parameters) for watch in self._watches]
+        end, reply, fault = await _send(question, replies, leave)
+        for note in ended:
+            note(end, reply)
+        return end, reply, fault
 
     def _report(
         self, question: JudgeQuestion, leave: "_Leave", fault: BackendFault | None, *, is_own: bool

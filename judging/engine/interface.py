@@ -392,6 +392,11 @@ class JudgeAnswer:
 Outcome = JudgeAnswer | JudgeQuestion | None
 
 
+# Called with the parameters of a request before it is sent; the function that it returns is called
+# when the request has ended, with the reply if there was one.
+RequestWatch = Callable[["Parameters"], Callable[[AttemptEnd, Reply | None], None]]
+
+
 class Backend(Protocol):
     def parameters(self) -> Parameters:
         """The parameters of the next request; empty if none are sent."""

@@ -12,7 +12,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +27,7 @@ from judging.engine.interface import (
     JudgeQuestion,
     Outage,
     OverBudget,
+    RequestWatch,
     StepwiseBackend,
     Stopped,
 )
@@ -34,6 +35,7 @@ from judging.errors import BadJudge
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.selectors import has_replies
+from judging.watching import watched
 from judging.worker import runtime
 from judging.worker.endpoints import judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger
@@ -146,7 +148,8 @@ def judge_chunk(*, run_id: int, is_probe: bool = False) -> int:
                 judgments = claim(run, lease, most=1 if is_probe else CHUNK, until=until)
             questions = questions_of(run, judgments)
         if questions:
-            _ask(run, judgments, questions, lease)
+            with watched(run) as watches:
+                _ask(run, judgments, questions, lease, watches)
     finally:
         # Release all leases, whatever happens.
         give_back(run_id, Judgment.everything.filter(run=run_id, lease=lease))
@@ -229,7 +232,11 @@ def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]
 
 
 def _ask(
-    run: JudgeRun, judgments: list[Judgment], questions: list[JudgeQuestion], lease: str
+    run: JudgeRun,
+    judgments: list[Judgment],
+    questions: list[JudgeQuestion],
+    lease: str,
+    watches: Sequence[RequestWatch],
 ) -> None:
     """Ask about leased judgments and wait until all are finished."""
     mine = Judgment.everything.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
@@ -245,7 +252,7 @@ def _ask(
         # Needed only for a question that failed before.
         has_answered = any(each.has_failed for each in questions) and has_replies(run.pk)
         judge = judge_of(run)
-        asker = runtime.asker(judge, ledger, has_answered=has_answered)
+        asker = runtime.asker(judge, ledger, has_answered=has_answered, watches=watches)
     except BadJudge as error:
         stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return

@@ -6,7 +6,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
 from judging.engine.asking import Asker, Route
-from judging.engine.interface import AttemptLedger, Backend, BudgetQueue
+from judging.engine.interface import AttemptLedger, Backend, BudgetQueue, RequestWatch
 from judging.engine.limits import Grant, LimitReport
 from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, grant_for
 from judging.errors import BadJudge, DatabaseAway, JudgingError
@@ -162,7 +162,13 @@ def shut_down() -> None:
     _stopping.clear()
 
 
-def asker(judge: Judge, its_ledger: AttemptLedger, *, has_answered: bool = False) -> Asker:
+def asker(
+    judge: Judge,
+    its_ledger: AttemptLedger,
+    *,
+    has_answered: bool = False,
+    watches: Sequence[RequestWatch] = (),
+) -> Asker:
     """An asker that shares backends and limiters with all users of the endpoints.
 
     Raises `BadJudge` if the judge cannot be asked, for example without a key.
@@ -171,6 +177,7 @@ def asker(judge: Judge, its_ledger: AttemptLedger, *, has_answered: bool = False
         routes=[_route(judge, address) for address in judge.base_urls],
         ledger=its_ledger,
         has_answered=has_answered,
+        watches=watches,
     )
 
 

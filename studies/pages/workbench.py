@@ -177,6 +177,18 @@ class ListPart:
 
 LIST_PARTS: Additions[ListPart] = Additions()
 
+
+@dataclass(frozen=True)
+class SignInLink:
+    """A page for people without an account; `address` is empty where a server lacks it."""
+
+    name: str
+    words: str
+    address: Callable[[], str]
+
+
+SIGN_IN_LINKS: Additions[SignInLink] = Additions()
+
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.
 COLUMNS = {"quota": "Quota", "judges": "Judges", "cost": "Cost", "updated": "Updated"}

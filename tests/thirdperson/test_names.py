@@ -75,7 +75,7 @@ def test_help_is_printed_without_a_command(capsys):
     assert first == second
 
 
-@pytest.mark.parametrize("name", ["check", "serve", "setup", "demo"])
+@pytest.mark.parametrize("name", ["check", "serve", "setup", "demo", "completion", "man"])
 def test_every_own_command_has_a_help_and_is_documented(name, capsys):
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
@@ -87,3 +87,30 @@ def test_every_own_command_has_a_help_and_is_documented(name, capsys):
     )
     assert [option for option in options if option not in documented and option != "--help"] == []
     assert f"thirdperson {name}" in documented
+
+
+def test_shells_complete_commands_and_options(capsys, tmp_path):
+    def completed(*words: str) -> list[str]:
+        typed = f"COMP_WORDS=(thirdperson {' '.join(words)}); COMP_CWORD={len(words)}"
+        line = f'source {tmp_path}/bash; {typed}; _thirdperson; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    for shell in ("bash", "fish"):
+        assert main(["completion", shell]) == 0
+        (tmp_path / shell).write_text(capsys.readouterr().out)
+
+    assert completed("jud") == ["judge"]
+    assert completed("judge", "--set") == ["--setting"]
+    assert completed("check", "--people") == ["--people"]
+    assert completed("check", "labels.c") == []  # a file
+    fish = (tmp_path / "fish").read_text()
+    assert "complete -c thirdperson -n '__fish_seen_subcommand_from judge' -l setting\n" in fish
+
+
+def test_the_manual_has_every_command_and_no_line_that_troff_would_run(capsys):
+    assert main(["man"]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert {".SH CHECK", ".SH SERVE", ".SH JUDGE"} <= set(lines)
+    assert {line.split()[0] for line in lines if line[:1] in ".'"} == {".TH", ".SH", ".nf", ".fi"}

@@ -168,6 +168,35 @@ def test_the_statistics_of_the_installed_package_bring_no_other_names(installed,
     assert not {"analysis", "studies", "config", "django"} & set(loaded.split())
 
 
+@BUILT
+@pytest.mark.parametrize("tool", ["uv", "pipx"])
+@pytest.mark.timeout(900)
+def test_one_line_installs_the_wheel_and_checks_a_table(archives, tool, tmp_path):
+    """Downloads what the wheel needs, with the tool itself, unless they are in its cache."""
+    [wheel] = archives.glob("*.whl")
+    venv.create(tmp_path / "tool", with_pip=True)
+    binaries = tmp_path / "tool" / "bin"
+    done = run([binaries / "pip", "install", "--quiet", tool], tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "labels.csv").write_text(TABLE)
+    start = {
+        "uv": [binaries / "uv", "tool", "run", "--from", wheel, "thirdperson"],
+        "pipx": [binaries / "pipx", "run", "--spec", wheel, "thirdperson"],
+    }[tool]
+
+    done = run([*start, "check", "labels.csv", "--json"], tmp_path)
+
+    assert json.loads(done.stdout)["items"] == 40, done.stderr
+
+
+def test_a_release_takes_its_actions_by_commit():
+    workflow = (ROOT / ".github/workflows/release.yml").read_text("utf-8")
+
+    used = re.findall(r"uses: (\S+)", workflow)
+    assert len(used) > 5
+    assert [name for name in used if not re.fullmatch(r"[\w/.-]+@[0-9a-f]{40}", name)] == []
+
+
 def names_of(requirements: list[str]) -> dict[str, Requirement]:
     found = [Requirement(line) for line in requirements]
     return {each.name.lower(): each for each in found}

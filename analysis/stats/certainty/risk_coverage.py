@@ -146,7 +146,7 @@ def risk_coverage(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> RiskCover
     thresholds, at, hits = _groups(values, right)
     accepted = np.cumsum(at)
     errors = np.cumsum(at - hits)
-    smoothed = np.repeat((at - hits) / at, at)
+    smoothed = np.repeat((at - hits) / at, at.astype(np.intp))  # 32 bits in a browser
     ranks = np.arange(1, n + 1)
     aurc = float(np.mean(np.cumsum(smoothed) / ranks))
     best = np.cumsum(np.sort(1 - right)) / ranks

@@ -374,7 +374,8 @@ def _resamples(
     if n.size < n_items / 4 and not item_by_item:
         return rng.multinomial(n_items, n / n_items, size).astype(np.float64)
     # Where most rows are distinct, counting drawn items is faster than drawing their counts.
-    code = None if n.size == n_items else np.repeat(np.arange(n.size), n)
+    counts = n.astype(np.intp)  # 32 bits in a browser
+    code = None if n.size == n_items else np.repeat(np.arange(n.size), counts)
     weights = np.empty((size, n.size))
     if n_items > CACHED:
         for own, times in zip(weights, resampled_weights(n_items, size, rng, code), strict=True):

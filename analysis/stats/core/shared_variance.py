@@ -63,7 +63,7 @@ class Kind:
         return cls(rows, clusters, n, n_clusters)
 
     def take(self, rows: IntArray) -> "Kind":
-        counts = self._per_row[rows]
+        counts = self._per_row[rows].astype(np.intp)  # 32 bits in a browser
         first = np.cumsum(self._per_row) - self._per_row
         # Where each chosen row's clusters begin, and then one place further each.
         ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

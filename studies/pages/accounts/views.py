@@ -28,6 +28,7 @@ from studies.pages.accounts.forms import (
 )
 from studies.pages.accounts.password_reset import ask_for_reset
 from studies.pages.responses import REFUSED
+from studies.pages.workbench import SIGN_IN_LINKS
 from studies.services.accounts import first_account, team
 
 _TOO_MANY = 429
@@ -41,6 +42,10 @@ class SignInView(auth.LoginView):
         if first_account.is_needed():
             return redirect("first-account")
         return super().get(request, *args, **kwargs)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        links = [(link.address(), link.words) for link in SIGN_IN_LINKS]
+        return super().get_context_data(links=[link for link in links if link[0]], **kwargs)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)

@@ -1,0 +1,134 @@
+// The form, and what a check said. Python runs in a worker, so the page never waits for it.
+
+const at = (id) => document.getElementById(id);
+const worker = await start();
+let isChecking = false;
+let report = "";
+
+worker.onmessage = ({ data }) => {
+  if (data.ready) {
+    say("Ready. Nothing is sent anywhere.");
+    at("check").disabled = false;
+  } else if (data.failed) {
+    say("");
+    fail(data.failed);
+  } else {
+    busy(false);
+    show(data);
+  }
+};
+
+// Wait until the files are kept for use offline, where the browser can keep them.
+async function start() {
+  say("Loading Python, about 30 MB the first time…");
+  if (navigator.serviceWorker) {
+    try {
+      const { active, installing } = await navigator.serviceWorker.register("offline.js");
+      if (!active) await settled(installing);
+    } catch (error) {
+      console.info("This page will not work offline:", error.message);
+    }
+  }
+  say("Starting Python…");
+  return new Worker("worker.js", { type: "module" });
+}
+
+// Until the files are kept, or one of them could not be loaded.
+function settled(script) {
+  return new Promise((done) => {
+    script?.addEventListener("statechange", () => {
+      if (script.state === "activated" || script.state === "redundant") done();
+    });
+    if (script?.state !== "installing") done();
+  });
+}
+
+function busy(now) {
+  isChecking = now;
+  at("check").disabled = now;
+}
+
+function say(text) {
+  at("status").textContent = text;
+}
+
+async function check() {
+  const [file] = at("file").files;
+  if (isChecking || at("check").disabled) return;
+  if (!file) {
+    say("Choose a table first.");
+    at("file").focus();
+    return;
+  }
+  busy(true);
+  at("result").hidden = at("problem").hidden = true;
+  say(`Checking ${file.name}…`);
+  try {
+    const content = await file.arrayBuffer();
+    worker.postMessage({ name: file.name, content, options: at("options").value }, [content]);
+  } catch {
+    busy(false);
+    say("");
+    fail(`${file.name} cannot be read. Check its permissions, or choose it again.`);
+  }
+}
+
+function show({ code, out, errors, page }) {
+  say("");
+  if (!out) {
+    fail(errors || `The program ended with code ${code}.`);
+    return;
+  }
+  const found = JSON.parse(out);
+  at("verdict").textContent = found.verdict;
+  at("verdict").dataset.verdict = found.verdict;
+  at("sentence").textContent = found.sentence;
+  at("settling").textContent = settling(found);
+  list("caveats", found.caveats);
+  list("read", found.read);
+  URL.revokeObjectURL(report);
+  report = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+  at("report").href = report;
+  reveal("result");
+}
+
+function settling(found) {
+  if (found.what_would_settle_it) return `What would settle it: ${found.what_would_settle_it}`;
+  return found.labels_needed ? `Labels still needed: about ${found.labels_needed}` : "";
+}
+
+function list(id, texts) {
+  at(id).replaceChildren(
+    ...texts.map((text) => {
+      const entry = document.createElement("li");
+      entry.textContent = text;
+      return entry;
+    }),
+  );
+}
+
+function fail(reason) {
+  at("reason").textContent = reason;
+  reveal("problem");
+}
+
+function reveal(id) {
+  at(id).hidden = false;
+  at(id).focus();
+}
+
+at("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  check();
+});
+at("file").addEventListener("change", check);
+for (const name of ["dragover", "dragleave", "drop"]) {
+  at("drop").addEventListener(name, (event) => {
+    event.preventDefault();
+    at("drop").classList.toggle("over", name === "dragover");
+    if (name === "drop" && event.dataTransfer.files.length) {
+      at("file").files = event.dataTransfer.files;
+      check();
+    }
+  });
+}

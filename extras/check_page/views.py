@@ -1,0 +1,50 @@
+"""The built page and its files, and the link to it from the page for signing in."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from studies.pages.workbench import SignInLink
+
+_KINDS = {
+    ".bin": "application/octet-stream",
+    ".css": "text/css",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".txt": "text/plain; charset=utf-8",
+}
+# WebAssembly is compiled here and on no other page.
+_POLICY = {"script-src": "'self' 'wasm-unsafe-eval'", "worker-src": "'self'"}
+
+
+def built_folder() -> Path:
+    return Path(settings.VAR_DIR) / "check-page"
+
+
+def _address() -> str:
+    return reverse("check_page:page") if (built_folder() / "index.html").is_file() else ""
+
+
+LINK = SignInLink(
+    "check_page", "Check a judge with a table of labels, without an account", _address
+)
+
+
+@require_safe
+def page(request: HttpRequest, name: str = "index.html") -> HttpResponse:
+    """A file of the page. Its files may be kept, but not used unasked: a build replaces them."""
+    folder = built_folder().resolve()
+    path = (folder / name).resolve()
+    if name == "index.html" and not path.is_file():
+        return render(request, "check_page/not_built.html", status=404)
+    kind = _KINDS.get(path.suffix)
+    if kind is None or not path.is_relative_to(folder) or not path.is_file():
+        raise Http404
+    response = FileResponse(path.open("rb"), content_type=kind)
+    response.headers["Cache-Control"] = "no-cache"
+    response.policy_changes = _POLICY  # type: ignore[attr-defined]
+    return response

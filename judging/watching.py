@@ -1,0 +1,31 @@
+"""What else sees runs and requests while workers ask, such as a tracer; extras add to `MORE`."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from judging.engine.interface import RequestWatch
+from studies.additions import Additions
+
+if TYPE_CHECKING:
+    from judging.models import JudgeRun
+
+
+class RunWatcher(Protocol):
+    """It must not raise, and sees requests from the thread of the engine's loop."""
+
+    @property
+    def name(self) -> str: ...
+
+    def chunk(self, run: "JudgeRun") -> "AbstractContextManager[RequestWatch | None]":
+        """Entered while a worker asks some questions of a run; None watches no request."""
+
+
+MORE: Additions[RunWatcher] = Additions()
+
+
+@contextmanager
+def watched(run: "JudgeRun") -> Iterator[list[RequestWatch]]:
+    with ExitStack() as stack:
+        found = [stack.enter_context(watcher.chunk(run)) for watcher in MORE]
+        yield [watch for watch in found if watch is not None]

@@ -1,0 +1,3 @@
+from tests.judging.conftest import engine, judge, llm
+
+__all__ = ["engine", "judge", "llm"]
