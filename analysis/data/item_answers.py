@@ -173,8 +173,8 @@ def reasons_on(items: Collection[int], run_id: int | None) -> dict[int, ReasonsO
     if people and run_id is not None:
         judgments = Judgment.objects.filter(run=run_id, item__in=people, state=Judgment.State.DONE)
         for judgment in judgments.order_by("item", "sample", "shown_first"):
-            reply = (_LABELS.get(judgment.choice, ""), judgment.reply_text)
-            replies[judgment.item_id].append(reply)
+            if reply := judgment.reply_text.strip():
+                replies[judgment.item_id].append((_LABELS.get(judgment.choice, ""), reply))
     return {item: ReasonsOnItem(given, replies[item]) for item, given in people.items()}
 
 

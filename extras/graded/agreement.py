@@ -42,12 +42,13 @@ def means(target: IntArray, values: FloatArray, n: int) -> FloatArray:
 
 def graded_kappa(one: FloatArray, other: FloatArray, scale: FloatArray) -> Estimate:
     """Cohen's kappa with quadratic weights of two means per target, rounded to the scale."""
-    codes = [
-        np.where(np.isnan(each), -1, np.rint(np.nan_to_num(each)) - scale[0]).astype(np.int64)
-        for each in (one, other)
-    ]
+
+    def code(means: FloatArray) -> IntArray:
+        steps = np.rint(np.nan_to_num(means)) - scale[0]
+        return np.where(np.isnan(means), -1, steps).astype(np.int64)
+
     apart = np.subtract.outer(scale, scale) / (scale[-1] - scale[0])
-    return weighted_kappa(*codes, 1 - apart**2)
+    return weighted_kappa(code(one), code(other), 1 - apart**2)
 
 
 def within_people(
@@ -59,11 +60,12 @@ def within_people(
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     n = int(person.max(initial=-1)) + 1
-    own = []
-    for side in (first, second):
-        known = np.where(both, side, np.nan)
-        own.append(known - means(person, known, n)[person] if n else known)
-    return general_spearman(*own, sharing)
+
+    def apart(values: FloatArray) -> FloatArray:
+        known: FloatArray = np.where(both, values, np.nan)
+        return known - means(person, known, n)[person] if n else known
+
+    return general_spearman(apart(first), apart(second), sharing)
 
 
 @dataclass(frozen=True)

@@ -156,15 +156,15 @@ def _judge_scores(
     # A share of the way from the lowest to the highest score, so that scales can be compared.
     apart = (mine - 1) / (highest - 1) - (theirs - 1) / (scale - 1)
     level = general_difference(apart.mean(axis=1), study.shared.items)
-    margins = [each[:, 0] - each[:, 1] for each in (mine, theirs)]
-    out: Json = {"n": _n_both(*margins), "highest": highest}
+    own, people = (each[:, 0] - each[:, 1] for each in (mine, theirs))
+    out: Json = {"n": _n_both(own, people), "highest": highest}
     put(out, "mean", number(_mean(mine.ravel())))
     kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
     if highest == scale:
         put(out, "kappa", number(kappa.value), kappa.reason)
     else:
         put(out, "kappa", None, "other_scale")
-    out["margin"] = estimate(general_spearman(*margins, study.shared.items))
+    out["margin"] = estimate(general_spearman(own, people, study.shared.items))
     out["level"] = tested(level)
     return out
 
@@ -244,7 +244,7 @@ def grades_table(report: ReportJson) -> Table:
         [
             ("Level", "text", "level"),
             ("Answers", "count", "n"),
-            ("Krippendorff’s alpha", "decimal", "alpha.value"),
+            ("Value", "decimal", "alpha.value", "Krippendorff’s alpha"),
             ("95 % interval", "range", "alpha.ci", "Krippendorff’s alpha"),
             ("One person", "decimal", "icc", "ICC"),
             ("Mean of all", "decimal", "icc_mean", "ICC"),
