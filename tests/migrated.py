@@ -30,7 +30,8 @@ def copy_migrated(folder: Path, name: str = NAME) -> None:
     Processes with `VAR_DIR=folder` look for it under its default name.
     """
     content = hashlib.sha256(f"{django.VERSION}".encode())
-    for path in sorted(ROOT.glob("*/migrations/*.py")):
+    found = [*ROOT.glob("*/migrations/*.py"), *ROOT.glob("extras/*/migrations/*.py")]
+    for path in sorted(found):
         content.update(path.read_bytes())
     stored = Path(tempfile.gettempdir()) / f"thirdperson-{content.hexdigest()[:20]}.sqlite3"
     if not stored.exists():
