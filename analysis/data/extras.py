@@ -5,7 +5,7 @@ Every process imports this to add readers, and few of them load arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,3 +28,19 @@ class ExtraReader:
 
 
 READERS: Additions[ExtraReader] = Additions()
+
+
+@dataclass(frozen=True)
+class AnswerWords:
+    """What an extra shows of answers on researchers' pages about items.
+
+    `of_answers`: lines for the table of an item's answers, by the ids of answers. `reasons`: what
+    people wrote, with their choice, by the ids of items; shown next to a judge's reply.
+    """
+
+    name: str
+    of_answers: Callable[[Collection[int]], Mapping[int, Sequence[str]]]
+    reasons: Callable[[Collection[int]], Mapping[int, Sequence[tuple[str, str]]]]
+
+
+ANSWER_WORDS: Additions[AnswerWords] = Additions()

@@ -1,7 +1,7 @@
 """The answers of annotators and judges to one item, for its page."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import Http404
 
 from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.extras import ANSWER_WORDS
 from analysis.data.item_comparisons import annotator_aggregates, run_aggregates
 from annotation.content.texts import setting_of
 from annotation.files.answers_out import side_of
@@ -46,6 +47,7 @@ class GivenAnswer:
     is_excluded: bool
     is_right: bool | None
     ranking: str = ""  # the numbers of a whole set as ranked
+    added: Sequence[str] = ()  # what extras say of it
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,16 @@ def answers_to(item: Item) -> QuerySet[Annotation]:
 
 
 def as_given(item: Item, answers: Iterable[Annotation]) -> list[GivenAnswer]:
-    return [_given(item, answer) for answer in answers]
+    answers = list(answers)
+    ids = [answer.pk for answer in answers]
+    added: defaultdict[int, list[str]] = defaultdict(list)
+    for each in ANSWER_WORDS:
+        for pk, lines in each.of_answers(ids).items():
+            added[pk] += lines
+    return [_given(item, answer, added[answer.pk]) for answer in answers]
 
 
-def _given(item: Item, answer: Annotation) -> GivenAnswer:
+def _given(item: Item, answer: Annotation, added: Sequence[str]) -> GivenAnswer:
     assignment, annotator = answer.assignment, answer.assignment.annotator
     choice, first, ranking = answer.choice, assignment.shown_first, answer.ranking
     if ranking is not None:
@@ -143,7 +151,31 @@ def _given(item: Item, answer: Annotation) -> GivenAnswer:
         is_excluded=annotator.excluded_at is not None,
         is_right=_is_right(item, choice, offers_tie=item.study.allow_tie),
         ranking=", ".join(map(str, ranking["ranking"])) if ranking else "",
+        added=added,
     )
+
+
+@dataclass(frozen=True)
+class ReasonsOnItem:
+    """What people wrote about an item, and the replies of a run, each with its choice."""
+
+    people: Sequence[tuple[str, str]]
+    judge: Sequence[tuple[str, str]]
+
+
+def reasons_on(items: Collection[int], run_id: int | None) -> dict[int, ReasonsOnItem]:
+    """Reasons by the ids of items; only of items for which people gave some."""
+    people: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    for each in ANSWER_WORDS:
+        for item, given in each.reasons(items).items():
+            people[item] += given
+    replies: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+    if people and run_id is not None:
+        judgments = Judgment.objects.filter(run=run_id, item__in=people, state=Judgment.State.DONE)
+        for judgment in judgments.order_by("item", "sample", "shown_first"):
+            if reply := judgment.reply_text.strip():
+                replies[judgment.item_id].append((_LABELS.get(judgment.choice, ""), reply))
+    return {item: ReasonsOnItem(given, replies[item]) for item, given in people.items()}
 
 
 def shown_with(item: Item) -> str:

@@ -8,6 +8,11 @@ class GradedConfig(AppConfig):
     addresses = {"studies/<slug:slug>/graded/": "extras.graded.urls"}
 
     def ready(self) -> None:
+        from analysis.data.extras import ANSWER_WORDS, READERS
+        from analysis.exports import catalogue
+        from analysis.promises import FAMILIES
+        from analysis.report import rules
+        from analysis.report.words import REASONS
         from annotation.content import added_questions
         from annotation.services import endings
         from extras.graded import setup
@@ -22,4 +27,10 @@ class GradedConfig(AppConfig):
             after="criteria",
         )
         registry.MORE.add(f"{self.name}.protocols:STRENGTH", after="levels")
+        ANSWER_WORDS.add(f"{self.name}.shown:WORDS")
+        FAMILIES.add(f"{self.name}.promises:GRADED", after="certainty")
+        READERS.add(f"{self.name}.graded_answers:GRADED")
+        rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="certainty")
+        catalogue.MORE.add(f"{self.name}.exports:GRADES", f"{self.name}.exports:GRADED_ITEMS")
+        REASONS["other_scale"] = "the judge used another scale than people"
         setup.register()

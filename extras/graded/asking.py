@@ -165,9 +165,9 @@ class GradesForm:
             legend = _HOW_STRONG_FOR_ME if own else _HOW_STRONG[task]
             yield self._group("strength", legend, _STRENGTHS, kind="strength")
         scores = [(str(n), str(n)) for n in range(1, asked.scale + 1)]
-        for side, name in _SIDES[:2] if asked.scale else ():
-            legend = _HOW_GOOD_FOR_ME if own else _HOW_GOOD[task]
-            yield self._group(f"score_{side}", name, scores, hint=legend, kind="score")
+        for side, response in _SIDES[:2] if asked.scale else ():
+            hint = _HOW_GOOD_FOR_ME if own else _HOW_GOOD[task]
+            yield self._group(f"score_{side}", response, scores, hint=hint, kind="score")
         for n, (_key, name, description) in enumerate(asked.criteria):
             yield self._group(_criterion(n), name, _SIDES, hint=description, kind="criterion")
 

@@ -135,10 +135,10 @@ def questions(request: HttpRequest, slug: str) -> HttpResponse:
                     user=cast(User, request.user),
                 )
             except StudyError as error:
+                # A second press replaces what somebody else saved meanwhile.
+                now = Study.objects.get(pk=study.pk).version
+                form = QuestionsForm(request.POST.dict() | {"version": str(now)})
                 form.add_error(None, str(error))
-                if isinstance(error, StaleVersion):
-                    form.data = form.data.copy()
-                    form.data["version"] = str(Study.objects.get(pk=study.pk).version)
             else:
                 messages.success(request, "Saved. The preview shows the page of an item.")
                 return redirect("graded:questions", slug=slug)

@@ -520,7 +520,8 @@ function optionOf(key, target) {
 function nextAdded(form) {
   const groups = [...form.querySelectorAll("[data-added] fieldset, [data-added] input[type=text]")];
   const isOpen = (group) =>
-    group.offsetParent && (group.matches("input") ? !group.value : !group.querySelector(":checked"));
+    group.offsetParent &&
+    (group.matches("input") ? !group.value : !group.querySelector(":checked"));
   const group = groups.find(isOpen);
   return group?.matches("fieldset") ? group.querySelector("input") : group;
 }

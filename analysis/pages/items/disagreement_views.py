@@ -21,6 +21,7 @@ from analysis.data.item_answers import (
     get_item,
     majority_on,
     prompt_to_a_judge,
+    reasons_on,
     runs_on,
     shown_with,
     with_readings,
@@ -75,6 +76,7 @@ class DisagreementLine:
     row: ComparedItem
     item: Any
     note: ItemNote | None
+    reasons: Any = None
 
     @property
     def people_right(self) -> bool | None:
@@ -137,7 +139,7 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "listings": _listings(counted, chosen, has_judge=run is not None),
         "scatter": scatter_of(listed(found, chosen), chosen),
         "total": total,
-        "lines": _lines(page),
+        "lines": _lines(page, run.pk if run else None),
         "has_before": has_before,
         "has_after": has_after,
         "first": page[0].key if page else "",
@@ -201,8 +203,8 @@ def _choices(comparison: Comparison) -> dict[str, Any]:
     return comparison.choices | {"features": features}
 
 
-def _lines(rows: Iterable[ComparedItem]) -> list[DisagreementLine]:
-    """Rows with items and notes, in three queries. Items deleted meanwhile are left out."""
+def _lines(rows: Iterable[ComparedItem], run_id: int | None) -> list[DisagreementLine]:
+    """Rows with items, notes and reasons. Items deleted meanwhile are left out."""
     rows = list(rows)
     ids = [row.item for row in rows]
     items = items_by_id(ids)
@@ -210,8 +212,9 @@ def _lines(rows: Iterable[ComparedItem]) -> list[DisagreementLine]:
         note.item_id: note
         for note in ItemNote.objects.filter(item__in=ids).prefetch_related("tags")
     }
+    reasons = reasons_on(ids, run_id)
     return [
-        DisagreementLine(row, items[row.item], found.get(row.item))
+        DisagreementLine(row, items[row.item], found.get(row.item), reasons.get(row.item))
         for row in rows
         if row.item in items
     ]
@@ -221,7 +224,7 @@ def _csv_rows(rows: Any) -> Iterator[list[Any]]:
     after = ""
     while part := list(rows.filter(key__gt=after)[:_CSV_AT_ONCE]):
         after = part[-1].key
-        for line in _lines(part):
+        for line in _lines(part, None):
             row = line.row
             yield [
                 row.key,

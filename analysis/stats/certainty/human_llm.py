@@ -16,6 +16,7 @@ from ..core.results import (
     FloatArray,
     Interval,
     Reason,
+    TestedEstimate,
     check_level,
     distinct_values,
     mid_ranks,
@@ -279,7 +280,7 @@ def _certainties(values: npt.ArrayLike) -> FloatArray:
 
 def general_spearman(
     first: npt.ArrayLike, second: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95
-) -> Estimate:
+) -> TestedEstimate:
     r"""Rank correlation over items, with shared clusters as a sample.
 
     Parameters
@@ -292,7 +293,7 @@ def general_spearman(
 
     Returns
     -------
-    Estimate
+    TestedEstimate
         In [-1, 1]. Undefined with fewer than two items (``"too_few_items"``) or if a side is
         constant (``"no_variation"``). No interval with fewer than 10 items or with too few
         clusters, and if the correlation is 1 or -1 (``"no_variation"``).
@@ -321,24 +322,25 @@ def general_spearman(
     both = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
     x, y = x[both], y[both]
     if x.size < 2:
-        return Estimate(None, "too_few_items")
+        return TestedEstimate(None, "too_few_items")
     if min(np.ptp(x), np.ptp(y)) < 1e-9:
-        return Estimate(None, "no_variation")
+        return TestedEstimate(None, "no_variation")
     rho, influence = _influence(x, y)
     within = sharing if both.size == sharing.n else sharing.take(both)
     if x.size < MIN_FOR_INTERVAL:
-        return Estimate(rho, interval_reason="too_few_items")
+        return TestedEstimate(rho, interval_reason="too_few_items")
     if reason := why_not(within):
-        return Estimate(rho, interval_reason=reason)
+        return TestedEstimate(rho, interval_reason=reason)
     spread = within.spread(influence)
     variance = float(spread.variance[0])
     if abs(rho) > 1 - 1e-9 or variance <= 0:
-        return Estimate(rho, interval_reason="no_variation")
+        return TestedEstimate(rho, interval_reason="no_variation")
     df = float(spread.degrees_of_freedom[0])
-    half = t_quantile(df, (1 + level) / 2) * math.sqrt(variance) / (1 - rho**2)
-    z = math.atanh(rho)
+    se, z = math.sqrt(variance) / (1 - rho**2), math.atanh(rho)
+    half = t_quantile(df, (1 + level) / 2) * se
     low, high = math.tanh(z - half), math.tanh(z + half)
-    return Estimate(rho, interval=interval_of(low, high, level, "general fisher z", within))
+    interval = interval_of(low, high, level, "general fisher z", within)
+    return TestedEstimate(rho, interval=interval, p=2 * float(special.stdtr(df, -abs(z) / se)))
 
 
 def _influence(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:

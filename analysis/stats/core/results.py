@@ -107,6 +107,19 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class TestedEstimate(Estimate):
+    """Estimate with a test.
+
+    Attributes
+    ----------
+    p : float or None
+        Two-sided p value of the value 0; None without an interval.
+    """
+
+    p: float | None = None
+
+
+@dataclass(frozen=True)
 class Proportion:
     """Share with its counts.
 

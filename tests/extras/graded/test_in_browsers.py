@@ -1,4 +1,4 @@
-"""Somebody grades items in a browser: by keys, after a reload, without a network, without a script."""
+"""Somebody grades items in a browser: by keys, after a reload, offline, without a script."""
 
 import os
 

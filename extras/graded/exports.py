@@ -1,0 +1,170 @@
+"""Grades in exports, under the names of people and answers in the other tables."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from statistics import fmean
+from typing import Any
+
+from django.db.models import F
+
+from analysis.errors import ExportError
+from analysis.exports.catalogue import Disclosure, ExportTable
+from analysis.exports.columns import Column, in_columns
+from analysis.exports.rows import exported_id
+from analysis.exports.table_files import ExportTableFile
+from annotation.models import Annotation
+from extras.graded.asking import GradesAsked, asked_in
+from extras.graded.graded_answers import counted_grades
+from extras.graded.models import Grades, Strength
+from studies.models import Item, Study
+
+_CHUNK = 2_000
+_FORMATS = ("jsonl", "csv", "parquet", "xlsx")
+_SIGN = {"r1": 1, "r2": -1}
+
+
+def _asked(study: Study) -> GradesAsked:
+    asked = asked_in(study)
+    if not asked:
+        raise ExportError(
+            f"People give only a choice in “{study.slug}”, so there are no grades. Under Settings, "
+            "“Graded answers”, you choose what they are asked before the first answer."
+        )
+    return asked
+
+
+def _columns(asked: GradesAsked, *, free_text: bool) -> tuple[Column, ...]:
+    return (
+        Column("answer_id", "text", "The same as in annotations."),
+        Column("study", "text", "Short name of the study."),
+        Column("item_id", "text", "The item's id."),
+        Column("rater_id", "text", "The person's exported name."),
+        Column("choice", "text", "r1, r2 or tie: the answer in content terms."),
+        Column("certainty", "integer", "1 to 100; empty on a tie or where not asked."),
+        Column("standing", "text", "counted, surplus, released or imported."),
+        Column("revision", "integer", "1 = never changed."),
+        Column("strength", "integer", "1 slightly, 2 clearly, 3 strongly; empty on a tie.", True),
+        Column("strength_word", "text", "The same as a word."),
+        Column("score_1", "integer", f"Score of response r1, 1 to {asked.scale or 'most'}.", True),
+        Column("score_2", "integer", f"Score of response r2, 1 to {asked.scale or 'most'}.", True),
+        *(
+            Column(f"criterion_{key}", "text", f"r1, r2 or tie by “{name}”.", True)
+            for key, name, _description in asked.criteria
+        ),
+        Column("excluded", "boolean", "Whether the person is excluded from analysis."),
+        Column("has_reason", "boolean", "Whether the person gave a reason."),
+        *((Column("reason", "text", "What the person wrote."),) if free_text else ()),
+    )
+
+
+def grade_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each graded answer that is not withdrawn, by item and exported name."""
+    found = (
+        Grades.objects.filter(
+            answer__assignment__annotator__study=study,
+            answer__assignment__item__split=Item.Split.MAIN,
+            revision=F("answer__revision"),
+        )
+        .exclude(answer__standing=Annotation.Standing.WITHDRAWN)
+        .select_related("answer__assignment__item", "answer__assignment__annotator")
+        .order_by("answer__assignment__item__key", "answer__assignment__annotator__pseudonym")
+    )
+    for grades in found.iterator(chunk_size=_CHUNK):
+        answer = grades.answer
+        assignment = answer.assignment
+        rater = exported_id(study.export_key, assignment.annotator.pseudonym)
+        key = assignment.item.key
+        row = {
+            "answer_id": f"{rater}:{key}",
+            "study": study.slug,
+            "item_id": key,
+            "rater_id": rater,
+            "choice": answer.choice,
+            "certainty": answer.certainty,
+            "standing": answer.standing,
+            "revision": grades.revision,
+            "strength": grades.strength,
+            "strength_word": Strength(grades.strength).label if grades.strength else None,
+            "score_1": grades.score_1,
+            "score_2": grades.score_2,
+            "excluded": assignment.annotator.excluded_at is not None,
+            "has_reason": bool(grades.reason),
+            "reason": grades.reason or None,
+        }
+        yield row | {f"criterion_{name}": choice for name, choice in grades.criteria.items()}
+
+
+def _table(study: Study, disclosure: Disclosure) -> ExportTableFile:
+    shape = _columns(_asked(study), free_text=disclosure.free_text)
+    return ExportTableFile("grades", shape, lambda: in_columns(grade_rows(study), shape))
+
+
+GRADES = ExportTable(
+    "grades",
+    _FORMATS,
+    "Graded answers: strength, scores, criteria and reason of each answer",
+    _table,
+)
+
+
+def _item_columns(asked: GradesAsked) -> tuple[Column, ...]:
+    return (
+        Column("item_id", "text", "The item's id."),
+        Column("answers", "integer", "Graded answers that count."),
+        Column(
+            "strength", "number", "Mean preference: 3 strongly r1, 0 a tie, -3 strongly r2.", True
+        ),
+        Column("score_1", "number", "Mean score of response r1.", True),
+        Column("score_2", "number", "Mean score of response r2.", True),
+        *(
+            Column(f"criterion_{key}", "text", f"Majority by “{name}”; empty if shared.", True)
+            for key, name, _description in asked.criteria
+        ),
+        Column("reasons", "integer", "Answers with a reason."),
+    )
+
+
+def item_rows(study: Study) -> Iterator[dict[str, Any]]:
+    """One row for each item with graded answers that count, by key."""
+    of_item: defaultdict[str, list[Grades]] = defaultdict(list)
+    rows = counted_grades(study).select_related("answer__assignment__item")
+    for grades in rows.iterator(chunk_size=_CHUNK):
+        of_item[grades.answer.assignment.item.key].append(grades)
+    for key, found in sorted(of_item.items()):
+        signed = [
+            _SIGN.get(each.answer.choice, 0) * (each.strength or 0)
+            for each in found
+            if each.strength or each.answer.choice == "tie"
+        ]
+        keys = {name for each in found for name in each.criteria}
+        yield {
+            "item_id": key,
+            "answers": len(found),
+            "strength": fmean(signed) if signed else None,
+            "score_1": _mean([each.score_1 for each in found]),
+            "score_2": _mean([each.score_2 for each in found]),
+            "reasons": sum(bool(each.reason) for each in found),
+        } | {
+            f"criterion_{name}": _majority([each.criteria.get(name) for each in found])
+            for name in keys
+        }
+
+
+def _mean(values: list[int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _majority(choices: list[str | None]) -> str | None:
+    (first, *others) = Counter(choice for choice in choices if choice).most_common(2) or [("", 0)]
+    return None if others and others[0][1] == first[1] else first[0] or None
+
+
+def _item_table(study: Study, disclosure: Disclosure) -> ExportTableFile:
+    shape = _item_columns(_asked(study))
+    return ExportTableFile("graded-items", shape, lambda: in_columns(item_rows(study), shape))
+
+
+GRADED_ITEMS = ExportTable(
+    "graded-items", _FORMATS, "Graded items: means and majorities of each item", _item_table
+)

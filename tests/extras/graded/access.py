@@ -1,0 +1,3 @@
+"""Who may open the pages of graded answers."""
+
+FOR_VIEWERS = {"graded/"}
