@@ -26,7 +26,7 @@ from analysis.lifecycle.storage import (
     reports_for,
 )
 from analysis.models import Report
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
@@ -249,6 +249,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
+        "own_pages": list(MORE_PAGES),
         "registered": registered(report.study),
         "recheck": recheck,
         "may_build": _may_build(request, slug),
