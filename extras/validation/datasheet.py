@@ -243,8 +243,8 @@ def datasheet_tables(report: ReportJson) -> Iterator[Table]:
             ("its share", "percent", "scale.share_commonest", "Certainty"),
             ("from", "number", "scale.from", "Certainty"),
             ("to", "number", "scale.to", "Certainty"),
-            ("USD per 1,000", "number", "usd_per_1000"),
-            ("Seconds", "number", "seconds"),
+            ("USD per 1,000", "decimal", "usd_per_1000"),
+            ("Seconds", "decimal", "seconds"),
         ],
         "With all probes above. Lost: no answer could be read, or the request failed. Certainty: "
         "of the run without a probe; from and to hold nine tenths of it. Seconds: median time to "
