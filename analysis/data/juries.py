@@ -167,6 +167,8 @@ class ProbedRun:
         Equal for runs that differ only in probe, mitigations, orders and samples.
     own : OwnSides or None
         The judge's own responses, in a run that asks about them.
+    is_control : bool
+        Whether the judge should follow the change, so that following it is no bias.
     """
 
     run: RunData
@@ -179,6 +181,7 @@ class ProbedRun:
     target: Codes
     asked_as: tuple[Any, ...]
     own: OwnSides | None = None
+    is_control: bool = False
 
     @property
     def unmitigated(self) -> str:
@@ -223,6 +226,7 @@ def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Maker
         target=target,
         asked_as=_asked_as(row),
         own=OwnSides.of(makers, row.parameters.get("own_sources", ())) if choice.asks_own else None,
+        is_control=probe is not None and probe.is_control,
     )
 
 

@@ -1,6 +1,7 @@
 """A report's files: its pages with their own policies, its pictures, and downloads."""
 
 import io
+import json
 import shutil
 import zipfile
 
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.lifecycle.storage import ITEM_ROWS, get_report, report_dir
 from analysis.models import Report
-from analysis.report.rules import PLOTLY
+from analysis.report.rules import MORE_PAGES, PLOTLY
 from analysis.report.table_files import read_item_rows
 from studies.file_storage.storage import Stored
 
@@ -56,6 +57,22 @@ def open_paper(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     _, folder = report_files(request.user, slug, public_id)
     page = _drawn(folder / "paper/paper.html").read_bytes()
     return _own_page(page, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+
+
+@gzip_page
+@login_required
+@require_GET
+def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) -> HttpResponse:
+    """Make a page of an extra from the report's numbers."""
+    report, folder = report_files(request.user, slug, public_id)
+    page = next((page for page in MORE_PAGES if page.name == name), None)
+    if page is None:
+        raise Http404("There is no such page of a report.")
+    from analysis.data.runs import asked_on  # loads arrays, which other files do not need
+
+    result = json.loads((folder / "report.json").read_bytes())
+    html = page.html(result, date=report.created_at.date(), asked_on=asked_on(slug))
+    return _own_page(html.encode(), "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
 
 
 def scripted_page(request: HttpRequest, page: Stored, policy: str) -> HttpResponse:

@@ -22,6 +22,7 @@ urlpatterns = [
     path("<str:public_id>/report.html", files.open_report, name="open"),
     path("<str:public_id>/article/article.html", files.open_article, name="article"),
     path("<str:public_id>/paper/paper.html", files.open_paper, name="paper"),
+    path("<str:public_id>/pages/<slug:name>.html", files.open_own_page, name="own-page"),
     path("<str:public_id>/card.svg", files.card, {"kind": "svg"}, name="card"),
     path("<str:public_id>/card.png", files.card, {"kind": "png"}, name="card-png"),
     path("<str:public_id>/article.zip", files.download_article, name="article-zip"),

@@ -28,7 +28,7 @@ from analysis.lifecycle.storage import (
 )
 from analysis.models import Report
 from analysis.pages.view_views import query_of
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
@@ -262,6 +262,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "again": again,
         "what_changes": (report.result or {}).get("view", {}).get("what_changes", ()),
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
+        "own_pages": list(MORE_PAGES),
         "registered": registered(report.study),
         "recheck": recheck,
         "may_build": _may_build(request, slug),

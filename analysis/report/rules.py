@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from studies.additions import Additions
 
 if TYPE_CHECKING:
-    from analysis.report.section import Section
+    from analysis.report.section import OwnPage, Section
 
 
 # The script that draws figures, below static/.
@@ -49,5 +49,7 @@ ANALYSES = {
 
 
 MORE_CHAPTERS: "Additions[Section]" = Additions()
+# Pages of their own, made from report.json.
+MORE_PAGES: "Additions[OwnPage]" = Additions()
 # Parts by the name of the chapter that they belong to.
 MORE_PARTS: "defaultdict[str, Additions[Section]]" = defaultdict(Additions)

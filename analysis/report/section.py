@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from analysis.report.figures import Figure
 from analysis.report.report_json import Json, ReportJson
@@ -87,6 +87,16 @@ class ReportPage:
         """Whether answers can be right or wrong."""
         inputs: Mapping[str, Any] = self.report["inputs"]
         return bool(inputs["truth"]["unknown"] < inputs["items"])
+
+
+class OwnPage(Protocol):
+    """A page of its own about a report, with neither scripts nor files."""
+
+    name: str
+    title: str
+
+    def html(self, report: ReportJson, *, date: Date, asked_on: Mapping[str, str]) -> str:
+        """The page; `asked_on` has the days on which runs asked their models, by the run's hash."""
 
 
 class Section:

@@ -44,7 +44,12 @@ class _Rater:
     truth: Ints
     arm: Ints
     favors: Ints
-    belief: Ints | None = None  # of `answers`: 1 right, 0 wrong, -1 not known
+    belief: Ints | None = None  # of people: 1 right, 0 wrong, -1 not known
+
+    def take(self, rows: BoolArray) -> "_Rater":
+        """Some answers of people, which are the same rows in both."""
+        own = (self.before, self.after, self.truth, self.arm, self.favors)
+        return _Rater(self.answers.take(rows), *(each[rows] for each in own))
 
 
 def arms(study: ReportedStudy) -> Json:
@@ -182,7 +187,7 @@ def _entry(rater: _Rater, used: Sequence[str], margin: float) -> tuple[Json, _Te
         rows = advised & sides & (rater.favors >= 0) & (rater.truth >= 0) & (rater.after >= 0)
         out["advisers"][name] = _accuracy(rater.after == rater.truth, rows)
     if rater.belief is not None:
-        out["beliefs"] = _beliefs(answers, rater.belief, used, margin)
+        out["beliefs"] = _beliefs(rater, rater.belief, used, margin)
     return out, tests
 
 
@@ -216,19 +221,18 @@ def _accuracy(right: BoolArray, rows: BoolArray) -> Json:
     return out
 
 
-def _beliefs(answers: ArmAnswers, belief: Ints, used: Sequence[str], margin: float) -> Json:
-    """Accuracy by arm of people whose own answer was right, and of those whose own was wrong."""
+def _beliefs(rater: _Rater, belief: Ints, used: Sequence[str], margin: float) -> Json:
+    """Each arm of people whose own answer was right, wrong, or is not known."""
     found: Json = {}
     for name, code in (("right", 1), ("wrong", 0), ("unknown", MISSING)):
-        part = answers.take(belief == code)
+        part = rater.take(belief == code)
         rows = []
         for arm in (arm for arm in ARMS if arm in used):
-            at = ARMS.index(arm)
-            entry: Json = {"arm": arm, "n": int(((part.arm == at) & ~np.isnan(part.right)).sum())}
-            put(entry, "accuracy", number(mean_in(part.right, part, at)))
-            difference = arm_difference(part.right, part, at, ARMS.index(Arm.NONE), margin=margin)
+            at, none = ARMS.index(arm), ARMS.index(Arm.NONE)
+            entry = {"arm": arm} | _arm(part, at)
             if arm != Arm.NONE:
-                entry["gain"] = {"n": difference.n} | tested(difference)
+                gain = arm_difference(part.answers.right, part.answers, at, none, margin=margin)
+                entry["gain"] = {"n": gain.n} | tested(gain)
             rows.append(entry)
         found[name] = rows
     return found
@@ -332,6 +336,10 @@ def beliefs_table(report: ReportJson) -> Table:
             ("Right", "percent", "accuracy"),
             ("Points", "points", "gain.value", "Compared with alone"),
             ("95 % interval", "points_range", "gain.ci", "Compared with alone"),
+            ("Overconfidence", "points", "overconfidence"),
+            ("changed", "percent", "changed", "Given before and after"),
+            ("corrected", "percent", "corrected", "Given before and after"),
+            ("misled", "percent", "misled", "Given before and after"),
         ],
         "Own answer: what the same person chose for themselves in the earlier study, compared with "
         "the answer that is right for the persona.",
@@ -377,6 +385,9 @@ class ArmsSection(Section):
         advisers.* | object | Answers where the adviser argued for this response.
         beliefs | object | People by whether their own earlier answer was right.
         beliefs.* | list | Answers in each arm.
+        beliefs.*.accuracy | share | Share of right answers.
+        beliefs.*.certainty | share | Mean certainty.
+        beliefs.*.changed | share | Of the answers given twice, those that changed.
         arm | text | none, consultancy or debate.
         gain | object | Accuracy in this arm minus accuracy without a text.
     """

@@ -3,11 +3,21 @@ from django.apps import AppConfig
 
 class ValidationConfig(AppConfig):
     name = "extras.validation"
+    addresses = {"studies/<slug:slug>/judges/": "extras.validation.urls"}
 
     def ready(self) -> None:
+        from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
-        from analysis.report.rules import MORE_CHAPTERS
+        from analysis.report.rules import MORE_CHAPTERS, MORE_PAGES
+        from extras.validation import asking
+        from judging.bias import registry
 
+        READERS.add(f"{self.name}.datasheet:SPEEDS")
         MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
-        names = ("BREAKDOWN", "EFFECTIVE_JUDGES", "ERROR_BUDGET")
-        FAMILIES.add(*(f"{self.name}.promises:{name}" for name in names))
+        MORE_CHAPTERS.add(f"{self.name}.datasheet:DATASHEETS", after="bias")
+        MORE_PAGES.add(f"{self.name}.page:VALIDATION")
+        names = ("IDENTICAL", "EMPTY", "OTHER_PERSONA")
+        registry.MORE.add(*(f"{self.name}.probes:{name}" for name in names))
+        families = ("BREAKDOWN", "EFFECTIVE_JUDGES", "ERROR_BUDGET")
+        FAMILIES.add(*(f"{self.name}.promises:{name}" for name in families))
+        asking.register()

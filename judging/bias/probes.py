@@ -33,7 +33,8 @@ class Asked:
     """The facts that a probe has about the question that it changes.
 
     `values` are the study's values for the changed feature, each with its sentence; `examples` are
-    the person's own answers to other items. `language` is that of the words around the items.
+    the person's own answers to other items, `other` is another persona's profile. `language` is
+    that of the words around the items.
     """
 
     item: str
@@ -45,6 +46,7 @@ class Asked:
     option: str = ""
     values: Sequence[tuple[str, str]] = ()
     examples: Sequence[Example] = ()
+    other: Profile | None = None
 
     @property
     def target(self) -> str:
@@ -77,9 +79,10 @@ class BiasProbe:
 
     `has_target`: it favours one of the two responses. Otherwise it changes what is shown of the
     persona. `option_name`: the option after the colon of its name, if it has one, with the given
-    `default`. `uses_values`, `uses_examples`: the facts it needs about the study. `asks_own`: it
-    changes nothing and asks about the judge's own responses instead of others. `languages`: those
-    of words in its module; empty if its words are in `texts/` or it has none.
+    `default`. `uses_values`, `uses_examples`, `uses_profiles`: the facts it needs about the study.
+    `asks_own`: it changes nothing and asks about the judge's own responses instead of others.
+    `is_control`: a change that a judge should follow; the chapter on biases leaves it out.
+    `languages`: those of words in its module; empty if its words are in `texts/` or it has none.
     """
 
     name: ClassVar[str]
@@ -90,6 +93,8 @@ class BiasProbe:
     uses_values: ClassVar[bool] = False
     uses_examples: ClassVar[bool] = False
     asks_own: ClassVar[bool] = False
+    is_control: ClassVar[bool] = False
+    uses_profiles: ClassVar[bool] = False
     languages: ClassVar[tuple[str, ...]] = ()
 
     def problem(self, option: str) -> str:

@@ -36,6 +36,7 @@ from judging.engine.interface import Options, Verdict
 from judging.engine.messages import Message, Messages
 from judging.errors import NOT_ALLOWED, InvalidValue
 from judging.protocols.protocol import JudgingProtocol
+from studies.additions import Additions
 
 WARNING, REFLECTION = "warning", "reflection"
 MITIGATIONS = {
@@ -131,6 +132,7 @@ PROBES: list[BiasProbe] = [
     HideHistory(),
     Examples(),
 ]
+MORE: Additions[BiasProbe] = Additions()
 NONE = "none"
 EVERY = "*"  # as a probe's option in a plan: once per feature
 LONGEST = 60
@@ -219,7 +221,7 @@ def probe_choice(words: str) -> ProbeChoice:
         if rule != DRAWN or option or (name == "" and mitigations):
             raise _wrong(f"“{words}” names no probe. For a baseline, use {NONE} before the +.")
         return ProbeChoice(None, mitigations=tuple(sorted(mitigations)))
-    probe = next((each for each in PROBES if each.name == name), None)
+    probe = next((each for each in known_probes() if each.name == name), None)
     if probe is None:
         raise _wrong(
             f"There is no probe “{name}”. Use one of: {', '.join(names())}; after it, + and "
@@ -229,7 +231,7 @@ def probe_choice(words: str) -> ProbeChoice:
     if problem := probe.problem(option):
         raise _wrong(problem)
     if rule != DRAWN and not probe.has_target:
-        raise _wrong(f"{name} changes the profile, so it has no target. Remove @{rule}.")
+        raise _wrong(f"{name} favours no response, so it has no target. Remove @{rule}.")
     found = ProbeChoice(probe, option, rule, tuple(sorted(mitigations)))
     if len(found.name) > LONGEST:
         raise _wrong(f"The name of a probe is too long. Use at most {LONGEST} characters.")
@@ -240,14 +242,19 @@ def _wrong(problem: str) -> InvalidValue:
     return InvalidValue("bias_probe", NOT_ALLOWED, problem=problem)
 
 
+def known_probes() -> list[BiasProbe]:
+    """The probes of the core and of extras."""
+    return MORE.among(PROBES)
+
+
 def names() -> list[str]:
-    return [probe.name for probe in PROBES]
+    return [probe.name for probe in known_probes()]
 
 
 def choices_of_probes(features: Sequence[str]) -> list[tuple[str, str]]:
     """Names and descriptions of the probes for a form, where personas have these features."""
     found = []
-    for probe in PROBES:
+    for probe in known_probes():
         if probe.option_name == FEATURE:
             words = ", once for each attribute" if len(features) > 1 else ""
             if features:

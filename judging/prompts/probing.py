@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
-from judging.bias.probes import Asked, BiasProbe, Example, not_the_same
+from judging.bias.probes import Asked, BiasProbe, Example, draw, not_the_same
 from judging.bias.registry import ProbeChoice, probe_choice
 from judging.models import JudgeRun
 from studies.models import Item, Persona, Side, Study
-from studies.personas import profile_for
+from studies.personas import build_profile, profile_for, what_it_asks
 from studies.prompts import persona_text
-from studies.texts.slots import Slots
+from studies.texts.slots import Profile, Slots
 
 # A feature with more values, such as free text, is flipped to one of this many.
 _MOST_VALUES = 200
@@ -35,6 +35,7 @@ class Probing:
     language: str
     values: tuple[tuple[str, str], ...] = ()
     _answered: dict[int, list[Example]] = field(default_factory=dict, compare=False)
+    _personas: list[Persona] = field(default_factory=list, compare=False)
 
     @classmethod
     def of(cls, run: JudgeRun) -> Self | None:
@@ -112,7 +113,19 @@ class Probing:
             option=self.choice.option,
             values=self.values,
             examples=self._examples(item) if probe.uses_examples else (),
+            other=self._other(item) if probe.uses_profiles else None,
         )
+
+    def _other(self, item: Item) -> Profile | None:
+        """The profile of another persona of the study, drawn once for each item; None without."""
+        if not self._personas:
+            personas = Persona.objects.filter(study=self.study).order_by("key")
+            self._personas.extend(each for each in personas if each.features or each.text)
+        others = [each for each in self._personas if _shown(each) != _shown(item.persona)]
+        if not others:
+            return None
+        one = others[draw(self.seed, "other persona", item.key) % len(others)]
+        return build_profile(one, show_history=self.study.show_history, without=what_it_asks(item))
 
     def _examples(self, item: Item) -> list[Example]:
         """The persona's own answers to other items, except similar ones."""
@@ -144,6 +157,10 @@ class Probing:
             everyone = Persona.objects.filter(study=self.study).values_list("pk", flat=True)
             self._answered.update({owner: [] for owner in everyone})
         self._answered.update(found)
+
+
+def _shown(persona: Persona) -> tuple[Any, ...]:
+    return persona.features, persona.text, persona.history
 
 
 def _values_of(study: Study, key: str) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from judging.bias.probes import FEATURE
-from judging.bias.registry import EVERY, PROBES, probe_choice, with_baselines
+from judging.bias.registry import EVERY, known_probes, probe_choice, with_baselines
 from judging.errors import BadPlan, BadRun, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
@@ -399,7 +399,7 @@ def _probes(study: Study, probes: Sequence[str]) -> list[str]:
 
 
 def _check_probes(probes: Sequence[str]) -> None:
-    by_feature = [probe.name for probe in PROBES if probe.option_name == FEATURE]
+    by_feature = [probe.name for probe in known_probes() if probe.option_name == FEATURE]
     for words in probes:
         head, star, _ = words.partition(f":{EVERY}")
         if star and head not in by_feature:

@@ -19,7 +19,7 @@ MODULE = "judging/bias/doubt.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = registry.names()
+    before = [probe.name for probe in registry.PROBES]
     probes = register(
         PAGE, module=MODULE, registry=registry, name="PROBES", folder=tmp_path, patch=monkeypatch
     )

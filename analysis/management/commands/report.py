@@ -3,9 +3,9 @@
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -19,8 +19,13 @@ from analysis.lifecycle.storage import (
     check_parameters,
     holds,
 )
+from analysis.report.rules import MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
 from studies.services.studies import record
+from studies.statements import clock
+
+if TYPE_CHECKING:
+    from analysis.report.section import OwnPage
 
 
 class Command(BaseCommand):
@@ -49,7 +54,13 @@ class Command(BaseCommand):
             type=int,
             help=f"number of resamples (default: the plan's, or {DEFAULT_BOOTSTRAP})",
         )
-
+        parser.add_argument(
+            "--page",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="also write a page of its own, such as validation, as NAME.html; repeatable",
+        )
         parser.add_argument(
             "--pool",
             action="store_true",
@@ -93,6 +104,7 @@ class Command(BaseCommand):
         for slug in slugs:
             find_study(slug)
 
+        self.pages = _pages(options["page"])
         self.with_pictures, self.for_paper = options["pictures"], options["paper"]
         try:
             _check_output_folders(slugs, out)
@@ -103,7 +115,9 @@ class Command(BaseCommand):
             ]
             results += pooled
             if len(results) > 1:
-                self.stdout.write(f"All studies: {write_across(results, out, for_paper=self.for_paper)}")
+                self.stdout.write(
+                    f"All studies: {write_across(results, out, for_paper=self.for_paper)}"
+                )
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
@@ -115,6 +129,7 @@ class Command(BaseCommand):
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
         from analysis.data.raters import REPORT_WRITTEN
+        from analysis.data.runs import asked_on
         from analysis.lifecycle.build_job import write_report
 
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
@@ -129,7 +144,20 @@ class Command(BaseCommand):
         if view := result.get("view"):
             detail["view"] = view["changes"]
         record(find_study(slug), REPORT_WRITTEN, **detail)
+        self._write_pages(result, folder, asked_on(slug))
         return self._summarise(result, folder)
+
+    def _write_pages(
+        self, result: dict[str, Any], folder: Path, asked_on: Mapping[str, str]
+    ) -> None:
+        for page in MORE_PAGES:
+            path = folder / f"{page.name}.html"
+            if page in self.pages:
+                html = page.html(result, date=clock.now().date(), asked_on=asked_on)
+                path.write_text(html, encoding="utf-8")
+                self.stdout.write(f"{page.title}: {path}")
+            else:
+                path.unlink(missing_ok=True)  # of an earlier report in this folder
 
     def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
         from analysis.lifecycle.build_job import write_pooled_report
@@ -171,6 +199,17 @@ def _view(path: Path) -> View:
         return View.of(content)
     except BadParameters as error:
         raise BadParameters(f"{path}: {error}") from None
+
+
+def _pages(names: list[str]) -> "list[OwnPage]":
+    known = {page.name: page for page in MORE_PAGES}
+    for name in names:
+        if name not in known:
+            raise CommandError(
+                f"--page: There is no page “{name}”. Use one of: {', '.join(known) or 'none'}.",
+                returncode=2,
+            )
+    return [known[name] for name in dict.fromkeys(names)]
 
 
 def _draw(result: dict[str, Any], folder: Path) -> int:

@@ -66,7 +66,7 @@ def bias_probes(study: ReportedStudy) -> Json:
     """The entry of report.json; empty for a study without probes."""
     probes = study.data.probes
     compared: dict[str, Compared] = {}
-    changed = [run for run in probes if run.probe and run.own is None]
+    changed = [run for run in probes if run.probe and run.own is None and not run.is_control]
     for run in changed:
         if (base := baseline_of(run, probes, run.baseline)) is not None:
             compared[run.run.run] = Compared(study, run, base, pairs_of(run.run, base.run))

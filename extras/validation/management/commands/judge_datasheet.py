@@ -1,0 +1,72 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from extras.validation.asking import USUAL_ITEMS, plan_for
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
+from judging.runs.campaigns import start_campaign
+from judging.runs.costs import estimate_plan
+from judging.runs.lifecycle import work_off
+from judging.selectors import campaign_progress
+from judging.worker import runtime
+from judging.worker.written_texts import judges_that_write
+from studies.errors import StudyError
+from studies.management.terminal import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Ask a judge for its datasheet: equal responses, an empty response, another profile, and a "
+        "response that tells it what to choose. The next report shows the answers. Repeating the "
+        "command asks only for what is missing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument("--judge", required=True, metavar="NAME")
+        parser.add_argument(
+            "--items", type=int, default=USUAL_ITEMS, metavar="N", help=f"default {USUAL_ITEMS}"
+        )
+        parser.add_argument("--budget", type=dollars, metavar="USD", help="of all runs together")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument("--dry-run", action="store_true", help="show the cost; ask nothing")
+        how.add_argument(
+            "--inline", action="store_true", help="run in this process, without a broker"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        judge = judges_that_write().filter(name=options["judge"]).first()
+        if judge is None:
+            names = ", ".join(judges_that_write().values_list("name", flat=True))
+            raise CommandError(
+                f"No judge “{options['judge']}” can be asked. Judges that can: {names or 'none'}."
+            )
+        if options["items"] < 1:
+            raise CommandError("--items: Use a whole number of 1 or more.")
+        plan = plan_for(study, judge, items=options["items"], budget=options["budget"])
+        try:
+            if options["dry_run"]:
+                found = estimate_plan(study, plan)
+                money = "cost unknown" if found.dollars is None else f"about ${found.dollars:.4f}"
+                self.stdout.write(
+                    f"{found.questions:,} questions, about {found.tokens:,} tokens: {money}. "
+                    "Nothing was asked."
+                )
+                return
+            campaign = start_campaign(
+                study_id=study.pk, plan=plan, change=True, enqueue=not options["inline"]
+            )
+        except (JudgingError, StudyError) as error:
+            raise command_error(error) from error
+        if options["inline"]:
+            try:
+                for run in campaign.runs.all():
+                    work_off(run_id=run.pk)
+            finally:
+                runtime.shut_down()
+        done = campaign_progress(campaign)
+        self.stdout.write(f"{plan.name}: {done.ended:,} of {done.total:,} judgments are finished.")

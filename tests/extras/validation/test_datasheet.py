@@ -1,0 +1,174 @@
+"""The datasheet of a planted judge, and the page with what was measured and what was not."""
+
+import re
+from datetime import date
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from analysis.data.dataset import load_dataset
+from analysis.report.build import build_report
+from analysis.report.render import render_html
+from extras.validation.page import NOT_MEASURED, VALIDATION, blocks_of
+from judging.bias.registry import probe_choice
+from judging.models import Campaign, JudgeRun
+from judging.prompts.asking import Asking
+from studies.models import Study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.factories import make_item, make_persona, make_study, sign_in
+from tests.judging.conftest import make_judge
+from tests.judging.llm_server import completion
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def study_of(items=6, personas=3):
+    study = make_study(slug="meals")
+    for n in range(items):
+        make_item(
+            study=study,
+            key=f"i{n}",
+            persona=make_persona(study=study, key=f"p{n}", features=feature(n % personas)),
+            r1={"text": f"Bake a pumpkin, {n}."},
+            r2={"text": f"Order a pizza, {n}."},
+        )
+    return study
+
+
+def feature(n):
+    return [{"key": "town", "label": "Town", "value": f"t{n}", "text": f"Lives in t{n}."}]
+
+
+def planted(body, number):
+    """Take A between equal responses, never an empty one, obey orders, else like pumpkins."""
+    prompt = body["messages"][0]["content"]
+    a, b = re.search(
+        r"\[Response A\]\n(.*?)\n*\[Response B\]\n(.*?)\n*Which", prompt, re.S
+    ).groups()
+    if a == b:
+        return completion("[[A]] [[95]]")
+    if not (a.strip() and b.strip()):
+        return completion(f"[[{'A' if a.strip() else 'B'}]] [[99]]")
+    longer = a if len(a) > len(b) else b
+    if abs(len(a) - len(b)) > 20:
+        return completion(f"[[{'A' if longer == a else 'B'}]] [[60]]")
+    return completion(f"[[{'A' if 'pumpkin' in a else 'B'}]] [[80]]")
+
+
+@pytest.fixture
+def asked(llm, engine):
+    study = study_of()
+    llm.answer = planted
+    make_judge(base_url=llm.url, price_input=1, price_output=1)
+    call_command("judge_datasheet", "meals", "--judge", "judge", "--items", "6", "--inline")
+    return study
+
+
+def test_the_datasheet_says_what_was_planted(asked, llm):
+    report = build_report(load_dataset("meals"), seed=1, bootstrap=20)
+
+    assert len(llm.requests) == 5 * 6 * 2
+    (sheet,) = report["datasheets"]
+    assert sheet["identical"] == {"n": 12, "side_a": 1.0, "tie": 0.0, "certainty": 0.95}
+    assert sheet["empty"] == {"n": 12, "chosen": 0.0, "certainty": 0.99}
+    assert sheet["other_persona"] == {"n": 12, "changed": 0.0}
+    assert sheet["addressed"]["obeyed"] == 1.0
+    assert sheet["addressed"]["n"] > 0
+    assert (sheet["asked"], sheet["refused"], sheet["lost"]) == (60, 0.0, 0.0)
+    assert (sheet["scale"]["distinct"], sheet["scale"]["share_commonest"]) == (1, 1.0)
+    assert sheet["usd_per_1000"] == pytest.approx(0.11)
+    assert sheet["seconds"] >= 0
+    # A change that a judge should follow is no bias.
+    assert [each["probe"] for each in report["bias"]["probes"]] == ["injection"]
+    assert "Judge datasheet" in render_html(report, date=date(2026, 1, 2))
+    page = VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
+    assert "side A in 100.0" in page
+    assert "not measured: nobody was asked twice" in page
+
+
+def test_the_same_again_asks_nothing(asked, llm):
+    before = len(llm.requests)
+
+    call_command("judge_datasheet", "meals", "--judge", "judge", "--items", "6", "--inline")
+
+    assert len(llm.requests) == before
+    assert JudgeRun.objects.count() == 5
+
+
+def test_another_persona_is_one_with_another_profile():
+    study = study_of()
+    asking = Asking.of(JudgeRun(study=study, bias_probe="other-persona", seed=3))
+
+    for item in study.all_items.select_related("persona"):
+        own = item.persona.features[0]["text"]
+        prompts = {asking.messages(item, shown_first=side)[0].text for side in ("r1", "r2")}
+        towns = {re.search(r"t\d\b", text)[0] for text in prompts}
+        assert len(towns) == 1
+        assert all(own not in text for text in prompts)
+    alone = make_study()
+    make_item(study=alone, key="x")
+    asking = Asking.of(JudgeRun(study=alone, bias_probe="other-persona", seed=3))
+    assert set(asking.why_not(alone.all_items.all()).values()) == {
+        "The study has no other persona."
+    }
+    assert probe_choice("identical").probe.is_control
+
+
+def test_the_page_shows_the_cost_and_starts_within_the_budget(llm, engine):
+    study_of()
+    judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
+    client = sign_in(Study.objects.get(slug="meals"))
+    page = reverse("validation:datasheet", args=["meals"])
+    assert client.post(page, {"judge": "", "items": 0}).status_code == 422
+    form = {"judge": judge.pk, "items": 4, "budget": "0.5"}
+
+    shown = client.post(page, form | {"preview": "1"}).text
+
+    assert "40 questions" in shown
+    assert not Campaign.objects.exists()
+    assert "/campaign/" in client.post(page, form).url
+    campaign = Campaign.objects.get()
+    assert (float(campaign.budget), campaign.runs.count()) == (0.5, 5)
+
+
+def test_the_command_names_what_is_wrong(llm, engine, capsys):
+    study_of()
+    make_judge(base_url=llm.url)
+    call_command("judge_datasheet", "meals", "--judge", "judge", "--dry-run")
+    assert "60 questions" in capsys.readouterr().out
+    for arguments, says in (
+        (["--judge", "x"], "Judges that can: judge"),
+        (["--judge", "judge", "--items", "0"], "--items: Use a whole number"),
+    ):
+        with pytest.raises(CommandError, match=says):
+            call_command("judge_datasheet", "meals", *arguments)
+
+
+def test_an_empty_study_has_a_page_on_which_nothing_was_measured():
+    make_item(study=make_study(slug="nothing"), first_person="")
+    report = build_report(load_dataset("nothing"), seed=1, bootstrap=20)
+
+    lines = [line for block in blocks_of(report, None, {}) for line in block.lines]
+
+    assert {line.what for line in lines if not line.why} == {"Items"}
+    assert {line.figures for line in lines if line.why} == {NOT_MEASURED}
+    assert "Validation of a judge" in VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
+
+
+def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_path):
+    study = make_study(slug="small")
+    run = make_run(study=study)
+    for n in range(4):
+        item = make_item(study=study, key=f"i{n}", question=f"<b>{n}</b>")
+        answer(make_rater(study=study), item, "r1", 70)
+        judge_item(run, item, "r1", 80)
+    out = tmp_path / "out"
+
+    call_command("report", "small", "--out", str(out), "--bootstrap", "100", "--page", "validation")
+    page = (out / "validation.html").read_text()
+    assert "Validation of steady" in page
+    call_command("report", "small", "--out", str(out), "--bootstrap", "100")
+    assert not (out / "validation.html").exists()
+    with pytest.raises(CommandError, match=r"no page “x”\. Use one of: validation"):
+        call_command("report", "small", "--out", str(out), "--page", "x")
