@@ -109,6 +109,11 @@ def annotator_pages(study: Study) -> list[SectionPage]:
     own = [
         SectionPage("annotators", "All annotators", reverse("people:list", args=[study.slug])),
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
+        SectionPage(
+            "annotators",
+            "Consent versions",
+            reverse("people:consent-versions", args=[study.slug]),
+        ),
     ]
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
     return own + [
