@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.texts import unfilled
+from annotation.content.texts import placeholders
 from annotation.errors import AmendmentError
 from annotation.services.amendments import (
     AMENDED_FIELDS,
@@ -43,7 +43,7 @@ class AmendmentForm(forms.ModelForm):
     note = forms.CharField(
         label="Reason and ethics note",
         max_length=LONGEST_NOTE,
-        widget=forms.Textarea(attrs={"rows": 3}),
+        widget=forms.Textarea(attrs={"rows": 3, "cols": 80}),
         help_text="Why the text changes, and what the ethics board decided about asking again.",
         error_messages={"required": "State why, and what the ethics board decided."},
     )
@@ -58,7 +58,7 @@ class AmendmentForm(forms.ModelForm):
             "storage": "Where and how long data are kept",
             "ethics": "Ethics approval",
         }
-        widgets = {"consent": forms.Textarea(attrs={"rows": 16})}
+        widgets = {"consent": forms.Textarea(attrs={"rows": 16, "cols": 80})}
         help_texts = {"consent": "Markdown. Leave empty to use the standard text."}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -67,7 +67,7 @@ class AmendmentForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
-        left = [part for parts in unfilled(self.instance).values() for part in parts]
+        left = [part for name in AMENDED_FIELDS for part in placeholders(found.get(name, ""))]
         if left:
             raise forms.ValidationError(f"Fill in what stands in brackets: {left[0]}.")
         return found
@@ -111,7 +111,8 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
         "preview": preview,
         "versions": versions,
         "is_amended": bool(versions) or stored.frozen_at is not None,
-        "under_way": len(under_way(stored, besides="")),
+        "under_way": len(working := under_way(stored, besides="")),
+        "due": sum(each.consent_due for each in working),
         "may_edit": role_of(request.user, stored) != Membership.Role.VIEWER,
     }
     status = REFUSED if fault or (sending and form.errors) else 200
