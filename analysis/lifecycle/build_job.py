@@ -71,7 +71,8 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
             by=report.requested_by.get_username() if report.requested_by else "",
             on=f"{report.created_at:%Y-%m-%d}",
             on_progress=progress,
-            for_paper=True,
+            # A card or a page for a paper could pass for the verdict of the study.
+            for_paper=not report.view,
         )
     not_counted = result.get("human", {}).get("not_counted", {})
     return {

@@ -18,6 +18,7 @@ from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.models import Report
 from analysis.report.build import main_results
+from analysis.report.words import effect_words
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 
@@ -146,15 +147,6 @@ def _effect(with_it: Mapping[str, Any], without: Mapping[str, Any]) -> Iterator[
     }
 
 
-def side_words(side: Mapping[str, Any]) -> str:
-    """A result on one side of an effect, in words."""
-    if "state" in side:
-        return str(side["state"]).replace("_", " ")
-    if side["accuracy"] is None:
-        return "no result"
-    return f"{side['accuracy'] * 100:.1f} % of {side['n']:,}"
-
-
 def as_json(study: Study) -> dict[str, Any]:
     """The list as JSON. Raises `AnalysisError` without a plan."""
     plan, found = _with_plan(study)
@@ -211,7 +203,7 @@ def as_text(study: Study) -> str:
         lines += ["**Effect on the results.**", "", "| Result | With it | Without it |"]
         lines.append("| --- | --- | --- |")
         for row in each.effect:
-            sides = (side_words(row["with"]), side_words(row["without"]))
+            sides = (effect_words(row["with"]), effect_words(row["without"]))
             lines.append("| " + " | ".join([_line(row["result"]), *sides]) + " |")
     return "\n".join(lines) + "\n"
 

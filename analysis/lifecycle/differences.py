@@ -141,10 +141,9 @@ def compare_reports(first: Report, second: Report) -> VersionComparison:
 
 def main_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
     """How two reports were made and what they found, as rows of text."""
-    return [
-        *_rows(dict(_made(before)), dict(_made(after))),
-        *_rows(dict(_found(before)), dict(_found(after))),
-    ]
+    rows = _rows(dict(_made(before)), dict(_made(after)))
+    kept = [row for row in rows if row.label not in ("Hash of the inputs", "Software version")]
+    return [*kept, *_rows(dict(_found(before)), dict(_found(after)))]
 
 
 def _changed_items(first: Report, second: Report) -> int | None:

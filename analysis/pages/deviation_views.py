@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from analysis.errors import AnalysisError, BadParameters
+from analysis.report.words import effect_words
 from studies.models.studies import Membership
 from studies.selectors import get_study, studies_for
 
@@ -49,7 +50,7 @@ def deviations(request: HttpRequest, slug: str) -> HttpResponse:
             {
                 "listed": each,
                 "rows": [
-                    (row["result"], *map(lists.side_words, (row["with"], row["without"])))
+                    (row["result"], *map(effect_words, (row["with"], row["without"])))
                     for row in each.effect
                 ],
                 "reason": request.POST.get("reason", "")

@@ -160,6 +160,14 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("consent_version", models.CharField(blank=True, max_length=64)),
+                (
+                    "consent_due",
+                    models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Agrees to an amended text before going on.",
+                    ),
+                ),
                 ("demographics", models.JSONField(blank=True, default=dict)),
                 (
                     "quota",

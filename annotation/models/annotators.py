@@ -177,6 +177,9 @@ class Annotator(models.Model):
     state = models.CharField(max_length=20, choices=State, default=State.ARRIVED)
     seed = models.BigIntegerField(default=annotator_seed, editable=False)
     consent_version = models.CharField(max_length=64, blank=True)
+    consent_due = models.BooleanField(
+        default=False, db_default=False, help_text="Agrees to an amended text before going on."
+    )
     demographics = models.JSONField(default=dict, blank=True)
     quota_group = models.ForeignKey(
         QuotaGroup,

@@ -73,6 +73,8 @@ def deadline_of(annotator: Annotator) -> Deadline | None:
 # The order of the steps. An annotator's state skips steps that the study does not have.
 ORDER = ("consent", "about", "instructions", "quiz", "practice", "task", "feedback", "done")
 
+# Steps that wait until an amended consent is agreed to; after the last item nobody is asked.
+_ASKED = ("about", "instructions", "quiz", "practice", "task")
 _PLATFORM = "https://app.prolific.com/submissions/complete"
 _SALT = "annotation.participant"
 # Headers with the purpose of a request, and the purposes without a followed link.
@@ -227,6 +229,10 @@ def participant_page(
                 return see_other(step_url(annotator))
             if not ended and annotator.study.state == Study.State.CLOSED:
                 return closed(request, annotator.study, annotator)
+            # An answer that was just given is stored before they are asked.
+            is_answer = step == "task" and request.method == "POST"
+            if annotator.consent_due and not ended and step in _ASKED and not is_answer:
+                return see_other(step_url(annotator, "consent"))
             return None
 
         return _uncached(wrapper)

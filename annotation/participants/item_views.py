@@ -127,7 +127,8 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         raise Http404("no such assignment at this position") from None
     if not is_bound(request, annotator):
         return bind(request, see_other(next_url(annotator)), annotator)
-    if request.headers.get("Accept") == ITEM and step_of(annotator) == "task":
+    goes_on = step_of(annotator) == "task" and not annotator.consent_due
+    if request.headers.get("Accept") == ITEM and goes_on:
         return _next_item(request, annotator)
     return see_other(next_url(annotator))
 

@@ -155,8 +155,12 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
 @require_http_methods(["GET", "POST"])
 @participant_page("consent")
 def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
-    """Agree or refuse. Refusing after agreeing means to withdraw, which asks for confirmation."""
-    text = consent_text(annotator.study)
+    """Agree or refuse. Refusing after agreeing means to withdraw, which asks for confirmation.
+
+    An amended text is shown as it is today, to be agreed to again.
+    """
+    is_due = annotator.consent_due
+    text = consent_text(Study.objects.get(pk=annotator.study_id) if is_due else annotator.study)
     sent = request.POST if request.method == "POST" else None
     form = ConsentForm(sent, statements=text.statements)
     # They agree to what they read, not to a text that was saved in the meantime.
@@ -168,6 +172,7 @@ def consent(request: HttpRequest, annotator: Annotator) -> HttpResponse:
             "text": text,
             "form": form,
             "is_other": is_other,
+            "is_due": is_due,
         }
         status = REFUSED if form.is_bound else 200
         return render(request, "annotation/consent.html", context, status=status)

@@ -110,7 +110,15 @@ def annotator_pages(study: Study) -> list[SectionPage]:
         SectionPage("annotators", "All annotators", reverse("people:list", args=[study.slug])),
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
         SectionPage("annotators", "Find", reverse("people:find", args=[study.slug]), True),
+        SectionPage(
+            "annotators",
+            "Consent versions",
+            reverse("people:consent-versions", args=[study.slug]),
+        ),
     ]
+    own.append(
+        SectionPage("items", "Faulty items", reverse("people:faulty-items", args=[study.slug]))
+    )
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
     return own + [
         SectionPage("annotators", title, reverse(name, args=[study.slug]), for_editors=True)

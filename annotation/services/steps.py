@@ -10,6 +10,7 @@ from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen
 from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer, DemographicQuestion
 from annotation.seats import assignment, flow, quotas
 from annotation.seats.assignment import is_doubtful
+from annotation.services.amendments import agree_again
 from annotation.services.endings import expire_due
 from studies.models import Study
 
@@ -26,6 +27,8 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     # The questions are fixed once somebody has entered. Without any, a place is taken now.
     asks = DemographicQuestion.objects.filter(study__annotators=annotator_id).exists()
     annotator = flow.lock_alone(annotator_id) if asks else flow.lock(annotator_id)
+    if text is not None and annotator.consent_due and annotator.state in flow.ACTIVE:
+        return agree_again(annotator, text)
     if not is_at(annotator, State.ARRIVED):
         return annotator
     if text is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from analysis.report.registration import mark_word
 from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.tables import CellKind, Table, TableColumn
-from analysis.report.words import run_names, threshold_standing
+from analysis.report.words import effect_words, run_names, threshold_standing
 
 # Keys that a run's record describes in sentences.
 _OWN_WORDS = {
@@ -168,16 +168,13 @@ def as_registered(report: ReportJson) -> Table:
 
 def deviation_effects(report: ReportJson) -> Table:
     """The main results with and without each deviation from the plan that can be undone."""
-
-    def shown(side: Mapping[str, Any]) -> str:
-        if "state" in side:
-            return str(side["state"]).replace("_", " ")
-        return (
-            "–" if side["accuracy"] is None else f"{side['accuracy'] * 100:.1f} % of {side['n']:,}"
-        )
-
     rows = [
-        [each["what"], each["done"], row["result"], shown(row["with"]), shown(row["without"])]
+        [
+            each["what"],
+            each["done"],
+            row["result"],
+            *map(effect_words, (row["with"], row["without"])),
+        ]
         for each in report.get("deviations", ())
         for row in each["effect"] or ()
     ]

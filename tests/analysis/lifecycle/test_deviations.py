@@ -1,0 +1,139 @@
+"""The list of deviations: complete against what was done, effects by recount, reasons, files."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.data.dataset import load_dataset
+from analysis.data.verdicts import people_verdicts
+from analysis.data.views import View
+from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.deviations import as_json, as_text
+from analysis.lifecycle.plans import freeze_plan
+from analysis.lifecycle.requests import request_report
+from annotation import services
+from annotation.services.amendments import amend_consent
+from annotation.services.faulty_items import take_out
+from studies.models import Item, Study
+from studies.services.settings import save_settings
+from studies.services.studies import freeze
+from tests.analysis.builders import judge_item, make_run
+from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(items_per_annotator=6, annotations_per_item=3, consent="Old.")
+    make_items(study, 6)
+    judges = [{"judge": "planned", "setting": "certainty", "features": "all"}]
+    freeze_plan(
+        study_id=study.pk, analyses=["accuracy"], judges=judges, exclusions="Nobody.", bootstrap=100
+    )
+    for choice in ("r1", "r2", "r1"):
+        annotator = walk_in(study)
+        answer_all(annotator, choice=choice)
+        services.complete(annotator_id=annotator.pk)
+    return study
+
+
+def built(study: Study, **parameters: int) -> dict[str, object]:
+    report = request_report(study_id=study.pk, **parameters)
+    return build_queued(report_id=report.pk).result
+
+
+def test_the_list_has_everything_that_was_done(study):
+    study.refresh_from_db()
+    people = study.annotators.order_by("pk")
+    services.exclude(annotator_id=people[0].pk, reason="Answered in two seconds.")
+    take_out(study_id=study.pk, key=Item.objects.first().key, reason="Equal responses.")
+    make_items(study, 1)
+    run = make_run(study=study, judge="another")
+    judge_item(run, Item.objects.first(), "r1")
+    study.refresh_from_db()
+    study.annotations_per_item, study.reward = 4, 500
+    save_settings(study, changed=["annotations_per_item", "reward"])
+    amend_consent(study_id=study.pk, fields={"consent": "New."}, note="Board 7.", asks_again=False)
+    built(study, threshold=70)
+    built(study)
+
+    found = {each["key"]: each for each in as_json(study)["deviations"]}
+
+    assert found.keys() >= {
+        "exclusions",
+        "items-out",
+        "items",
+        "design-annotations_per_item",
+        "run-missing-0",
+        "report-threshold-70",
+        "setting-reward",
+    }
+    names = " ".join(found)
+    assert f"run-more-{run.key[:12]}" in names
+    assert "consent-" in names
+    assert found["setting-reward"]["done"] == "500"
+    assert found["items"]["effect"]
+    assert found["run-missing-0"]["effect_reason"] == "it has no judgments"
+    assert "nobody was asked the other way" in found["setting-reward"]["effect_reason"]
+    # Each effect against a recount without the deviation.
+    for key, view in (
+        ("exclusions", View(with_excluded=True)),
+        ("items-out", View(with_left_out=True)),
+    ):
+        verdicts = people_verdicts(load_dataset(study.slug, view))
+        (majority, *_) = found[key]["effect"]
+        assert majority["without"]["n"] == int(verdicts.scored.sum())
+        own = people_verdicts(load_dataset(study.slug))
+        assert majority["with"]["n"] == int(own.scored.sum())
+
+
+def test_a_researcher_adds_the_reason_and_passes_the_list_on(study, tmp_path):
+    person = study.annotators.first()
+    services.exclude(annotator_id=person.pk, reason="Ada answered | fast.")
+    client, address = sign_in(study), reverse("analysis:deviations", args=[study.slug])
+
+    page = client.get(address).content.decode()
+    assert "Ada answered | fast. (1)" in page
+    assert "Not computed: no report was built since; build one." in page
+    sent = {"deviation": "exclusions", "reason": "Faster than anybody reads | by far."}
+    for _ in range(2):
+        assert client.post(address, sent).status_code == 302
+    assert study.log.filter(event="deviation explained").count() == 1
+    assert client.post(address, sent | {"deviation": "nope"}).status_code == 422
+    assert client.post(address, sent | {"reason": "x" * 6_000}).status_code == 422
+    assert sign_in(study, "viewer").post(address, sent).status_code == 404
+
+    result = built(study)
+    assert [each["key"] for each in result["deviations"]] == ["exclusions"]
+    text = client.get(address, {"file": "md"}).content.decode()
+    assert "**Reason.** Faster than anybody reads \\| by far" in text
+    assert "| Majority of people |" in text
+    assert "Ada" not in text
+    assert client.get(address, {"file": "json"}).json() == json.loads(json.dumps(as_json(study)))
+    assert client.get(address, {"file": "xml"}).status_code == 404
+    out = tmp_path / "bundle"
+    call_command("export", study.slug, what="all", out=out, licence="CC-BY-4.0")
+    assert (out / "deviations.md").read_text() == as_text(study)
+    assert "deviations.json" in (out / "CHECKSUMS.sha256").read_text()
+
+
+def test_without_a_plan_there_is_nothing_to_deviate_from(study):
+    other = make_study()
+    client = sign_in(other)
+    address = reverse("analysis:deviations", args=[other.slug])
+
+    assert "no frozen plan" in client.get(address).content.decode()
+    assert client.get(address, {"file": "json"}).status_code == 404
+
+
+def test_a_study_done_as_registered_says_so(study):
+    found = as_json(study)["deviations"]
+
+    assert [each["key"] for each in found] == ["run-missing-0"]
+    freeze(study.pk)
+    run = make_run(study=study, judge="planned", features="all", prompt_hash="")
+    judge_item(run, Item.objects.first(), "r1", certainty=80)
+    assert "None: everything was done as registered." in as_text(study)
