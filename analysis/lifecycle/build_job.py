@@ -254,9 +254,7 @@ def _write_for_paper(
     attempted(lambda: write_article(data, draft / "article", date=date), part="article")
 
 
-def write_across(
-    results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool = False
-) -> Path:
+def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool = False) -> Path:
     """Write the page and tables across studies, replacing old ones; return the page.
 
     `for_paper` adds the article's tables and figures with a row for each study, in article/.
