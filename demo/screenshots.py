@@ -17,7 +17,6 @@ from pathlib import Path
 
 import django
 
-from demo.picture_pages import participant_pages, researcher_pages
 from demo.prolific.server import TOKEN
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,10 +55,13 @@ def main() -> int:
             "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
         }
         django.setup()
-        # This needs the settings.
+        # These need the settings.
+        from django.core.management import call_command
+
         from config.processes import Processes, web_command, worker_command
         from demo.steps import prolific_command
 
+        call_command("files", adopt=True)  # The copy is in another folder.
         with (copy / "processes.log").open("ab") as log:
             processes = Processes(log=log)
             try:
@@ -96,6 +98,8 @@ def _copy(source: Path, copy: Path) -> None:
 def _take(site: str, copy: Path) -> None:
     from playwright.sync_api import sync_playwright
 
+    # These need the settings.
+    from demo.picture_pages import participant_pages, researcher_pages
     from demo.studies import researcher
 
     _, password = researcher(copy / "login.txt")
@@ -104,7 +108,8 @@ def _take(site: str, copy: Path) -> None:
         if picture.name not in wanted:
             picture.unlink()
     with sync_playwright() as playwright:
-        chromium = shutil.which("chromium") or playwright.chromium.executable_path
+        found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        chromium = found or playwright.chromium.executable_path
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for suffix, (width, height) in DEVICES.items():
             for pages, secret in ((participant_pages, ""), (researcher_pages, password)):
