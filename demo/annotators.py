@@ -7,6 +7,7 @@ database.
 
 import hashlib
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -57,6 +58,7 @@ _BEFORE_ITEMS = ("instructions", "quiz", "practice")
 _STARTS_ITEMS = "Start with the first item"
 
 _CHECK = re.compile(r"choose the response that begins with “(\w+)”")
+_LOOKS = 24
 _CODE = re.compile(r"\b[A-Z0-9]{6,20}\b")
 
 
@@ -161,6 +163,12 @@ class Annotator:
         page = self._page
         while page.step != "done" and not self._leaves():
             page = self._pass(page)
+        # Where many finish at once, Prolific is asked about some of them a little later.
+        for _ in range(_LOOKS):
+            if "Look again" not in page.texts:
+                break
+            time.sleep(5)
+            page = self._browser.get(page.url)
         self._page = page
         self._browser.close()
         return "" if self._leaves() else completion_code(page)

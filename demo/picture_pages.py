@@ -16,7 +16,7 @@ _ENDINGS = ("decline", "time_out", "mark_returned", "reject", "withdraw")
 def participant_pages(page: "Page", person: str) -> Iterator[str]:
     """The pages from the link to the code, then the other endings."""
     from annotation import services
-    from annotation.models import Annotator, Assignment
+    from annotation.models import Annotator, Assignment, ProlificIdentity
     from demo.annotators import participant_id
     from studies.models import Study
 
@@ -73,6 +73,8 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
         services.record_answer(
             annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=61
         )
+    # Prolific would know somebody who came by its link.
+    ProlificIdentity.objects.filter(annotator=annotator).update(is_signed=True)
     page.goto(f"/s/{STUDY}/feedback/")
     yield "feedback"
     page.click("#submit")

@@ -1,4 +1,4 @@
-"""Screenshots of every page, from an existing demo: `python -m demo.screenshots`.
+"""The pictures of pages that docs/ names, from an existing demo: `python -m demo.screenshots`.
 
 Works on a copy of the demo's database, so that no click here changes the demo. Needs Chromium and
 Playwright (requirements-dev.txt). VAR_DIR says where the demo is, as it does for `make demo`.
@@ -6,18 +6,17 @@ Playwright (requirements-dev.txt). VAR_DIR says where the demo is, as it does fo
 
 import io
 import os
+import re
 import shutil
 import socket
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import django
 
-from demo.picture_pages import participant_pages, researcher_pages
 from demo.prolific.server import TOKEN
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -56,10 +55,13 @@ def main() -> int:
             "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
         }
         django.setup()
-        # This needs the settings.
+        # These need the settings.
+        from django.core.management import call_command
+
         from config.processes import Processes, web_command, worker_command
         from demo.steps import prolific_command
 
+        call_command("files", adopt=True)  # The copy is in another folder.
         with (copy / "processes.log").open("ab") as log:
             processes = Processes(log=log)
             try:
@@ -96,13 +98,18 @@ def _copy(source: Path, copy: Path) -> None:
 def _take(site: str, copy: Path) -> None:
     from playwright.sync_api import sync_playwright
 
+    # These need the settings.
+    from demo.picture_pages import participant_pages, researcher_pages
     from demo.studies import researcher
 
     _, password = researcher(copy / "login.txt")
-    OUT.mkdir(parents=True, exist_ok=True)
-    names: dict[str, None] = {}
+    wanted = _named()
+    for picture in OUT.glob("*.png"):
+        if picture.name not in wanted:
+            picture.unlink()
     with sync_playwright() as playwright:
-        chromium = shutil.which("chromium") or playwright.chromium.executable_path
+        found = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        chromium = found or playwright.chromium.executable_path
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for suffix, (width, height) in DEVICES.items():
             for pages, secret in ((participant_pages, ""), (researcher_pages, password)):
@@ -114,13 +121,13 @@ def _take(site: str, copy: Path) -> None:
                 )
                 page = context.new_page()
                 for name in pages(page, secret or f"picture{suffix}"):
-                    page.wait_for_load_state("networkidle")
-                    _save(page.screenshot(), OUT / f"{name}{suffix}.png")
-                    sys.stdout.write(f"{name}{suffix}.png\n")
-                    names.setdefault(name)
+                    path = OUT / f"{name}{suffix}.png"
+                    if path.name in wanted:
+                        page.wait_for_load_state("networkidle")
+                        _save(page.screenshot(), path)
+                        sys.stdout.write(f"{path.name}\n")
                 context.close()
         browser.close()
-    _write_gallery(names)
 
 
 def _save(picture: bytes, path: Path) -> None:
@@ -132,20 +139,14 @@ def _save(picture: bytes, path: Path) -> None:
     few.save(path, optimize=True)
 
 
-def _write_gallery(names: Iterable[str]) -> None:
-    """A page that shows every picture, both sizes side by side."""
-    rows = [
-        f"| {name.replace('-', ' ').capitalize()} | ![On a desktop]({name}.png) "
-        f"| ![On a phone]({name}-phone.png) |"
-        for name in names
-    ]
-    text = (
-        "# Every page\n\n"
-        "Taken from the demo, whose people and judges are simulated, by "
-        "`python -m demo.screenshots`.\n\n"
-        "| Page | Desktop | Phone |\n| --- | --- | --- |\n"
-    )
-    (OUT / "README.md").write_text(text + "\n".join(rows) + "\n", "utf-8")
+def _named() -> set[str]:
+    """The files that a page of the documentation shows."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    return {
+        name
+        for page in pages
+        for name in re.findall(r"images/([\w-]+\.png)\)", page.read_text("utf-8"))
+    }
 
 
 if __name__ == "__main__":

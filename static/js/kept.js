@@ -1,7 +1,7 @@
 // Pages that answer a form: as they are, Back to one or a reload asks whether to send the form
 // again. Here such a page becomes one that is only read, at the address where the form was filled
-// in. If it shows errors, what it shows and what is typed is kept with its entry of the browser's
-// history, and shown again. Passwords and files are not kept.
+// in. What is typed is kept with its entry of the browser's history, and so is what the page shows
+// if these are errors: other answers may show a secret once. Passwords, codes and files are not kept.
 
 const main = document.getElementById("main");
 const place = () => location.pathname + location.search;
@@ -29,15 +29,19 @@ function becomeOneThatIsRead() {
   const from = new URL(sessionStorage.getItem("form") ?? location.href);
   from.hash = location.hash;
   history.replaceState(null, "", from);
-  if (!main.querySelector("[role=alert], .error, [data-unsaved=changed]")) return;
-  const page = { html: main.innerHTML, title: document.title, place: place(), who };
+  if (main.querySelector("[autocomplete=one-time-code]")) return;
+  const shown = { html: main.innerHTML, title: document.title };
+  const hasErrors = main.querySelector("[role=alert], .error, [data-unsaved=changed]");
+  const page = { place: place(), who, ...(hasErrors ? shown : {}) };
   keep(page);
   document.addEventListener("input", () => keep(page));
 }
 
 function showAgain({ typed, ...page }) {
-  main.innerHTML = page.html;
-  document.title = page.title;
+  if (page.html) {
+    main.innerHTML = page.html;
+    document.title = page.title;
+  }
   fields().forEach((field, n) => {
     const { name, value, checked } = typed[n] ?? {};
     if (field.name !== name) return;

@@ -1,6 +1,7 @@
 """What a screen reader gets of a page: Chromium's accessibility tree, and what must be in it."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from playwright.sync_api import Page
@@ -55,7 +56,7 @@ def narrated(page: Page) -> dict[str, list[Heard]]:
     assert not unnamed, f"{page.url}: without a name: {unnamed}"
     levels = [node.properties["level"] for node in by_role["heading"]]
     assert levels.count(1) == 1, f"{page.url}: {by_role['heading']}"
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), (
+    assert all(after <= before + 1 for before, after in pairwise(levels)), (
         f"{page.url}: a level of headings is skipped: {by_role['heading']}"
     )
     assert all(node.name for node in by_role["heading"])

@@ -115,9 +115,8 @@ class Command(BaseCommand):
             ]
             results += pooled
             if len(results) > 1:
-                self.stdout.write(
-                    f"All studies: {write_across(results, out, for_paper=self.for_paper)}"
-                )
+                page = write_across(results, out, for_paper=self.for_paper)
+                self.stdout.write(f"All studies: {page}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
