@@ -229,7 +229,7 @@ def _beliefs(rater: _Rater, belief: Ints, used: Sequence[str], margin: float) ->
         rows = []
         for arm in (arm for arm in ARMS if arm in used):
             at, none = ARMS.index(arm), ARMS.index(Arm.NONE)
-            entry = {"arm": arm} | _arm(part, at)
+            entry: Json = {"arm": arm, **_arm(part, at)}
             if arm != Arm.NONE:
                 gain = arm_difference(part.answers.right, part.answers, at, none, margin=margin)
                 entry["gain"] = {"n": gain.n} | tested(gain)

@@ -20,12 +20,13 @@ _CONTRASTS = ((DEBATE, NONE), (CONSULTANCY, NONE), (DEBATE, CONSULTANCY))
 class ArmWorld:
     """What is planted: the effect of each arm, and how much clusters and people differ.
 
-    `differ` is the deviation of personas, questions and people in accuracy, and of each of them in
-    what an arm does to it.
+    `differ` is the deviation of personas, questions and people in accuracy, and half of it that of
+    what an arm does to personas and questions; `react` is that of what it does to people.
     """
 
     effects: tuple[float, float, float] = (0.0, 0.0, 0.0)
     differ: float = 0.0
+    react: float = 0.0
     items: int = 120
 
 
@@ -48,7 +49,7 @@ def people(rng: np.random.Generator, world: ArmWorld) -> ArmAnswers:
     """Three people in each arm of each item, each in one arm of it."""
     chance, codes = _chances(rng, world)
     n = world.items
-    skill = rng.normal(0, world.differ, (PEOPLE, 1)) + rng.normal(0, world.differ / 2, (PEOPLE, 3))
+    skill = rng.normal(0, world.differ, (PEOPLE, 1)) + rng.normal(0, world.react, (PEOPLE, 3))
     order = np.argsort(rng.random((n, PEOPLE)), axis=1)[:, : 3 * ANSWERS]
     item = np.repeat(np.arange(n), 3 * ANSWERS)
     arm = np.tile(np.repeat([NONE, CONSULTANCY, DEBATE], ANSWERS), n)
@@ -100,12 +101,12 @@ def once(rng: np.random.Generator, counts: Counts, *, world: ArmWorld, is_judge:
 
 _NULLS = {
     "no arm has an effect": ArmWorld(),
-    "no arm has an effect, people, personas and questions differ": ArmWorld(differ=0.07),
+    "no arm has an effect, people, personas and questions differ": ArmWorld(differ=0.07, react=0.1),
 }
 _HELPS = {
     "a debate helps by 12 points": ArmWorld(effects=(0.0, 0.0, 0.12)),
     "a debate helps, an adviser misleads, clusters differ": ArmWorld(
-        effects=(0.0, -0.08, 0.12), differ=0.07
+        effects=(0.0, -0.08, 0.12), differ=0.07, react=0.1
     ),
 }
 _DESIGN = "120 items of 30 questions and 40 personas, each in three arms. "
