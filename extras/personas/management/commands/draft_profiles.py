@@ -5,13 +5,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from extras.personas.drafting import judges_that_write, request_drafts, run_job
+from extras.personas.drafting import request_drafts, run_job
 from extras.personas.models import DraftingJob
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
 from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.worker import runtime
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.management.terminal import find_study
 
