@@ -26,6 +26,7 @@ NAMES = [
     "planted_truth",
     "publication",
     "replication",
+    "rules",
     "sample",
     "validation",
 ]
