@@ -14,7 +14,7 @@ from django.db.models import Count, F, Q, QuerySet
 from analysis.data.item_comparisons import ItemVerdicts, mark_of
 from analysis.models import ComparedItem, Comparison, ItemNote
 from studies.additions import Additions
-from studies.models import Study
+from studies.models.studies import Study
 from studies.prompts import BANDS
 
 STEP = 5  # Certainties are counted in steps of five: 1 to 5, 6 to 10, …

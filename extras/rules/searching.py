@@ -278,4 +278,4 @@ def _measured(items: Mapping[int, Item]) -> Iterator[tuple[int, str]]:
 def _by_response(item: int, letters: str) -> str:
     """The letters of a reply as those of stored responses."""
     a, b = "12" if first_shown(item) == 0 else "21"
-    return letters.translate(str.maketrans({"A": a, "B": b}))
+    return letters.translate(str.maketrans("AB", a + b))

@@ -1,6 +1,5 @@
 """Rules that explain disagreements: proposed and applied once, tested on the other half, shown."""
 
-
 from decimal import Decimal
 
 import numpy as np
@@ -103,7 +102,9 @@ def test_a_measured_feature_favours_the_response_with_more_of_it(name, one, two,
 
 
 def test_replies_are_read_only_if_they_are_complete():
-    reply = "<think>Hm</think>Here:\n1. **The response that is kind**, always.\n- the response that "
+    reply = (
+        "<think>Hm</think>Here:\n1. **The response that is kind**, always.\n- the response that "
+    )
     reply += "gives a plan.\nThe response that gives a plan\nOther: no."
 
     assert proposed_in(reply) == [
@@ -186,9 +187,7 @@ def test_a_judge_proposes_on_one_half_and_applies_on_the_other(run, writer, llm)
 
 
 @database
-def test_a_search_goes_on_where_it_was_killed_and_pays_nothing_twice(
-    run, writer, llm, monkeypatch
-):
+def test_a_search_goes_on_where_it_was_killed_and_pays_nothing_twice(run, writer, llm, monkeypatch):
     def killed(*_):
         raise MemoryError
 
@@ -249,7 +248,10 @@ def test_the_page_prices_first_and_filters_the_explorer(run, writer, llm, monkey
     )
     assert "No search for rules of this run yet" in client.get(page).content.decode()
     wrong = client.get(page, {"cost": "1", "judge": writer.pk, "to_read": "3"})
-    assert (wrong.status_code, "greater than or equal to 40" in wrong.content.decode()) == (422, True)
+    assert (wrong.status_code, "greater than or equal to 40" in wrong.content.decode()) == (
+        422,
+        True,
+    )
     given = {"judge": writer.pk, "to_read": "60", "budget": "1", "run": run.public_id}
     priced = client.get(page, given | {"cost": "1"}).content.decode()
     assert "5 requests for rules and 60 to apply them" in priced
@@ -288,8 +290,8 @@ def test_the_report_tests_the_rules_with_all_other_claims_and_exports_them(run):
     assert faults(report) == []
     kind = next(each for each in report["claims_tested"]["kinds"] if each["kind"] == "rules")
     assert kind["level"] > 0
-    words = " ".join(map(str, all_sentences(report)))
-    assert "Of 4 rules, the clearest is one that people follow more often: “the response" in words
+    words = " ".join(str(each.text) for each in all_sentences(report))
+    assert "Of 5 rules, the clearest is one that people follow more often: “the response" in words
     names = {table.name for table in all_tables(report)}
     assert {"rules", "reconstructed_choices"} <= names
     table = make_table(run.study, "rules", Disclosure())
