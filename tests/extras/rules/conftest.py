@@ -4,10 +4,11 @@ import pytest
 
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.conftest import every_key_is_described
+from tests.extras.in_browser import browser, open_page, signed_in
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 from tests.judging.conftest import engine, llm
 
-__all__ = ["engine", "every_key_is_described", "llm"]
+__all__ = ["browser", "engine", "every_key_is_described", "llm", "open_page", "signed_in"]
 
 LONG = "This longer response explains every step, and then it explains the steps again.\n\n- One"
 SHORT = "Brief {}."

@@ -180,7 +180,7 @@ def test_a_judge_proposes_on_one_half_and_applies_on_the_other(run, writer, llm)
     assert {pk for pk in questions for text in applied if f"{questions[pk]}\n" in text} <= tests
     assert all("The people chose" not in text for text in applied)
     proposed = [rule for rule in search.results["rules"] if rule["source"] == "proposed"]
-    assert [rule["text"] for rule in proposed][0] == PROPOSED
+    assert proposed[0]["text"] == PROPOSED
     assert proposed[0]["support"] == 60
     assert proposed[0]["difference"] > 0.2
     assert proposed[1]["p_reason"] == "empty_group"
@@ -191,9 +191,10 @@ def test_a_search_goes_on_where_it_was_killed_and_pays_nothing_twice(run, writer
     def killed(*_):
         raise MemoryError
 
-    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+    with monkeypatch.context() as patch:
         patch.setattr(searching, "_mark", killed)
-        ask(run, writer)
+        with pytest.raises(MemoryError):
+            ask(run, writer)
     search = RuleSearch.objects.get()
     assert "there was not enough memory" in search.message
     lost = search.requests.exclude(item=None).first()
@@ -292,8 +293,7 @@ def test_the_report_tests_the_rules_with_all_other_claims_and_exports_them(run):
     assert kind["level"] > 0
     words = " ".join(str(each.text) for each in all_sentences(report))
     assert "Of 5 rules, the clearest is one that people follow more often: “the response" in words
-    names = {table.name for table in all_tables(report)}
-    assert {"rules", "reconstructed_choices"} <= names
+    assert {"rules", "reconstructed_choices"} <= all_tables(report).keys()
     table = make_table(run.study, "rules", Disclosure())
     rows = list(table.rows())
     assert len(rows) == 160 * len(MEASURED)
