@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
@@ -23,6 +24,7 @@ from analysis.models import ComparedItem, Comparison
 from analysis.report.rules import LEVEL
 from analysis.report.words import points, points_range
 from extras.rules.models import TEST, RuleSearch
+from extras.rules.prompts import APPLY, PROPOSE
 from extras.rules.requests import (
     FAVOURS,
     estimate_search,
@@ -58,9 +60,7 @@ class SearchForm(forms.Form):
         label="Items that the judge reads",
         min_value=FEWEST_READ,
         max_value=MOST_READ,
-        initial=USUAL_READ,
-        help_text="A rule that favours a response in 100 of them is found if people follow it 15 "
-        "points more often than the judge.",
+        help_text="A difference of 15 points is usually found if a rule favours a response in 100.",
     )
     budget = forms.DecimalField(
         label="Budget in US dollars",
@@ -87,6 +87,11 @@ class ShownRule:
     items: str
     examples: list[Mapping[str, Any]]
 
+    @property
+    def with_judge(self) -> int:
+        """Disagreements in which the judge chose by the rule."""
+        return int(self.found["differ"] - self.found["with_people"])
+
 
 @login_required
 @require_http_methods(["GET", "POST"])
@@ -97,7 +102,7 @@ def why(request: HttpRequest, slug: str) -> HttpResponse:
     runs = runs_to_compare(study)
     run = find_run(study, request.POST.get("run") or request.GET.get("run", ""), runs)
     is_sent = request.method == "POST" or "cost" in request.GET
-    form = SearchForm((request.POST or request.GET) if is_sent else None)
+    form = SearchForm((request.POST or request.GET) if is_sent else None, initial=_initial(request))
     cost = None
     if run is not None and form.is_valid():
         judge, to_read = form.cleaned_data["judge"], form.cleaned_data["to_read"]
@@ -112,7 +117,8 @@ def why(request: HttpRequest, slug: str) -> HttpResponse:
         else:
             cost = estimate_search(study, judge, to_read) if judge else None
     context = {"study": study, "runs": runs, "run": run, "labelled": labelled(runs), "form": form}
-    context |= {"cost": cost, "is_priced": is_sent and not form.errors}
+    context |= {"cost": cost, "is_priced": is_sent and not form.errors, "asked": (PROPOSE, APPLY)}
+    context["change"] = urlencode({n: v for n, v in request.GET.items() if n != "cost"})
     context["may_edit"] = role_of(request.user, study) != Membership.Role.VIEWER
     if run is not None:
         context |= _found(study, run)
@@ -147,6 +153,11 @@ def again(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect(_address(study, search.run))
 
 
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    """What somebody entered before changing it; empty values keep the form's own."""
+    return {"to_read": USUAL_READ} | {name: value for name, value in request.GET.items() if value}
+
+
 def _address(study: Study, run: JudgeRun) -> str:
     return f"{reverse('rules:why', args=[study.slug])}?run={run.public_id}"
 
@@ -167,6 +178,7 @@ def _found(study: Study, run: JudgeRun) -> dict[str, Any]:
         context["is_old"] = found.fingerprint != fingerprint_of(study, [run])
         context["results"] = found.results
         context["rules"] = _rules(found, comparison_for(study, run.pk))
+        context["untested"] = [each for each in context["rules"] if each.found["p_holm"] is None]
     return context
 
 
@@ -198,9 +210,7 @@ def _order(found: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
-    if found["p_holm"] is None:
-        return "not tested"
-    if found["p_holm"] > LEVEL:
+    if found["p_holm"] is None or found["p_holm"] > LEVEL:
         return "cannot tell"
     return "people follow it more" if found["difference"] > 0 else "the judge follows it more"
 

@@ -25,15 +25,16 @@ def test_rules_are_searched_and_their_items_opened(run, signed_in):
     is_well_in_both_themes(page)
 
     page.get_by_role("link", name="Change").click()
+    page.get_by_label("Judge that proposes").select_option("")
     page.get_by_role("button", name="Show cost").click()
     page.get_by_role("button", name="Start search").click()
     page.get_by_role("progressbar").wait_for()
     searching.run_search(search_id=RuleSearch.objects.get().pk)
     page.reload()
     page.get_by_role("heading", name="Choices that all rules together").wait_for()
-    page.get_by_text("The response that is longer").nth(1).click()
+    page.get_by_text("Examples of The response that is longer").click()
     is_well_in_both_themes(page)
 
-    page.get_by_role("link", name="this rule applies: The response that is longer").click()
+    page.get_by_role("link", name="where this rule applies: The response that is longer").click()
     page.get_by_text("Only items for which a rule says something").wait_for()
     is_well_in_both_themes(page)

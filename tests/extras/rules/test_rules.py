@@ -262,9 +262,9 @@ def test_the_page_prices_first_and_filters_the_explorer(run, writer, llm, monkey
     client.post(page, given)
 
     shown = client.get(page).content.decode()
-    assert "people follow it more" in shown
+    assert "People follow it more" in shown
     assert PROPOSED in shown
-    assert "not tested" in shown
+    assert "without a test" in shown
     rule = RuleSearch.objects.get().rules.get(text="The response that is longer")
     chosen = Selection(run=run.public_id, among=f"rule:{rule.public_id}")
     assert chosen.query().replace("&", "&amp;") in shown
