@@ -2,7 +2,9 @@
 
 from studies.models import Study
 
-LEFT_OUT = {"needs a finished search, and a judge": "rules:again"}
+FOR_VIEWERS = {"disagreements/why/", "disagreements/why/status/"}
+NOT_HERE = {"disagreements/why/again/"}  # no search yet
+LEFT_OUT = {"needs a second press, and a finished search": "rules:(why|again)"}
 
 
 def known(study: Study) -> dict[str, str]:
