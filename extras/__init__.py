@@ -29,6 +29,7 @@ NAMES = [
     "planted_truth",
     "publication",
     "replication",
+    "rules",
     "sample",
     "telemetry",
     "validation",

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import IntFlag, auto
 from math import sqrt
+from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, F, Q, QuerySet
 
 from analysis.data.item_comparisons import ItemVerdicts, mark_of
 from analysis.models import ComparedItem, Comparison, ItemNote
+from studies.additions import Additions
+from studies.models.studies import Study
 from studies.prompts import BANDS
 
 STEP = 5  # Certainties are counted in steps of five: 1 to 5, 6 to 10, …
@@ -64,6 +67,22 @@ LISTINGS: dict[str, Listing] = {
 DEFAULT = "disagree"
 
 
+@dataclass(frozen=True)
+class ItemSet:
+    """Sets of items that an extra adds as a filter; an address names one as “name:value”.
+
+    `label` completes “Only items for which …”, and `items` are ids; empty and None if the study
+    has no such set.
+    """
+
+    name: str
+    label: Callable[[Study, str], str]
+    items: Callable[[Study, str], QuerySet[Any] | None]
+
+
+MORE: Additions[ItemSet] = Additions()
+
+
 def facts_of(item: ItemVerdicts, *, threshold: int) -> PatternFact:
     """Facts about an item; a judge is certain from `threshold` on."""
     people, judge = item.people or {}, item.judge or {}
@@ -107,6 +126,7 @@ class Selection:
     source: str = ""
     feature: str = ""
     tag: str = ""
+    among: str = ""
     people_from: int = _LOWEST
     people_to: int = _HIGHEST
     judge_from: int = _LOWEST
@@ -154,7 +174,7 @@ class Selection:
     @property
     def has_filter(self) -> bool:
         """Whether there are filters other than the list and the certainties."""
-        return bool(self.topic or self.source or self.feature or self.tag)
+        return bool(self.topic or self.source or self.feature or self.tag or self.among)
 
 
 @dataclass(frozen=True)
@@ -278,7 +298,22 @@ def _filter_by(
         if chosen.tag != WITH_NOTE:
             notes = notes.filter(tags__name=chosen.tag)
         rows = rows.filter(item__in=notes.values("item"))
+    if chosen.among:
+        found, value = _item_set(chosen)
+        items = found.items(comparison.study, value) if found else None
+        rows = rows.none() if items is None else rows.filter(item__in=items)
     return rows
+
+
+def among_words(study: Study, chosen: Selection) -> str:
+    """What the items of a chosen set have in common; empty if there is no such set."""
+    found, value = _item_set(chosen)
+    return found.label(study, value) if found else ""
+
+
+def _item_set(chosen: Selection) -> tuple[ItemSet | None, str]:
+    name, _, value = chosen.among.partition(":")
+    return next((each for each in MORE if each.name == name), None), value
 
 
 def page_of(

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -16,11 +15,17 @@ from extras.advice.models import Argument, ArgumentJob, Arm
 from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
+from judging.worker.job_requests import (
+    AT_ONCE,
+    JobLedger,
+    WrittenReply,
+    checked_judge,
+    count_lost_requests,
+)
 from judging.worker.questions import check_sharing
-from judging.worker.written_texts import TextLedger, count_lost_requests
 from studies.errors import StudyError
 from studies.jobs.retry import start_over
-from studies.jobs.runner import JobProblem, JobProgress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Side, Study
 from studies.prompts import slots_of, wording
 from studies.services.studies import lock_study, record
@@ -285,7 +290,7 @@ def continue_job(*, study_id: int, job: ArgumentJob, budget: Decimal | None) -> 
     if job.is_open or not start_over(job):
         return False
     ArgumentJob.objects.filter(pk=job.pk).update(budget=budget)
-    job.arguments.filter(state=Argument.FAILED).update(state=Argument.WAITING)
+    job.arguments.filter(state=Argument.State.FAILED).update(state=Argument.State.WAITING)
     return True
 
 
@@ -294,32 +299,34 @@ def run_job(*, job_id: int) -> ArgumentJob:
     return carry_out(ArgumentJob, job_id, _work, expected=(StudyError, JudgingError))
 
 
-_AT_ONCE = 50  # requests that wait for slots at a time
 _KEPT = "The arguments received so far are kept; press “Write the rest” to continue."
 
 
 def _work(job: ArgumentJob, progress: JobProgress) -> dict[str, Any]:
     judges = []
     for judge, name in ((job.judge, job.judge_name), (job.second, job.second_name)):
-        if judge is not None:
-            check_sharing(job.study, judge)
-            judges.append(judge)
-        elif name:
-            raise JobProblem(f"The judge “{name}” was deleted.")
+        if name:
+            judges.append(checked_judge(job, judge, name))
     rows = job.arguments.all()
     count_lost_requests(rows)
     total = rows.count()
+    reply = WrittenReply(lambda text: _fields(text, job.words))
     for number in range(1, job.rounds + 1):
         for by_second, judge in enumerate(judges):
-            with TextLedger(job, rows, judge, partial(usable, words=job.words)) as ledger:
+            with JobLedger(job, judge, Argument, reply) as ledger:
                 while waiting := _next(job, number, by_second=bool(by_second)):
-                    done = rows.exclude(state__in=[Argument.WAITING, Argument.SENT]).count()
+                    done = total - rows.filter(state=Argument.State.WAITING).count()
                     progress(100 * done // total, f"Writing: {done:,} of {total:,} arguments.")
-                    ledger.ask(waiting, seed=job.seed, kept=_KEPT)
+                    ledger.ask(waiting, kept=_KEPT)
     ready = len(transcripts(job))
     items = rows.values("item_key").distinct().count()
     lost = f" {items - ready:,} miss an argument and are left out." if ready < items else ""
     return {"message": f"{ready:,} items have all their arguments.{lost}"}
+
+
+def _fields(reply: str, words: int) -> Mapping[str, Any]:
+    text = usable(reply, words=words)
+    return {"text": text} if text else {}
 
 
 def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argument, Messages]]:
@@ -327,9 +334,9 @@ def _next(job: ArgumentJob, number: int, *, by_second: bool) -> list[tuple[Argum
 
     An argument fails with an earlier one that is missing, or with an item that has changed.
     """
-    waiting = job.arguments.filter(state=Argument.WAITING, round=number, by_second=by_second)
+    waiting = job.arguments.filter(state=Argument.State.WAITING, round=number, by_second=by_second)
     found: list[tuple[Argument, Messages]] = []
-    while not found and (rows := list(waiting.order_by("pk")[:_AT_ONCE])):
+    while not found and (rows := list(waiting.order_by("pk")[:AT_ONCE])):
         keys = {row.item_key for row in rows}
         items = Item.objects.filter(study=job.study, key__in=keys).select_related("persona")
         by_key = {item.key: item for item in items.select_related("study")}
@@ -352,14 +359,14 @@ def _spoken(
     job: ArgumentJob, keys: Iterable[str], *, before: int
 ) -> dict[tuple[str, str], list[Argument]]:
     spoken: dict[tuple[str, str], list[Argument]] = defaultdict(list)
-    rows = job.arguments.filter(item_key__in=keys, round__lt=before, state=Argument.WRITTEN)
+    rows = job.arguments.filter(item_key__in=keys, round__lt=before, state=Argument.State.WRITTEN)
     for row in rows.order_by("round", "speaker"):
         spoken[row.item_key, row.arm].append(row)
     return spoken
 
 
 def _fail(row: Argument, why: str) -> None:
-    Argument.objects.filter(pk=row.pk).update(state=Argument.FAILED, error=why)
+    Argument.objects.filter(pk=row.pk).update(state=Argument.State.FAILED, error=why)
 
 
 Transcripts = Mapping[str, Mapping[str, Sequence[Argument]]]
@@ -373,7 +380,7 @@ def transcripts(job: ArgumentJob) -> Transcripts:
     found: dict[str, dict[str, list[Argument]]] = defaultdict(lambda: defaultdict(list))
     missing = set()
     for row in job.arguments.order_by("item_key", "arm", "round", "speaker"):
-        if row.state == Argument.WRITTEN:
+        if row.state == Argument.State.WRITTEN:
             found[row.item_key][row.arm].append(row)
         else:
             missing.add(row.item_key)

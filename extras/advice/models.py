@@ -3,9 +3,9 @@
 from django.db import models
 from django.db.models import Q
 
-from judging.models import AskedText, Judge
-from studies.jobs.models import Job
-from studies.models import Side, Study, public_id
+from judging.models import Judge
+from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob, JobRequest
+from studies.models import Side, Study
 
 
 class Arm(models.TextChoices):
@@ -16,7 +16,7 @@ class Arm(models.TextChoices):
     DEBATE = "debate", "two models argue, one for each response"
 
 
-class ArgumentJob(Job):
+class ArgumentJob(AskingJob):
     """A job that has arguments written about drawn items of a study.
 
     `rounds` arguments for each side, of at most `words` words. Each request counts towards
@@ -26,26 +26,27 @@ class ArgumentJob(Job):
     failure = "Writing the arguments failed"
     unharmed = "Arguments that had arrived are kept."
 
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
-    judge = models.ForeignKey(Judge, null=True, on_delete=models.SET_NULL, related_name="+")
-    judge_name = models.CharField(max_length=100)
     second = models.ForeignKey(Judge, null=True, on_delete=models.SET_NULL, related_name="+")
     second_name = models.CharField(max_length=100, blank=True)
-    prompt_sha256 = models.CharField(max_length=64, help_text="Of the words around the texts.")
     rounds = models.PositiveSmallIntegerField()
     words = models.PositiveSmallIntegerField()
     seed = models.PositiveBigIntegerField()
-    budget = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)
 
-    class Meta(Job.Meta):
+    class Meta(AskingJob.Meta):
         pass
 
     def __str__(self) -> str:
         return f"arguments about {self.study_id} by {self.judge_name}"
 
 
-class Argument(AskedText):
+class ArgumentState(models.TextChoices):
+    WAITING = WAITING, "not yet asked"
+    SENT = SENT, "being asked"
+    WRITTEN = WRITTEN, "written"
+    FAILED = FAILED, "no usable reply"
+
+
+class Argument(JobRequest):
     """One argument for a response; it never changes once it is written.
 
     Items are named by key, so that they can still be edited or replaced: an argument about other
@@ -53,7 +54,11 @@ class Argument(AskedText):
     speaks first in each round.
     """
 
+    State = ArgumentState
+
     job = models.ForeignKey(ArgumentJob, on_delete=models.CASCADE, related_name="arguments")
+    state = models.CharField(max_length=10, choices=ArgumentState, default=ArgumentState.WAITING)
+    text = models.TextField(blank=True, help_text="As it was accepted.")
     item_key = models.CharField(max_length=120)
     item_hash = models.CharField(max_length=64)
     arm = models.CharField(max_length=11, choices=Arm)

@@ -32,7 +32,7 @@ from extras.advice.models import Argument, ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
 from judging.models import Judge
-from judging.worker.written_texts import judges_that_write
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
 from studies.models import Item, Membership, Study
@@ -259,7 +259,7 @@ def _page(
             "rest_form": RestForm(initial={"budget": job.budget}),
             "spent": spent(job),
             "ready": len(ready),
-            "missing": job.arguments.exclude(state=Argument.WRITTEN).count(),
+            "missing": job.arguments.exclude(state=Argument.State.WRITTEN).count(),
             "shown": [
                 (item, advice_of(item, arm, rows))
                 for item in Item.objects.filter(study=study, key__in=list(ready)[:_SHOWN])

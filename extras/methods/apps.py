@@ -18,6 +18,8 @@ class MethodsConfig(AppConfig):
         MORE_PARTS["glance"].add(
             "extras.methods.crowds:EQUIVALENCE", "extras.methods.crowds:FRONTIER"
         )
+        MORE_PARTS["certainty"].add("extras.methods.preferences:PREFERENCES")
+        MORE_PARTS["agreement"].add("extras.methods.tiers:TIERS")
         FAMILIES.add("extras.methods.promises:CROWDS", after="replacement")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
         FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

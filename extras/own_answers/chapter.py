@@ -1,17 +1,19 @@
 """How often people repeat their own answers, and how close others come to that ceiling."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from analysis.data.verdicts import Verdicts
+from analysis.data.verdicts import Verdicts, repeated_readings
 from analysis.report.report_json import Json, cell, estimate
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import percent, run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
-from analysis.stats.core.results import BoolArray, Estimate, IntArray
+from analysis.stats.comparison.noise import run_noise
+from analysis.stats.core.results import BoolArray, Estimate, IntArray, Proportion
 from analysis.stats.core.shared_variance import Sharing
 from extras.own_answers.answers_twice import Retests
 from extras.own_answers.retest import Retest as Found
@@ -47,7 +49,28 @@ def retest(study: ReportedStudy) -> Json:
         out["share_of_judges"] = [
             identity(run) | _side(study, judge, study.shared.judged, given) for run, judge in judges
         ]
+    if unstable := list(_unstable(study)):
+        out["changed_by_people"] = _changed(found.agreement) | {"items": found.agreement.n}
+        out["changed_by_judges"] = unstable
     return {"retest": out}
+
+
+def _unstable(study: ReportedStudy) -> Iterator[Json]:
+    """How often a run changes its choice when it reads an item again in the same order."""
+    for run in study.data.runs:
+        readings = repeated_readings(study.data, run)
+        noise = run_noise(readings, n_draws=study.draws, rng=study.rng())
+        if noise.n_items and not run.is_jury:
+            yield identity(run) | _changed(noise.same_choice) | {"items": noise.n_items}
+
+
+def _changed(same: Proportion | Estimate) -> Json:
+    """A share of equal choices as that of changed ones."""
+    interval = same.interval
+    if interval is not None:
+        interval = replace(interval, low=1 - interval.high, high=1 - interval.low)
+    value = None if same.value is None else 1 - same.value
+    return estimate(Estimate(value, same.reason, interval, same.interval_reason))
 
 
 def _found(given: Retests, rows: BoolArray) -> Found:
@@ -141,6 +164,28 @@ def retest_share_table(report: ReportJson) -> Table:
     )
 
 
+def instability_table(report: ReportJson) -> Table:
+    found = report["retest"]
+    judges = found["changed_by_judges"]
+    return table_of_entries(
+        "instability",
+        "How often people and judges change their choice",
+        [
+            ("People, on a second visit", found["changed_by_people"]),
+            *((run_name(entry, judges), entry) for entry in judges),
+        ],
+        [
+            ("Items", "count", "items"),
+            ("Changed", "percent", "value"),
+            ("95 % interval", "percent_range", "ci", "Changed"),
+        ],
+        "People: own answers to the same item on a second visit, days later; the interval is for "
+        "people and questions in general. Judges: two readings of an item in the same order of "
+        "responses, in one run; the interval resamples items.",
+        first="Who",
+    )
+
+
 class RetestSection(Section):
     """How often people repeat their own answers, and the resulting ceiling."""
 
@@ -164,6 +209,8 @@ retest.with_ties | flag | Whether a tie was offered, so that no best accuracy is
 retest.two_options | count | Answers given twice without a tie.
 share_of_people | object | The majority's accuracy about own answers, as a share of the ceiling.
 share_of_judges | list | The same for each judge.
+changed_by_people | object | Own answers that differ on a second visit.
+changed_by_judges | list | Readings of an item in the same order that differ, by run.
 share_of_people.share | object | Accuracy as a share: 0 is chance, 1 the ceiling.
 share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling.
 """
@@ -177,6 +224,8 @@ share_of_judges.share | object | Accuracy as a share: 0 is chance, 1 the ceiling
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "retest" in report:
             yield retest_table(report)
+            if "changed_by_judges" in report["retest"]:
+                yield instability_table(report)
             if "share_of_people" in report["retest"]:
                 yield retest_share_table(report)
 

@@ -1,6 +1,5 @@
-"""Profile texts: the prompt, the ledger, the work of the worker, and the review."""
+"""Profile texts: the prompt, the work of the worker, and the review."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,12 +10,12 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
 from judging.errors import JudgingError
 from judging.models import Judge
+from judging.worker.job_requests import WrittenReply, ask_waiting
 from judging.worker.questions import check_sharing
-from judging.worker.written_texts import TextLedger, count_lost_requests
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
 from studies.importers.items.storage import why_not
-from studies.jobs.runner import JobProblem, JobProgress, carry_out
+from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Persona, Study
 from studies.personas import build_profile
 from studies.services.studies import lock_study, record
@@ -59,12 +58,12 @@ def usable(reply: str) -> str:
     return text
 
 
+DESCRIPTION = WrittenReply(lambda reply: {"text": text} if (text := usable(reply)) else {})
+
+
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
-
-
-_AT_ONCE = 50  # questions waiting for slots at a time
 
 
 @transaction.atomic
@@ -116,33 +115,24 @@ def run_job(*, job_id: int) -> DraftingJob:
 
 
 def _work(job: DraftingJob, progress: JobProgress) -> dict[str, Any]:
-    judge = job.judge
-    if judge is None:
-        raise JobProblem(f"The judge “{job.judge_name}” was deleted.")
-    check_sharing(job.study, judge)
-    count_lost_requests(job.drafts.all())
-    total = job.drafts.count()
-    with TextLedger(job, job.drafts.all(), judge, usable) as ledger:
-        while waiting := _next(job):
-            done = total - job.drafts.filter(state=ProfileDraft.State.WAITING).count()
-            progress(100 * done // total, f"Writing: {done:,} of {total:,}.")
-            ledger.ask(waiting, seed=job.study.seed, kept="The texts received so far are below.")
+    ask_waiting(
+        job,
+        job.drafts.select_related("persona"),
+        messages=_messages_about,
+        reply=DESCRIPTION,
+        progress=lambda done, total: progress(
+            100 * done // total, f"Writing: {done:,} of {total:,}."
+        ),
+    )
     written = job.drafts.filter(state=ProfileDraft.State.WRITTEN).count()
     failed = job.drafts.filter(state=ProfileDraft.State.FAILED).count()
     without = f" {failed:,} without a usable reply." if failed else ""
     return {"message": f"{written:,} texts await your review.{without}"}
 
 
-def _next(job: DraftingJob) -> list[tuple[ProfileDraft, Messages]]:
-    waiting = job.drafts.filter(state=ProfileDraft.State.WAITING).select_related("persona")
-    return [
-        (draft, messages_for(list(_choices(draft.persona))))
-        for draft in waiting.order_by("pk")[:_AT_ONCE]
-    ]
-
-
-def _choices(persona: Persona) -> Sequence[HistoryEntry]:
-    return build_profile(persona, show_history=len(persona.history)).history
+def _messages_about(draft: ProfileDraft) -> Messages:
+    history = build_profile(draft.persona, show_history=len(draft.persona.history)).history
+    return messages_for(list(history))
 
 
 @transaction.atomic

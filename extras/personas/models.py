@@ -4,25 +4,17 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from judging.models import AskedText, Judge
-from studies.jobs.models import Job
-from studies.models import Persona, Study, public_id
+from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob, JobRequest
+from studies.models import Persona, public_id
 
 
-class DraftingJob(Job):
+class DraftingJob(AskingJob):
     """A job that asks a judge about all personas with earlier choices."""
 
     failure = "Writing the profile texts failed"
     unharmed = "Texts that had arrived are kept."
 
-    public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
-    judge = models.ForeignKey(Judge, null=True, on_delete=models.SET_NULL, related_name="+")
-    judge_name = models.CharField(max_length=100)
-    prompt_sha256 = models.CharField(max_length=64, help_text="Of the words around the choices.")
-    budget = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)
-
-    class Meta(Job.Meta):
+    class Meta(AskingJob.Meta):
         pass
 
     def __str__(self) -> str:
@@ -30,19 +22,16 @@ class DraftingJob(Job):
 
 
 class DraftState(models.TextChoices):
-    WAITING = "waiting", "not yet asked"
-    SENT = "sent", "being asked"
-    WRITTEN = "written", "to be reviewed"
-    FAILED = "failed", "no usable reply"
+    WAITING = WAITING, "not yet asked"
+    SENT = SENT, "being asked"
+    WRITTEN = WRITTEN, "to be reviewed"
+    FAILED = FAILED, "no usable reply"
     ACCEPTED = "accepted", "accepted"
     REJECTED = "rejected", "rejected"
 
 
-class ProfileDraft(AskedText):
-    """A judge's text about one persona, its cost, and the decision on it.
-
-    waiting → sent → written → accepted or rejected; failed if there is no usable reply.
-    """
+class ProfileDraft(JobRequest):
+    """A judge's text about one persona, its cost, and the decision on it: accepted or rejected."""
 
     State = DraftState
 
@@ -50,6 +39,7 @@ class ProfileDraft(AskedText):
     job = models.ForeignKey(DraftingJob, on_delete=models.CASCADE, related_name="drafts")
     persona = models.ForeignKey(Persona, on_delete=models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
+    text = models.TextField(blank=True, help_text="As it was accepted.")
     reviewed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )

@@ -26,7 +26,7 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
-from judging.worker.written_texts import judges_that_write
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.storage import why_not

@@ -16,7 +16,7 @@ from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.costs import CampaignEstimate, estimate_plan
-from judging.worker.written_texts import judges_that_write
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.responses import REFUSED

@@ -8,12 +8,10 @@ from judging.models.answers import (
 )
 from judging.models.judges import SAMPLED, Judge, SharedLimit, StudyJudge
 from judging.models.runs import NANO, Campaign, JudgeRun, Jury, PromptTemplate
-from judging.models.texts import AskedText
 
 __all__ = [
     "NANO",
     "SAMPLED",
-    "AskedText",
     "Attempt",
     "Campaign",
     "Judge",

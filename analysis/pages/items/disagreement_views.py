@@ -35,6 +35,7 @@ from analysis.disagreements.selection import (
     WITH_NOTE,
     PatternFact,
     Selection,
+    among_words,
     cells,
     count_of,
     listed,
@@ -147,6 +148,8 @@ def disagreements(request: HttpRequest, slug: str) -> HttpResponse:
         "choices": _choices(comparison),
         "tags": comparisons.tags_of(study),
         "with_note": WITH_NOTE,
+        "among": among_words(study, chosen),
+        "without_among": chosen.query(among=""),
     }
     return render(request, "analysis/disagreements.html", context)
 

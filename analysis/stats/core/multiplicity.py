@@ -18,7 +18,9 @@ _MOST_NUMBERS = 4_000_000
 _ALIKE = 1e-9
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
+def holm(
+    p_values: Sequence[float | None], weights: Sequence[float] | None = None
+) -> list[float | None]:
     r"""Adjust p values so that the chance of any false rejection stays below the level (Holm).
 
     Parameters
@@ -26,6 +28,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     p_values : sequence of float or None, length n
         Raw p values in [0, 1], in any order. None marks a missing test, which does not count and
         stays None.
+    weights : sequence of float, length n, optional
+        How much of the level each test gets, chosen without these data; equal by default.
 
     Returns
     -------
@@ -35,12 +39,14 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Raises
     ------
     ValueError
-        If a p value lies outside [0, 1].
+        If a p value lies outside [0, 1], or a weight is not above 0.
 
     Notes
     -----
-    With the values sorted, :math:`\tilde p_{(i)} = \max_{j\le i}\min(1, (n-j+1)\,p_{(j)})`.
-    Equal p values get equal adjusted values. No assumption about dependence is made.
+    With the values sorted by :math:`p/w`,
+    :math:`\tilde p_{(i)} = \max_{j\le i}\min(1, p_{(j)}\sum_{l\ge j}w_{(l)}/w_{(j)})`, for equal
+    weights :math:`(n-j+1)\,p_{(j)}`. Tests with equal p values and weights get equal adjusted
+    values. No assumption about dependence is made.
 
     References
     ----------
@@ -51,11 +57,17 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     --------
     >>> [None if p is None else round(p, 3) for p in holm([0.01, None, 0.04, 0.03])]
     [0.03, None, 0.06, 0.06]
+    >>> [round(p, 3) for p in holm([0.01, 0.03], weights=[1, 3])]
+    [0.04, 0.04]
     """
     tested, values = _tested(p_values)
-    order = np.argsort(values, kind="stable")
-    factors = np.arange(values.size, 0, -1)
-    stepped = np.maximum.accumulate(np.minimum(1.0, factors * values[order]))
+    share = np.ones(len(p_values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if share.shape != (len(p_values),) or not np.all(share > 0):
+        raise ValueError("`weights` must have a number above 0 for each p value.")
+    share = share[tested]
+    order = np.argsort(values / share, kind="stable")
+    left = np.cumsum(share[order][::-1])[::-1]
+    stepped = np.maximum.accumulate(np.minimum(1.0, left / share[order] * values[order]))
     return _restore(len(p_values), tested[order], stepped)
 
 

@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
                 ("second_name", models.CharField(blank=True, max_length=100)),
                 (
                     "prompt_sha256",
-                    models.CharField(help_text="Of the words around the texts.", max_length=64),
+                    models.CharField(help_text="Of the words that do not change.", max_length=64),
                 ),
                 ("rounds", models.PositiveSmallIntegerField()),
                 ("words", models.PositiveSmallIntegerField()),
@@ -142,7 +142,6 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("state", models.CharField(default="waiting", max_length=10)),
                 ("prompt_sha256", models.CharField(blank=True, max_length=64)),
                 ("requests", models.PositiveSmallIntegerField(default=0)),
                 ("prompt_tokens", models.PositiveIntegerField(default=0)),
@@ -156,8 +155,21 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("reply", models.TextField(blank=True)),
-                ("text", models.TextField(blank=True, help_text="As it was accepted.")),
                 ("error", models.TextField(blank=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "not yet asked"),
+                            ("sent", "being asked"),
+                            ("written", "written"),
+                            ("failed", "no usable reply"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("text", models.TextField(blank=True, help_text="As it was accepted.")),
                 ("item_key", models.CharField(max_length=120)),
                 ("item_hash", models.CharField(max_length=64)),
                 (

@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                 ("judge_name", models.CharField(max_length=100)),
                 (
                     "prompt_sha256",
-                    models.CharField(help_text="Of the words around the choices.", max_length=64),
+                    models.CharField(help_text="Of the words that do not change.", max_length=64),
                 ),
                 (
                     "budget",

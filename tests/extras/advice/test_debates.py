@@ -163,7 +163,7 @@ def test_the_budget_is_kept_and_the_rest_is_written_later(writer, llm):
 
     assert job.state == "failed"
     assert "is too small for another request" in job.message
-    written = job.arguments.filter(state=Argument.WRITTEN).count()
+    written = job.arguments.filter(state=Argument.State.WRITTEN).count()
     assert 0 < written == len(llm.requests) < 12
     assert arguing.spent(job) <= 0.003
 

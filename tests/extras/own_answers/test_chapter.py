@@ -78,7 +78,7 @@ def linked(first, planted):
         )
         for person, (means, _, _) in zip(first.annotators.order_by("pk"), planted, strict=True)
     }
-    run = make_run(study=study)
+    run, shaky = make_run(study=study), make_run(study=study, judge="unstable", samples=2)
     raters = [make_rater(study=study) for _ in range(3)]
     # By person: the keys of personas are random, so their order is another one each time.
     places = {persona: n for n, persona in enumerate(meant)}
@@ -87,6 +87,8 @@ def linked(first, planted):
         key, _, persona = item.key.partition(":")
         means = meant[persona][key]
         judge_item(run, item, means if rng.random() < KNOWS else OTHER[means], 70)
+        for sample, choice in ((1, means), (2, means if rng.random() < 0.75 else OTHER[means])):
+            judge_item(shaky, item, choice, sample=sample)
         for rater in raters:
             answer(rater, item, means if rng.random() < 0.7 else OTHER[means], 60)
     return study
@@ -115,7 +117,7 @@ def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
     report = built(linked)
 
     found = report["retest"]
-    (judge,) = found["share_of_judges"]
+    judge, _ = found["share_of_judges"]
     low, high = judge["share"]["ci"]
     # Of what is meant the judge knows 80 %, which is 60 % of the way from chance to the ceiling.
     assert low <= 2 * KNOWS - 1 <= high
@@ -124,6 +126,15 @@ def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
     page = render_html(report, date=date(2026, 11, 23))
     assert "Own answers given twice" in page
     assert "Share of the ceiling" in page
+    # The run that read every item twice stands next to people, the other one does not.
+    (unstable,) = found["changed_by_judges"]
+    low, high = unstable["ci"]
+    assert (unstable["judge"], unstable["items"]) == ("unstable", 480)
+    assert low <= 0.25 <= high
+    same = found["all"]["agreement"]
+    assert found["changed_by_people"]["value"] == pytest.approx(1 - same["value"])
+    assert found["changed_by_people"]["ci"] == pytest.approx([1 - e for e in same["ci"][::-1]])
+    assert "How often people and judges change their choice" in page
 
 
 @pytest.mark.nightly

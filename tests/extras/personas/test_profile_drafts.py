@@ -99,11 +99,13 @@ def test_a_request_whose_worker_was_killed_stays_paid_and_is_asked_again(study, 
 
 def test_a_worker_that_was_given_up_sends_nothing_more(study, writer, llm, monkeypatch):
     job = drafting.request_drafts(study_id=study.pk, judge=writer, budget=None, user=None)
+    make = drafting._messages_about
 
-    def another_worker_takes_it(drafts):
+    def another_worker_takes_it(draft):
         DraftingJob.objects.filter(pk=job.pk).update(attempts=9)
+        return make(draft)
 
-    monkeypatch.setattr(drafting, "count_lost_requests", another_worker_takes_it)
+    monkeypatch.setattr(drafting, "_messages_about", another_worker_takes_it)
     drafting.run_job(job_id=job.pk)
 
     assert llm.requests == []
@@ -126,7 +128,7 @@ def test_a_refused_key_ends_the_job_with_the_servers_words(study, writer, llm):
     job = ask(study, writer)
 
     assert job.state == "failed"
-    assert "The texts received so far are below." in job.message
+    assert "What was received so far is below." in job.message
     assert set(job.drafts.values_list("state", flat=True)) == {"waiting"}
 
 

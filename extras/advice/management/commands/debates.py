@@ -25,7 +25,7 @@ from judging.management.commands.add_judge import dollars
 from judging.management.errors import command_error
 from judging.models import Judge
 from judging.worker import runtime
-from judging.worker.written_texts import judges_that_write
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.management.terminal import explain, find_study
 from studies.models import Study

@@ -12,7 +12,7 @@ from judging.runs.costs import estimate_plan
 from judging.runs.lifecycle import work_off
 from judging.selectors import campaign_progress
 from judging.worker import runtime
-from judging.worker.written_texts import judges_that_write
+from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.management.terminal import find_study
 

@@ -1,14 +1,12 @@
-"""Texts that judges write: each request in its row before it is sent, within a budget.
+"""The requests of a job: stored before they are sent, within its budget, never sent twice.
 
-Rows are of a subclass of `AskedText`, and belong to a job that has a `budget`. A text that arrived
-is never asked for again; a request that a killed worker left stays counted at its highest cost.
+A run has its own ledger; this is for the few questions of jobs that ask a judge for texts.
 """
 
 import asyncio
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
@@ -32,14 +30,18 @@ from judging.engine.interface import (
     Verdict,
 )
 from judging.engine.messages import Messages, prompt_sha256
-from judging.models import NANO, AskedText, Judge
+from judging.models import NANO, Judge
+from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob
 from judging.worker import runtime
 from judging.worker.endpoints import reply_limit
 from judging.worker.ledger import Prices, most_of, price
-from studies.jobs.models import Job
+from judging.worker.questions import check_sharing
 from studies.jobs.runner import JobProblem
 
-Usable = Callable[[str], str]
+AT_ONCE = 50  # questions waiting for slots at a time
+_SEEDS = 2**31
+
+T = TypeVar("T")
 
 
 def judges_that_write() -> QuerySet[Judge]:
@@ -53,13 +55,16 @@ def judges_that_write() -> QuerySet[Judge]:
     return Judge.objects.filter(is_retired=False, backend__in=kinds).order_by("name")
 
 
-@dataclass(frozen=True)
-class WrittenText:
-    """`engine.interface.ReplyFormat` of a text: side A means that `usable` finds one."""
+class WrittenReply:
+    """`engine.interface.ReplyFormat` of a text that `read_fields` can use.
 
-    usable: Usable
+    `read_fields` returns the fields to store with the request; none if it must be asked again.
+    """
 
     offers_tie = False
+
+    def __init__(self, read_fields: Callable[[str], Mapping[str, Any]]) -> None:
+        self.read_fields = read_fields
 
     def options(self, earlier: tuple[str, ...]) -> Options:
         return {}
@@ -78,56 +83,90 @@ class WrittenText:
         is_structured: bool = False,
         is_lenient: bool = False,
     ) -> Verdict:
-        return Verdict("A" if self.usable(text) else None, None)
+        """Side A means a usable text."""
+        return Verdict("A" if self.read_fields(text) else None, None)
 
     def form(self) -> Mapping[str, Any]:
         return {}
 
 
-T = TypeVar("T")
+def ask_waiting(
+    job: AskingJob,
+    waiting: QuerySet[Any],
+    *,
+    messages: Callable[[Any], Messages],
+    reply: WrittenReply,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Ask the job's judge for each row of `waiting` that has no reply yet.
+
+    `waiting` are rows of a `JobRequest`, `messages` makes the prompt of one, and `progress` gets
+    the number of rows that are over and of all. Raises `JobProblem` if an outage, the budget or an
+    error ended it, and `BadJudge` if the items must not be sent to the judge.
+    """
+    judge = checked_judge(job, job.judge, job.judge_name)
+    count_lost_requests(waiting)
+    total = waiting.count()
+    open_rows = waiting.filter(state=WAITING)
+    with JobLedger(job, judge, waiting.model, reply) as ledger:
+        while rows := list(open_rows.order_by("pk")[:AT_ONCE]):
+            progress(total - open_rows.count(), total)
+            ledger.ask([(row, messages(row)) for row in rows])
 
 
-class TextLedger:
-    """`engine.interface.AttemptLedger` of one judge's texts for a job, written by one thread.
+def checked_judge(job: AskingJob, judge: Judge | None, name: str) -> Judge:
+    """Return the judge if it may be asked. Raises `JobProblem` or `BadJudge`."""
+    if judge is None:
+        raise JobProblem(f"The judge “{name}” was deleted.")
+    check_sharing(job.study, judge)
+    return judge
 
-    `texts` are all texts of the job, which share its budget. Use it as a context manager, which
-    ends its thread and database connection.
+
+def count_lost_requests(rows: QuerySet[Any]) -> None:
+    """Reset requests of a killed worker. Their highest cost stays counted; they are sent again."""
+    rows.filter(state=SENT).update(
+        state=WAITING, spent_nano=F("spent_nano") + F("held_nano"), held_nano=0
+    )
+
+
+class JobLedger:
+    """`engine.interface.AttemptLedger` of the requests of one job, written by one thread in turn.
+
+    Use it as a context manager, which ends its thread and database connection.
     """
 
-    def __init__(self, job: Job, texts: QuerySet[Any], judge: Judge, usable: Usable) -> None:
+    def __init__(self, job: AskingJob, judge: Judge, rows: type[Any], reply: WrittenReply) -> None:
         self.budget_queue = BudgetQueue()
-        self._job, self._texts, self._usable = job, texts, usable
-        self._budget: Decimal | None = getattr(job, "budget", None)
+        self._job, self._room, self._rows = job, reply_limit(judge), rows.objects.filter(job=job)
         # Ask for plain text, whatever reply form the judge uses for verdicts.
         self._judge = copy.copy(judge)
         self._judge.structured, self._judge.probabilities = False, "no"
-        self._room, self._prices = reply_limit(judge), Prices.of(judge, Decimal(1))
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="texts")
+        self._prices, self._reply = Prices.of(judge, Decimal(1)), reply
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="requests")
 
-    def __enter__(self) -> "TextLedger":
+    def __enter__(self) -> "JobLedger":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._thread.submit(connection.close)
         self._thread.shutdown()
 
-    def ask(self, waiting: Sequence[tuple[AskedText, Messages]], *, seed: int, kept: str) -> None:
-        """Ask for these texts and store what arrives.
+    def ask(
+        self,
+        rows: Iterable[tuple[Any, Messages]],
+        *,
+        kept: str = "What was received so far is below.",
+    ) -> None:
+        """Ask for rows by their messages, and store what arrives.
 
         Raises `JobProblem` if an outage or the budget ends it, with the sentence `kept`, and any
         other error of a question.
         """
         questions = []
-        for row, messages in waiting:
-            self._texts.filter(pk=row.pk).update(prompt_sha256=prompt_sha256(messages))
-            questions.append(
-                JudgeQuestion(
-                    id=row.pk,
-                    messages=messages,
-                    protocol=WrittenText(self._usable),
-                    seed=(seed + row.pk) % 2**31,
-                )
-            )
+        for row, messages in rows:
+            self._rows.filter(pk=row.pk).update(prompt_sha256=prompt_sha256(messages))
+            seed = (self._job.study.seed + row.pk) % _SEEDS
+            questions.append(JudgeQuestion(row.pk, messages, protocol=self._reply, seed=seed))
         asker = runtime.asker(self._judge, self)
         for problem in runtime.get().loop.submit(asker.ask_all(questions)).result():
             if isinstance(problem, Stopped):
@@ -157,38 +196,36 @@ class TextLedger:
     @transaction.atomic
     def _open(self, question: JudgeQuestion) -> None:
         """Reserve the highest cost of a request. Raises `OverBudget`, `BudgetInUse` or `Halted`."""
-        job = self._job
-        current = (
-            type(job)
-            ._default_manager.select_for_update(no_key=True)
-            .filter(pk=job.pk, state=Job.State.RUNNING, attempts=job.attempts)
+        jobs = type(self._job)._default_manager.select_for_update(no_key=True)
+        current = jobs.filter(
+            pk=self._job.pk, state=self._job.State.RUNNING, attempts=self._job.attempts
         )
         if not current.exists():
             raise Halted("The job has ended, or another worker has it.")
         most = price(self._prices, most_of(question, reply_tokens=self._room)) or 0
         self._check_budget(most)
-        self._texts.filter(pk=question.id).update(
-            state=AskedText.SENT, requests=F("requests") + 1, held_nano=most
+        self._rows.filter(pk=question.id).update(
+            state=SENT, requests=F("requests") + 1, held_nano=most
         )
 
     def _check_budget(self, most: int) -> None:
-        if self._budget is None:
+        if self._job.budget is None:
             return
         if self._prices is None:
             raise OverBudget(
                 "The judge has no price, so the budget cannot be checked. Set "
                 "its input and output price, or ask without a budget."
             )
-        used = self._texts.aggregate(
+        used = self._rows.aggregate(
             nano=Sum(F("spent_nano") + F("held_nano"), default=0),
-            live=Count("pk", filter=Q(state=AskedText.SENT)),
+            live=Count("pk", filter=Q(state=SENT)),
         )
-        if used["nano"] + most <= self._budget * NANO:
+        if used["nano"] + most <= self._job.budget * NANO:
             return
         if used["live"]:
             raise BudgetInUse("The requests in progress may use up the rest of the budget.")
         raise OverBudget(
-            f"The budget of ${self._budget.normalize():f} is too small for another request: "
+            f"The budget of ${self._job.budget.normalize():f} is too small for another request: "
             f"${used['nano'] / NANO:.4f} spent, and one more can cost up to ${most / NANO:.4f}. "
             "Request the rest again with a higher budget."
         )
@@ -200,7 +237,7 @@ class TextLedger:
         values: dict[str, Any] = {
             "held_nano": 0,
             "spent_nano": F("spent_nano") + (price(self._prices, usage) or 0),
-            "state": AskedText.WAITING,
+            "state": WAITING,
             "error": end.error,
         }
         if usage is not None:
@@ -209,17 +246,10 @@ class TextLedger:
         if isinstance(outcome, JudgeAnswer):
             is_done = outcome.state == "done"
             values |= {
-                "state": AskedText.WRITTEN if is_done else AskedText.FAILED,
+                "state": WRITTEN if is_done else FAILED,
                 "model": outcome.model[:200],
                 "reply": outcome.text,
-                "text": self._usable(outcome.text) if is_done else "",
                 "error": "" if is_done else outcome.error,
             }
-        self._texts.filter(pk=question.id).update(**values)
-
-
-def count_lost_requests(texts: QuerySet[Any]) -> None:
-    """Reset requests of a killed worker. Their highest cost stays counted; they are sent again."""
-    texts.filter(state=AskedText.SENT).update(
-        state=AskedText.WAITING, spent_nano=F("spent_nano") + F("held_nano"), held_nano=0
-    )
+            values |= self._reply.read_fields(outcome.text) if is_done else {}
+        self._rows.filter(pk=question.id).update(**values)

@@ -1,0 +1,1 @@
+"""Rules that explain where people and a judge differ, proposed on one half of the items."""

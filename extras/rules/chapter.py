@@ -1,0 +1,184 @@
+"""Report chapter on rules that explain where people and judges disagree."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from analysis.report.report_json import Json, number, put
+from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.sentences import Text, fill, holds, level_of, shown
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import percent, points, points_range, run_name
+from analysis.stats.core.multiplicity import holm
+from extras.rules.counting import count_rules
+from extras.rules.marks import StudyRules
+
+CLAIM = "rules"
+WHO = {"people": "People"}
+
+
+def rules_of_runs(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty without a finished search."""
+    given = study.data.of(StudyRules)
+    found = [count_rules(study, each) for each in given.searches] if given else []
+    found = [each for each in found if each]
+    rules = [rule for each in found for rule in each["rules"]]
+    # Over the rules of all runs; a run's own page corrects for its own rules.
+    adjusted = holm([rule["p"] for rule in rules], [rule["weight"] for rule in rules])
+    for rule, p in zip(rules, adjusted, strict=True):
+        put(rule, "p_holm", number(p), rule.get("p_reason"))
+    return {"rules": found} if found else {}
+
+
+def rules_table(report: ReportJson) -> Table:
+    found = report["rules"]
+    rows = [
+        [run_name(each, found), rule["text"], rule["source"], rule["support"]]
+        + [rule[key] for key in ("people", "judge", "difference", "ci", "p_holm", "differ")]
+        + [rule["with_people"]]
+        for each in found
+        for rule in each["rules"]
+    ]
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Rule"),
+        TableColumn("Source"),
+        TableColumn("Items", "count"),
+        TableColumn("People", "percent", "Follow the rule"),
+        TableColumn("Judge", "percent", "Follow the rule"),
+        TableColumn("Difference", "points", "Follow the rule"),
+        TableColumn("95 % interval", "points_range", "Follow the rule"),
+        TableColumn("Adjusted p", "p", "Follow the rule"),
+        TableColumn("Items", "count", "They disagree"),
+        TableColumn("People by the rule", "count", "They disagree"),
+    )
+    return Table(
+        "rules",
+        "Who follows which rule",
+        columns,
+        rows,
+        "Items: those kept for the test for which the rule favours a response. People: share of "
+        "their answers; judge: share of verdicts, once for each answer; a tie counts one half. "
+        "Adjusted p: Holm, over all rules of all runs; a measured rule gets more of the level the "
+        "clearer its difference is on the half on which rules are found. Disagree: the majority "
+        f"chose another response than the judge.{_searched(found)}",
+    )
+
+
+def _searched(found: Sequence[Mapping[str, Any]]) -> str:
+    more = [f"{each['judge']} {each['searches']} times" for each in found if each["searches"] > 1]
+    return f" Searched more than once: {', '.join(more)}; the newest counts." if more else ""
+
+
+def reconstructed_table(report: ReportJson) -> Table:
+    found = report["rules"]
+    rows = [
+        [name, WHO.get(side["who"], name if side["who"] == "judge" else side["who"])]
+        + [side[key] for key in ("n", "decided", "value", "ci")]
+        for each in found
+        for name in [run_name(each, found)]
+        for side in each["reconstructed"]
+    ]
+    columns = (
+        TableColumn("Rules of"),
+        TableColumn("Whose choices"),
+        TableColumn("Choices", "count"),
+        TableColumn("with a prediction", "count"),
+        TableColumn("Reconstructed", "percent"),
+        TableColumn("95 % interval", "percent_range"),
+    )
+    return Table(
+        "reconstructed_choices",
+        "Choices that all rules together reconstruct",
+        columns,
+        rows,
+        "A sparse logistic model of all rules, fitted to the same side’s choices about other "
+        "personas. A choice without a prediction counts one half; 50 % is chance.",
+    )
+
+
+class RulesSection(Section):
+    """Rules that people follow more often, or less often, than a judge."""
+
+    name = "rules"
+    title = "Why they disagree"
+    inside = "Rules, who follows them, and how many choices they reconstruct"
+    has_claims = True
+    keys = """
+# Rules that explain disagreements
+rules | list | Rules of each run, tested on the half of the items on which none were found.
+rules.proposed_by | text | The judge that proposed and applied rules; empty without one.
+searches | count | Searches for rules of this run; the newest counts.
+rules.items | count | Items of the half that tests rules.
+rules.rules | list | The rules.
+rules.text | text | What the rule favours.
+rules.source | text | `measured` or `proposed`.
+weight | number | Its share of the level of all tests, relative to others.
+support | count | Items for which the rule favours a response and both sides have an answer.
+rules.people | share | Share of people's answers that follow the rule.
+rules.judge | share | Share of the judge's verdicts that follow it, once for each answer.
+rules.difference | share | People minus judge.
+differ | count | Items on which the majority chose another response than the judge.
+with_people | count | Those of them on which people follow the rule.
+reconstructed | list | Held-out choices that a sparse logistic model of all rules predicts.
+reconstructed.who | text | `people`, `judge`, or a group of people.
+reconstructed.decided | count | Choices with a prediction.
+reconstructed.value | share | Choices predicted rightly; without a prediction, one half.
+reconstructed.right | count | The same as a number.
+"""
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return "rules" in report
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return rules_of_runs(study)
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        found = report.get("rules", ())
+        return {CLAIM: [rule["p_holm"] for each in found for rule in each["rules"]]}
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if "rules" in report:
+            yield rules_table(report)
+            yield reconstructed_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        for place, each in enumerate(report.get("rules", ())):
+            yield Sentence("finding", _finding(report, each, f"rules.{place}"))
+
+
+def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
+    """The clearest rule that holds for a run, and how many others do; or that none does."""
+    level, name = level_of(report, CLAIM), run_name(found, report["rules"])
+    tested = [n for n, rule in enumerate(found["rules"]) if rule["p_holm"] is not None]
+    holding = [n for n in tested if holds(found["rules"][n], level, "p_holm")]
+    words: dict[str, object] = {"judge": name, "n": len(tested)}
+    if not tested:
+        return fill("No rule can be tested for {judge}: too few items.", **words)
+    if not holding:
+        return fill(
+            "We cannot tell whether people or {judge} follow any of {n} rules more often.", **words
+        )
+    best = max(holding, key=lambda n: abs(found["rules"][n]["difference"]))
+    rule, at = found["rules"][best], f"{path}.rules.{best}"
+    for key in ("people", "judge"):
+        words[f"{key}_share"] = shown(percent(rule[key]), f"{at}.{key}")
+    words["gap"] = shown(points(rule["difference"]), f"{at}.difference")
+    words["ends"] = shown(points_range(rule["ci"]), f"{at}.ci")
+    words["support"] = shown(f"{rule['support']:,}", f"{at}.support")
+    words["rule"] = rule["text"][0].lower() + rule["text"][1:]
+    words["who"] = "people" if rule["difference"] > 0 else name
+    form = (
+        "Of {n} rules, the clearest is one that {who} follow more often: “{rule}”. People chose by "
+        "it in {people_share} and {judge} in {judge_share} ({gap} points, 95 % CI {ends}; "
+        "{support} items)."
+    )
+    if rule["difference"] <= 0:
+        form = form.replace("{who} follow", "{who} follows")
+    if len(holding) > 1:
+        words["others"] = len(holding) - 1
+        form += " {others} more hold."
+    return fill(form, **words)
+
+
+CHAPTER = RulesSection()

@@ -1,0 +1,100 @@
+"""find_rules STUDY: search for rules that explain where people and a judge's run disagree."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.data.item_comparisons import labelled, runs_to_compare
+from extras.rules.models import RuleSearch
+from extras.rules.requests import estimate_search, request_search
+from extras.rules.tasks import search_rules
+from judging.errors import JudgingError
+from judging.management.commands.add_judge import dollars
+from judging.management.errors import command_error
+from judging.models import Judge
+from judging.worker import runtime
+from judging.worker.job_requests import judges_that_write
+from studies.errors import StudyError
+from studies.management.terminal import find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Search for rules that people follow more or less often than a run: on one half of the "
+        "items, measured features and, with --judge, rules that a judge proposes; tested on the "
+        "other half. The page “Why they disagree” and the next report show them."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the study")
+        parser.add_argument(
+            "--run",
+            metavar="KEY",
+            help="hash of the run; by default the first that can be compared",
+        )
+        parser.add_argument(
+            "--judge", metavar="NAME", help="let this judge propose rules and apply them"
+        )
+        parser.add_argument(
+            "--items", type=int, default=250, metavar="N", help="items that the judge reads"
+        )
+        parser.add_argument(
+            "--budget", type=dollars, metavar="USD", help="stop before spending more than this"
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print the expected cost and ask nothing"
+        )
+        parser.add_argument(
+            "--inline", action="store_true", help="run in this process, without a broker"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = find_study(options["study"])
+        runs = runs_to_compare(study)
+        wanted = options["run"]
+        run = next((each for each in runs if not wanted or each.key == wanted), None)
+        if run is None:
+            names = ", ".join(f"{each.key} ({label})" for each, label in labelled(runs))
+            raise CommandError(f"No such run. Runs of “{study.slug}”: {names or 'none'}.")
+        if options["items"] < 1:
+            raise CommandError(f"--items is {options['items']}. Use a number from 1 on.")
+        judge = self._judge(options["judge"]) if options["judge"] else None
+        if options["dry_run"]:
+            self._print_cost(judge and estimate_search(study, judge, options["items"]))
+            return
+        try:
+            search = request_search(
+                run=run, judge=judge, budget=options["budget"], to_read=options["items"], user=None
+            )
+        except (JudgingError, StudyError) as error:
+            raise command_error(error) from error
+        if not options["inline"]:
+            search_rules.delay(search.pk)
+            self.stdout.write("A worker is searching for rules.")
+            return
+        from extras.rules.searching import run_search
+
+        try:
+            search = run_search(search_id=search.pk)
+        finally:
+            runtime.shut_down()
+        if search.state != RuleSearch.State.DONE:
+            raise CommandError(search.message)
+        self.stdout.write(search.message)
+
+    def _judge(self, name: str) -> Judge:
+        if judge := judges_that_write().filter(name=name).first():
+            return judge
+        names = ", ".join(judges_that_write().values_list("name", flat=True))
+        raise CommandError(f"No judge “{name}” can write. Judges that can: {names or 'none'}.")
+
+    def _print_cost(self, cost: Any) -> None:
+        if cost is None:
+            self.stdout.write("No model is asked, and nothing is paid.")
+            return
+        price = "unknown" if cost.dollars is None else f"${cost.dollars:.4f}"
+        self.stdout.write(
+            f"{cost.proposals} requests for rules and {cost.applications} to apply them, about "
+            f"{cost.tokens:,} tokens. Expected cost: {price}."
+        )
