@@ -74,7 +74,8 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
             annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=61
         )
     # Prolific would know somebody who came by its link.
-    ProlificIdentity.objects.filter(annotator=annotator).update(is_signed=True)
+    known = {"is_signed": True, "unknown_since": None}
+    ProlificIdentity.objects.filter(annotator=annotator).update(**known)
     page.goto(f"/s/{STUDY}/feedback/")
     yield "feedback"
     page.click("#submit")

@@ -194,6 +194,7 @@ def registered_checks(study: Study) -> list[LaunchCheck]:
 
 
 def sort_checks(checks: Sequence[LaunchCheck]) -> LaunchChecks:
+    checks = [*dict.fromkeys(checks)]  # Several apps may find the same.
     still_open = [check for check in checks if check.is_open]
     return LaunchChecks(
         blocking=[check for check in still_open if check.blocks],

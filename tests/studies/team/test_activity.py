@@ -31,12 +31,19 @@ def test_everything_is_shown_escaped_newest_first(study):
     assert "<i>title" not in page
 
 
-def test_a_detail_may_have_any_name(study):
-    record(study, "items drawn", items=12, keys="k", values=[1])
+def test_details_are_shown_in_words_whatever_their_names(study):
+    read = [{"rows": {"a.csv": 3}, "left_out": {}, "limit": None, "first": True}]
+    record(study, "items drawn", items=12, keys="k", values=[1, 2], read=read, total=774)
 
     page = sign_in(study, "viewer").get(LOG).content.decode()
 
-    for words in ("items: 12", "keys: k", "values: [1]"):
+    for words in (
+        "items: 12",
+        "keys: k",
+        "values: 1, 2",
+        "read: rows a.csv 3, first yes",
+        "total: $7.74",
+    ):
         assert words in page
 
 
