@@ -35,7 +35,7 @@ _HOW_STRONG = {
 }
 _HOW_STRONG_FOR_ME = _("How strongly do you prefer it?")
 # In the words of the protocols that ask judges for scores.
-_HOW_GOOD = {
+HOW_GOOD = {
     Task.PREFERENCE: _("How well does this response suit this person?"),
     Task.SURVEY_ANSWER: _("How likely is it that this person would give this answer?"),
     Task.AUTHORSHIP: _("How likely is it that this person wrote this response?"),
@@ -166,7 +166,7 @@ class GradesForm:
             yield self._group("strength", legend, _STRENGTHS, kind="strength")
         scores = [(str(n), str(n)) for n in range(1, asked.scale + 1)]
         for side, response in _SIDES[:2] if asked.scale else ():
-            hint = _HOW_GOOD_FOR_ME if own else _HOW_GOOD[task]
+            hint = _HOW_GOOD_FOR_ME if own else HOW_GOOD[task]
             yield self._group(f"score_{side}", response, scores, hint=hint, kind="score")
         for n, (_key, name, description) in enumerate(asked.criteria):
             yield self._group(_criterion(n), name, _SIDES, hint=description, kind="criterion")
