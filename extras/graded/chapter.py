@@ -161,6 +161,9 @@ class GradedSection(Section):
         strength.people.slightly.answers | count | Answers with this strength.
         strength.people.clearly.answers | count | Answers with this strength.
         strength.people.strongly.answers | count | Answers with this strength.
+        slightly.n | count | Of these, answers to items with a known right answer.
+        clearly.n | count | Of these, answers to items with a known right answer.
+        strongly.n | count | Of these, answers to items with a known right answer.
         graded.alpha | object | Krippendorff's alpha, by the level of measurement.
         strength.people.certainty | object | Rank correlation of strength and certainty.
         strength.people.right | object | Rank correlation of strength and a right answer.
@@ -172,14 +175,15 @@ class GradedSection(Section):
         scores.people | object | Scores of people.
         scores.people.n | count | Answers with scores.
         chosen_higher | object | Answers whose choice has the higher score.
+        chosen_higher.n | count | Answers with scores that chose a response.
         scores.people.equal | count | Answers with the same score for both responses.
         scores.people.mean | number | Mean score.
-        icc | number | ICC(2,1) of one person.
+        scores.people.icc | number | ICC(2,1) of one person.
         icc_mean | number | ICC(2,k) of the mean of all people.
         icc_raters | count | People who scored everything that the ICC uses.
         icc_targets | count | Responses that all of them scored.
         scores.judges | list | Scores of judges, next to those of people.
-        highest | count | The highest score that the judge could give.
+        scores.judges.highest | count | The highest score that the judge could give.
         scores.judges.mean | number | Mean score of the judge.
         scores.judges.margin | object | Rank correlation of differences of the two scores.
         scores.judges.level | object | Judge's scores minus people's, as a share of the scale.
