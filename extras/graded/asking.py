@@ -54,11 +54,14 @@ class GradesAsked:
     reason: str = ReasonAsked.NO
 
     def __bool__(self) -> bool:
-        return self != GradesAsked()
+        return bool(self.strength or self.scale or self.criteria or self.asks_reason)
 
     @property
     def asks_reason(self) -> bool:
         return self.reason != ReasonAsked.NO
+
+
+_NOTHING = GradesAsked()
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +78,7 @@ def asked_in(study: Study) -> GradesAsked:
     """What a study asks next to the choice; false if nothing."""
     found = _stored(study.pk, study.export_key, study.version)
     if found is None:
-        return GradesAsked()
+        return _NOTHING
     strength, scale, criteria, reason = found
     named = tuple((each["key"], each["name"], each["description"]) for each in study.criteria)
     return GradesAsked(strength, scale, named if criteria else (), reason)
