@@ -35,7 +35,7 @@ _HOW_STRONG = {
 }
 _HOW_STRONG_FOR_ME = _("How strongly do you prefer it?")
 # In the words of the protocols that ask judges for scores.
-_HOW_GOOD = {
+HOW_GOOD = {
     Task.PREFERENCE: _("How well does this response suit this person?"),
     Task.SURVEY_ANSWER: _("How likely is it that this person would give this answer?"),
     Task.AUTHORSHIP: _("How likely is it that this person wrote this response?"),
@@ -54,11 +54,14 @@ class GradesAsked:
     reason: str = ReasonAsked.NO
 
     def __bool__(self) -> bool:
-        return self != GradesAsked()
+        return bool(self.strength or self.scale or self.criteria or self.asks_reason)
 
     @property
     def asks_reason(self) -> bool:
         return self.reason != ReasonAsked.NO
+
+
+_NOTHING = GradesAsked()
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +78,7 @@ def asked_in(study: Study) -> GradesAsked:
     """What a study asks next to the choice; false if nothing."""
     found = _stored(study.pk, study.export_key, study.version)
     if found is None:
-        return GradesAsked()
+        return _NOTHING
     strength, scale, criteria, reason = found
     named = tuple((each["key"], each["name"], each["description"]) for each in study.criteria)
     return GradesAsked(strength, scale, named if criteria else (), reason)
@@ -166,7 +169,7 @@ class GradesForm:
             yield self._group("strength", legend, _STRENGTHS, kind="strength")
         scores = [(str(n), str(n)) for n in range(1, asked.scale + 1)]
         for side, response in _SIDES[:2] if asked.scale else ():
-            hint = _HOW_GOOD_FOR_ME if own else _HOW_GOOD[task]
+            hint = _HOW_GOOD_FOR_ME if own else HOW_GOOD[task]
             yield self._group(f"score_{side}", response, scores, hint=hint, kind="score")
         for n, (_key, name, description) in enumerate(asked.criteria):
             yield self._group(_criterion(n), name, _SIDES, hint=description, kind="criterion")

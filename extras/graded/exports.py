@@ -14,8 +14,8 @@ from analysis.exports.rows import exported_id
 from analysis.exports.table_files import ExportTableFile
 from annotation.models import Annotation
 from extras.graded.asking import GradesAsked, asked_in
-from extras.graded.graded_answers import counted_grades
 from extras.graded.models import Grades, Strength
+from extras.graded.shown import counted_grades
 from studies.models import Item, Study
 
 _CHUNK = 2_000
@@ -127,7 +127,9 @@ def _item_columns(asked: GradesAsked) -> tuple[Column, ...]:
 def item_rows(study: Study) -> Iterator[dict[str, Any]]:
     """One row for each item with graded answers that count, by key."""
     of_item: defaultdict[str, list[Grades]] = defaultdict(list)
-    rows = counted_grades(study).select_related("answer__assignment__item")
+    rows = counted_grades(answer__assignment__annotator__study=study).select_related(
+        "answer__assignment__item"
+    )
     for grades in rows.iterator(chunk_size=_CHUNK):
         of_item[grades.answer.assignment.item.key].append(grades)
     for key, found in sorted(of_item.items()):

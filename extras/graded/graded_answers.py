@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import F
 
-from analysis.data.answers import COUNTED
 from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, RunData
 from analysis.data.extras import ExtraReader
 from extras.graded.asking import asked_in
-from extras.graded.models import Grades
+from extras.graded.shown import counted_grades
 from judging.models import Judgment
 from studies.models import Item, Study
 
@@ -120,7 +118,7 @@ def _of_people(
     place = {
         key: row for row, key in enumerate(zip(data.answers.item, data.answers.rater, strict=True))
     }
-    found = counted_grades(study).values_list(
+    found = counted_grades(answer__assignment__annotator__study=study).values_list(
         "answer__assignment__item_id",
         "answer__assignment__annotator__pseudonym",
         "strength",
@@ -136,17 +134,6 @@ def _of_people(
             rows.put(row, keys, strength=strength, scores=(one, two), criteria=criteria)
             rows.has_reason[row] = bool(reason)
     return rows
-
-
-def counted_grades(study: Study) -> Any:
-    """The grades of the answers that reports count, without those of excluded people."""
-    return Grades.objects.filter(
-        answer__assignment__annotator__study=study,
-        answer__assignment__annotator__excluded_at=None,
-        answer__assignment__item__split=Item.Split.MAIN,
-        answer__standing__in=COUNTED,
-        revision=F("answer__revision"),
-    )
 
 
 def _of_runs(

@@ -1,17 +1,29 @@
-"""Grades on researchers' pages about items."""
+"""Grades on researchers' pages about items, and which of them count."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from analysis.data.answers import COUNTED
 from analysis.data.extras import AnswerWords
 from extras.graded.models import Grades, Strength
-from studies.models import Choice
+from studies.models import Choice, Item
 
 _LABELS = dict(Choice.choices)
 _VERDICTS = _LABELS | {"tie": "no difference"}
+
+
+def counted_grades(**chosen: Any) -> QuerySet[Grades]:
+    """The current grades of answers that reports count, without those of excluded people."""
+    return Grades.objects.filter(
+        answer__assignment__item__split=Item.Split.MAIN,
+        answer__assignment__annotator__excluded_at=None,
+        answer__standing__in=COUNTED,
+        revision=F("answer__revision"),
+        **chosen,
+    )
 
 
 def lines_of(answers: Collection[int]) -> Mapping[int, Sequence[str]]:
@@ -43,12 +55,7 @@ def _lines(grades: Grades) -> list[str]:
 
 def reasons_about(items: Collection[int]) -> Mapping[int, Sequence[tuple[str, str]]]:
     """What people wrote about items, with their choice, if reports count their answer."""
-    found = Grades.objects.filter(
-        answer__assignment__item__in=items,
-        answer__standing__in=COUNTED,
-        answer__assignment__annotator__excluded_at=None,
-        revision=F("answer__revision"),
-    ).exclude(reason="")
+    found = counted_grades(answer__assignment__item__in=items).exclude(reason="")
     rows = found.order_by("answer__choice", "answer__assignment__annotator__pseudonym").values_list(
         "answer__assignment__item", "answer__choice", "reason"
     )

@@ -146,7 +146,9 @@ ITEM = "text/vnd.thirdperson.item+html"
 _MOST_STEPS = 50  # before the items
 _BOXES = 30  # of a consent page
 _HIDDEN = re.compile(r'name="(csrfmiddlewaretoken|start|assignment|try)" value="([^"]+)"')
-_RADIO = re.compile(r'type="radio" name="(attr_[^"]+)" value="([^"]+)"')
+_RADIO = re.compile(r'type="radio" name="([^"]+)" value="([^"]+)"')
+_TEXT = re.compile(r'type="text" name="([^"]+)"')
+_AFTER_ADDED = re.compile(r'class="levels|data-answer-bar')
 _PLACE = re.compile(r'type="radio" name="(place_[a-e])"')
 _UNDERSTOOD = re.compile(r'name="understood" value="([^"]+)"')
 _STEP = re.compile(r"/s/[^/]+/([a-z]+)/(?:(\d+)/)?")
@@ -207,6 +209,7 @@ class SimulatedAnnotator:
         entries = {
             "choice": self._rng.choice("ab"),
             **self._places(page),
+            **self._added(page),
             "certainty": str(self._rng.randint(1, 100)),
             "active_ms": "1000",
         }
@@ -222,6 +225,18 @@ class SimulatedAnnotator:
         names = list(dict.fromkeys(_PLACE.findall(page)))
         drawn = self._rng.sample(range(1, len(names) + 1), len(names))
         return {name: str(place) for name, place in zip(names, drawn, strict=True)}
+
+    def _added(self, page: str) -> dict[str, str]:
+        """An answer to each question that extras ask next to the choice."""
+        part = _AFTER_ADDED.split(page.partition("data-added")[2])[0]
+        return self._drawn(part) | dict.fromkeys(_TEXT.findall(part), "A word or two.")
+
+    def _drawn(self, page: str) -> dict[str, str]:
+        """One of the options of each group on a page."""
+        offered: dict[str, list[str]] = {}
+        for name, value in _RADIO.findall(page):
+            offered.setdefault(name, []).append(value)
+        return {name: self._rng.choice(values) for name, values in offered.items()}
 
     async def leave(self) -> None:
         if self._step != "feedback":
@@ -246,18 +261,14 @@ class SimulatedAnnotator:
             # A page without boxes ignores them.
             return {"consent": "yes"} | {f"agree-{number}": "yes" for number in range(_BOXES)}
         if self._step == "about":
-            offered: dict[str, list[str]] = {}
-            for name, value in _RADIO.findall(page.text):
-                offered.setdefault(name, []).append(value)
-            drawn = {name: self._rng.choice(values) for name, values in offered.items()}
-            return drawn | self._about
+            return self._drawn(page.text) | self._about
         if self._step == "quiz":
             found = _STEP.match(self._location)
             return {"answer": str(self._quiz[int(found[2]) - 1] if found else 0)}
         if self._step == "practice":
             if understood := _UNDERSTOOD.search(page.text):
                 return {"understood": understood[1]}
-            return {"choice": "a", "certainty": "50"}
+            return {"choice": "a", "certainty": "50"} | self._added(page.text)
         return {}
 
     async def _send(

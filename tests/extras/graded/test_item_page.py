@@ -64,7 +64,6 @@ def test_whatever_is_missing_is_named_and_nothing_is_stored(client, study):
     assert links == [
         "strength-1", "score_a-1", "score_b-1", "criterion_1-a", "criterion_2-a", "reason",
         "certainty",
-        "certainty",
     ]  # fmt: skip
     assert all(f'id="{target}"' in text for target in links)
 

@@ -1,0 +1,206 @@
+"""What people and judges gave next to their choices, as numbers of report.json."""
+
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, TIE
+from analysis.data.verdicts import Ints
+from analysis.report.report_json import Json, cell, estimate, number, put, tested
+from analysis.report.study import ReportedStudy, identity
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.agreement.alpha import krippendorff_alpha
+from analysis.stats.certainty.human_llm import general_spearman
+from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.results import FloatArray
+from extras.graded.agreement import (
+    RatedRows,
+    graded_kappa,
+    means,
+    signed,
+    tallies,
+    within_people,
+)
+from extras.graded.graded_answers import GradedAnswers, GradeRows
+
+STRENGTHS = ("slightly", "clearly", "strongly")
+_STEPS = np.arange(-3.0, 4.0)
+
+
+def graded(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty for a study whose people only choose."""
+    given = study.data.of(GradedAnswers)
+    if given is None:
+        return {}
+    out: Json = {
+        "answers": len(study.data.answers),
+        "strength": _strength(study, given) if given.asked_strength else None,
+        "scores": _scores(study, given) if given.scale else None,
+        "criteria": _criteria(study, given) if given.criteria else None,
+        "reasons": int(given.people.has_reason.sum()) if given.asked_reason else None,
+    }
+    return {"graded": {name: value for name, value in out.items() if value is not None}}
+
+
+def _strength(study: ReportedStudy, given: GradedAnswers) -> Json:
+    answers, people, n = study.data.answers, given.people, len(study.data.items)
+    choice = answers.choice.astype(np.int64)
+    mine = signed(choice, people.strength)
+    sharing = study.shared.answers
+    right = study.correct_alone
+    entry: Json = {"n": int((~np.isnan(mine)).sum()), "ties": int((mine == 0).sum())}
+    for step, name in enumerate(STRENGTHS, start=1):
+        rows = people.strength == step
+        scored = rows & (right >= 0)
+        share = general_proportion(right[scored] == 1, sharing.take(scored))
+        entry[name] = {"answers": int(rows.sum())} | cell(share)
+    counts = tallies(answers.item, mine, n, _STEPS)
+    entry["alpha"] = _alpha(study, counts, "ordinal", _STEPS)
+    was_right = np.where(right >= 0, right.astype(np.float64), np.nan)
+    for name, other in (("certainty", answers.certainty), ("right", was_right)):
+        entry[name] = tested(within_people(people.strength, other, answers.rater, sharing))
+    of_people = means(answers.item, mine, n)
+    judges = []
+    for run in study.data.runs:
+        rows = given.runs.get(run.run)
+        if rows is None or np.isnan(rows.strength).all():
+            continue
+        own = signed(run.judgments.choice.astype(np.int64), rows.strength)
+        of_judge = means(run.judgments.item, own, n)
+        found: Json = {"n": _n_both(of_people, of_judge)}
+        kappa = graded_kappa(of_people, of_judge, _STEPS)
+        put(found, "kappa", number(kappa.value), kappa.reason)
+        found["rank"] = estimate(general_spearman(of_people, of_judge, study.shared.items))
+        judges.append(identity(run) | found)
+    return {"people": entry, "judges": judges}
+
+
+def _alpha(study: ReportedStudy, counts: Ints, metric: Any, values: FloatArray) -> Json:
+    return estimate(
+        krippendorff_alpha(
+            counts, metric=metric, values=values, n_draws=study.draws, rng=study.rng()
+        )
+    )
+
+
+def _n_both(one: FloatArray, other: FloatArray) -> int:
+    return int((~np.isnan(one) & ~np.isnan(other)).sum())
+
+
+def _scores(study: ReportedStudy, given: GradedAnswers) -> Json:
+    answers, scores, n = study.data.answers, given.people.scores, len(study.data.items)
+    scale = np.arange(1.0, given.scale + 1)
+    # Each response of each item is a target of its own.
+    rated = RatedRows(
+        np.concatenate([2 * answers.item, 2 * answers.item + 1]),
+        np.tile(answers.rater, 2),
+        np.concatenate([scores[:, 0], scores[:, 1]]),
+    )
+    margin = scores[:, 0] - scores[:, 1]
+    chosen = np.where(answers.choice == TIE, np.nan, np.where(answers.choice == 0, 1.0, -1.0))
+    decided = ~np.isnan(margin * chosen)
+    follows = general_proportion((margin * chosen > 0)[decided], study.shared.answers.take(decided))
+    icc = rated.intraclass()
+    people: Json = {
+        "n": int((~np.isnan(margin)).sum()),
+        "chosen_higher": cell(follows, "value", "count"),
+        "equal": int((margin == 0).sum()),
+        "alpha": _alpha(study, tallies(rated.target, rated.score, 2 * n, scale), "interval", scale),
+        "icc_raters": icc.n_raters,
+        "icc_targets": icc.n_items,
+    }
+    put(people, "mean", number(_mean(rated.score)))
+    put(people, "icc", number(icc.single), icc.reason)
+    put(people, "icc_mean", number(icc.mean), icc.reason)
+    of_people = means(rated.target, rated.score, 2 * n)
+    judges = []
+    for run in study.data.runs:
+        rows = given.runs.get(run.run)
+        if rows is not None and not np.isnan(rows.scores).all():
+            judges.append(
+                identity(run)
+                | _judge_scores(study, run.setting, rows, run.judgments.item, of_people, given)
+            )
+    for each, p in zip(judges, holm([each["level"]["p"] for each in judges]), strict=True):
+        put(each["level"], "p_holm", number(p), each["level"].get("p_reason"))
+    return {"scale": given.scale, "people": people, "judges": judges}
+
+
+def _judge_scores(
+    study: ReportedStudy,
+    setting: str,
+    rows: GradeRows,
+    item: Ints,
+    of_people: FloatArray,
+    given: GradedAnswers,
+) -> Json:
+    """A judge's scores next to the mean scores of people, by response and as margins."""
+    n, scale = len(study.data.items), given.scale
+    highest = int(setting.rpartition("-")[2])
+    mine = np.concatenate(
+        [means(item, rows.scores[:, side], n)[:, None] for side in (0, 1)], axis=1
+    )
+    theirs = of_people.reshape(n, 2)
+    # A share of the way from the lowest to the highest score, so that scales can be compared.
+    apart = (mine - 1) / (highest - 1) - (theirs - 1) / (scale - 1)
+    level = general_difference(apart.mean(axis=1), study.shared.items)
+    own, people = (each[:, 0] - each[:, 1] for each in (mine, theirs))
+    out: Json = {"n": _n_both(own, people), "highest": highest}
+    put(out, "mean", number(_mean(mine.ravel())))
+    kappa = graded_kappa(mine.ravel(), of_people, np.arange(1.0, scale + 1))
+    if highest == scale:
+        put(out, "kappa", number(kappa.value), kappa.reason)
+    else:
+        put(out, "kappa", None, "other_scale")
+    out["margin"] = estimate(general_spearman(own, people, study.shared.items))
+    out["level"] = tested(level)
+    return out
+
+
+def _mean(values: FloatArray) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else None
+
+
+def _criteria(study: ReportedStudy, given: GradedAnswers) -> Json:
+    answers, n = study.data.answers, len(study.data.items)
+    people, majority = [], []
+    for place, name in enumerate(given.criteria):
+        codes = given.people.criteria[:, place].astype(np.int64)
+        values = np.where(codes >= 0, codes.astype(np.float64), np.nan)
+        counts = tallies(answers.item, values, n, np.arange(3.0))
+        majority.append(_most(counts))
+        own = (codes >= 0) & (codes != TIE) & (answers.choice != TIE)
+        share = general_proportion(
+            codes[own] == answers.choice[own], study.shared.answers.take(own)
+        )
+        entry: Json = {"criterion": name, "n": int((codes >= 0).sum())}
+        put(entry, "equal", number(_mean(np.where(codes >= 0, codes == TIE, np.nan))))
+        entry |= {"own": cell(share, "value", "count")}
+        entry["alpha"] = _alpha(study, counts, "nominal", np.arange(3.0))
+        people.append(entry)
+    judges = []
+    for run in study.data.runs:
+        rows = given.runs.get(run.run)
+        if rows is None or (rows.criteria < 0).all():
+            continue
+        found = []
+        for place, name in enumerate(given.criteria):
+            codes = rows.criteria[:, place].astype(np.float64)
+            values = np.where(codes >= 0, codes, np.nan)
+            verdict = _most(tallies(run.judgments.item, values, n, np.arange(3.0)))
+            both = (verdict >= 0) & (majority[place] >= 0)
+            share = general_proportion(
+                verdict[both] == majority[place][both], study.shared.items.take(both)
+            )
+            found.append({"criterion": name, "people": cell(share, "value", "count")})
+        judges.append(identity(run) | {"by_criterion": found})
+    return {"people": people, "judges": judges}
+
+
+def _most(counts: Ints) -> Ints:
+    """The most frequent verdict; -1 if there is none, or if several are."""
+    top = counts.max(axis=1)
+    is_clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1)
+    return np.where(is_clear, counts.argmax(axis=1), MISSING)
