@@ -78,6 +78,7 @@ def test_every_verdict_is_the_commands_and_nothing_leaves_the_browser(
         expect(page.locator("#result:not([hidden]), #problem:not([hidden])")).to_be_visible()
         assert shown(page) == commanded(tmp_path / name, options)
     assert len(requests) == loaded
+    page.fill("#options", "")
     page.set_input_files("#file", tmp_path / "wide.csv")
     expect(page.locator("#result")).to_be_visible()
     is_well_in_both_themes(page)
