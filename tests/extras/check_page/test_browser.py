@@ -121,6 +121,6 @@ def commanded(path: Path, options: str) -> list[object]:
 
 
 def content(report: Path) -> str:
-    """The words and numbers of a report, without the versions of Python, numpy and scipy."""
+    """The words and numbers of a report, without versions."""
     text = re.sub(r"<script.*?</script>|<[^>]+>", " ", report.read_text("utf-8"), flags=re.DOTALL)
-    return re.sub(r"\d+\.\d+\.\d+", "", text)
+    return re.sub(r"\d+\.\d+\.\d+(\+g\w+)?", "", text)
