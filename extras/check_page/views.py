@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -35,7 +36,7 @@ LINK = SignInLink(
 
 
 @require_safe
-def page(request: HttpRequest, name: str = "index.html") -> HttpResponse:
+def page(request: HttpRequest, name: str = "index.html") -> HttpResponseBase:
     """A file of the page. Its files may be kept, but not used unasked: a build replaces them."""
     folder = built_folder().resolve()
     path = (folder / name).resolve()

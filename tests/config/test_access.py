@@ -42,6 +42,7 @@ OPEN_TO_ALL = (
     *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
     *("docs/", "llms.txt", "llms-full.txt", "metrics"),
+    *(start for each in access() for start in each.OPEN),
 )
 # What viewers may read. They change nothing.
 FOR_VIEWERS = {

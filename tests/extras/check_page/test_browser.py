@@ -78,6 +78,7 @@ def test_every_verdict_is_the_commands_and_nothing_leaves_the_browser(
         expect(page.locator("#result:not([hidden]), #problem:not([hidden])")).to_be_visible()
         assert shown(page) == commanded(tmp_path / name, options)
     assert len(requests) == loaded
+    page.fill("#options", "")
     page.set_input_files("#file", tmp_path / "wide.csv")
     expect(page.locator("#result")).to_be_visible()
     is_well_in_both_themes(page)
@@ -120,6 +121,6 @@ def commanded(path: Path, options: str) -> list[object]:
 
 
 def content(report: Path) -> str:
-    """The words and numbers of a report, without the versions of Python, numpy and scipy."""
+    """The words and numbers of a report, without versions."""
     text = re.sub(r"<script.*?</script>|<[^>]+>", " ", report.read_text("utf-8"), flags=re.DOTALL)
-    return re.sub(r"\d+\.\d+\.\d+", "", text)
+    return re.sub(r"\d+\.\d+\.\d+(\+g\w+)?", "", text)
