@@ -82,7 +82,22 @@ def test_an_item_that_orders_the_agent_to_open_the_study_starts_nothing(agent, c
     assert proposed["state"] == "waiting"
     assert proposed["waits_for_a_person_at"].endswith("/studies/s/proposals/")
     assert by_token.status_code == 403  # no cookie, no page
+    client.force_login(editor.user)
+    assert "Go to launch" in client.get(reverse("agents:proposals", args=["s"])).content.decode()
+    assert "A draft opens on its own page" in press(client, proposed["proposal"])
     assert Study.objects.get().state == Study.State.DRAFT
+
+
+def test_a_person_pauses_a_study_once_by_a_press(agent, client):
+    editor = agent("read", "write")
+    Study.objects.update(state=Study.State.OPEN)
+    proposed = data_of(tools.propose_state("s", "paused", reason="Odd answers."))
+    client.force_login(editor.user)
+
+    assert "Pause study: done." in press(client, proposed["proposal"])
+    assert Study.objects.get().state == Study.State.PAUSED
+    again = data_of(tools.propose_state("s", "paused", reason="Still."))
+    assert "The study is paused already." in press(client, again["proposal"])
 
 
 def test_a_run_starts_once_and_only_by_the_press_of_an_editor(agent, client):
@@ -102,7 +117,7 @@ def test_a_run_starts_once_and_only_by_the_press_of_an_editor(agent, client):
     assert "The cost changed" in press(client, proposed["proposal"], seen="other")
     assert not JudgeRun.objects.exists()
 
-    assert "Start a run: done." in press(client, proposed["proposal"])
+    assert "Start run: done." in press(client, proposed["proposal"])
     assert "has decided about it already" in press(client, proposed["proposal"])
     assert JudgeRun.objects.get().budget == 5
     [listed] = data_of(tools.list_proposals("s"))
