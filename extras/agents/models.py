@@ -65,8 +65,8 @@ class Proposal(models.Model):
         return self.state == ProposalState.WAITING and self.created_at > clock.now() - KEPT_OPEN
 
     @property
-    def button(self) -> str:
-        """The words of the button that carries it out."""
+    def wording(self) -> str:
+        """What it would do: its heading, and the button that carries it out."""
         verbs = {"open": "Open study", "paused": "Pause study", "closed": "Close study"}
         return "Start run" if self.kind == ProposalKind.RUN else verbs[self.body["state"]]
 

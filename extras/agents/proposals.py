@@ -101,6 +101,19 @@ def cost_of(request: HttpRequest, proposal: Proposal) -> dict[str, Any] | None:
     return {name: getattr(found, name) for name in names}
 
 
+def obstacle_of(proposal: Proposal) -> str:
+    """Why a change of state cannot be carried out here; empty for anything else."""
+    study, state = proposal.study, proposal.body.get("state")
+    if proposal.kind != ProposalKind.STATE:
+        return ""
+    if study.state == state:
+        return f"The study is {study.get_state_display()} already."
+    if study.state == Study.State.DRAFT:
+        # Its launch checks ask servers, and some need a reason in the words of a person.
+        return "A draft opens on its own page, which shows its launch checks."
+    return ""
+
+
 def cost_seen(cost: Mapping[str, Any] | None) -> str:
     """What a button confirms: the questions and their price."""
     return seen_of(*([cost["questions"], str(cost["dollars"])] if cost else []))
@@ -110,6 +123,8 @@ def cost_seen(cost: Mapping[str, Any] | None) -> str:
 def carry_out(request: HttpRequest, proposal: Proposal, *, seen: str) -> None:
     """Send the request of a proposal once. Raises what the API raises, and changes nothing then."""
     _decide(request, proposal, ProposalState.DONE)
+    if obstacle := obstacle_of(proposal):
+        raise ProposalError(obstacle)
     if seen != cost_seen(cost_of(request, proposal)):
         raise ProposalError(
             "The cost changed since you opened this page. Check it, then press again. Nothing "

@@ -16,6 +16,7 @@ from extras.agents.proposals import (
     cost_of,
     cost_seen,
     decline,
+    obstacle_of,
     open_proposals,
     refusal_of,
 )
@@ -55,7 +56,7 @@ def decide(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     try:
         if request.POST.get("decision") == "carry out":
             carry_out(request, proposal, seen=request.POST.get("seen", ""))
-            messages.success(request, f"{proposal.get_kind_display()}: done.")
+            messages.success(request, f"{proposal.wording}: done.")
         else:
             decline(request, proposal)
             messages.success(request, "Declined. Nothing was started.")
@@ -68,14 +69,21 @@ def decide(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
 
 def _shown(request: HttpRequest, proposal: Proposal, *, may_decide: bool) -> dict[str, Any]:
     """A proposal with its cost, or with the reason why it cannot be carried out."""
-    cost, obstacle = None, ""
-    if may_decide:
+    cost, obstacle = None, obstacle_of(proposal)
+    if may_decide and not obstacle:
         try:
             cost = cost_of(request, proposal)
         except Exception as error:
             if not (obstacle := refusal_of(error)):
                 raise
-    return {"proposal": proposal, "cost": cost, "seen": cost_seen(cost), "obstacle": obstacle}
+    return {
+        "proposal": proposal,
+        "cost": cost,
+        "seen": cost_seen(cost),
+        "obstacle": obstacle,
+        "is_launch": proposal.body.get("state") == proposal.study.State.OPEN
+        and proposal.study.state == proposal.study.State.DRAFT,
+    }
 
 
 def needs_of(study: Study) -> Iterator[Need]:

@@ -25,7 +25,7 @@ def write(tmp_path):
 def given_of(*arguments):
     """The labels by item, of people and of judges."""
     labels = read_labels(options_of(arguments))
-    found = {False: {}, True: {}}
+    found: dict[bool, dict[str, dict[str, str]]] = {False: {}, True: {}}
     for each in labels.labels:
         found[each.is_judge].setdefault(each.rater, {})[each.item] = each.value
     return labels, found[False], found[True]

@@ -340,6 +340,10 @@ def _labels(options: Namespace) -> LabelTable:
     labels = labels_of(rows, columns, name=options.name, skipped=skipped)
     known = {table.format for table in tables.values()} - {""}
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
+    if len(tables) > 1:
+        own = [*whole.columns.people, *whole.columns.judges]
+        words = f"joined by {columns.item}; one rater each: {listed(own)}"
+        labels.reading.insert(0, f"files: {words if own else 'parts of one table'}")
     if options.gold_file:
         gold = _table(options.gold_file, options, given)
         add_gold(labels, gold.rows, options.gold_file, gold=given.gold, on=on)

@@ -20,7 +20,7 @@ from extras.agents.models import Proposal
 from extras.agents.server import PATH, agent_server
 from judging.models import Judge, JudgeRun
 from studies.models import Study
-from tests.analysis.builders import answer, judge_item, little_study, make_rater
+from tests.analysis.builders import answer, judge_item, little_study, make_rater, make_run
 from tests.api.conftest import program
 from tests.factories import make_item, make_items, make_study
 
@@ -82,7 +82,22 @@ def test_an_item_that_orders_the_agent_to_open_the_study_starts_nothing(agent, c
     assert proposed["state"] == "waiting"
     assert proposed["waits_for_a_person_at"].endswith("/studies/s/proposals/")
     assert by_token.status_code == 403  # no cookie, no page
+    client.force_login(editor.user)
+    assert "Go to launch" in client.get(reverse("agents:proposals", args=["s"])).content.decode()
+    assert "A draft opens on its own page" in press(client, proposed["proposal"])
     assert Study.objects.get().state == Study.State.DRAFT
+
+
+def test_a_person_pauses_a_study_once_by_a_press(agent, client):
+    editor = agent("read", "write")
+    Study.objects.update(state=Study.State.OPEN)
+    proposed = data_of(tools.propose_state("s", "paused", reason="Odd answers."))
+    client.force_login(editor.user)
+
+    assert "Pause study: done." in press(client, proposed["proposal"])
+    assert Study.objects.get().state == Study.State.PAUSED
+    again = data_of(tools.propose_state("s", "paused", reason="Still."))
+    assert "The study is paused already." in press(client, again["proposal"])
 
 
 def test_a_run_starts_once_and_only_by_the_press_of_an_editor(agent, client):
@@ -102,7 +117,7 @@ def test_a_run_starts_once_and_only_by_the_press_of_an_editor(agent, client):
     assert "The cost changed" in press(client, proposed["proposal"], seen="other")
     assert not JudgeRun.objects.exists()
 
-    assert "Start a run: done." in press(client, proposed["proposal"])
+    assert "Start run: done." in press(client, proposed["proposal"])
     assert "has decided about it already" in press(client, proposed["proposal"])
     assert JudgeRun.objects.get().budget == 5
     [listed] = data_of(tools.list_proposals("s"))
@@ -154,14 +169,11 @@ def test_what_a_token_may_not_do_is_refused_in_words(agent, scopes, role, call, 
         call()
 
 
-def test_an_agent_reads_reports_and_disagreements(settings, tmp_path, monkeypatch, db):
+@pytest.mark.sampled(keep=0)  # builds a report; others read what the API says
+def test_an_agent_reads_a_report_and_its_parts(settings, tmp_path, monkeypatch, db):
     settings.VAR_DIR = tmp_path
     study = little_study(1)
     monkeypatch.setenv(tools.TOKEN, program(study, "viewer", ["read"]).token)
-    item = make_item(study=study, key="apart")
-    for _ in range(3):
-        answer(make_rater(study=study), item, "r1")
-    judge_item(study.judge_runs.get(), item, "r2", 60)
     with pytest.raises(ToolError, match="no finished report"):
         tools.read_report(study.slug)
     with patch.object(tasks.build_report, "delay_on_commit"):
@@ -170,15 +182,32 @@ def test_an_agent_reads_reports_and_disagreements(settings, tmp_path, monkeypatc
 
     found = data_of(tools.read_report(study.slug))
     part = data_of(tools.read_report(study.slug, report.public_id, part="study.simulated"))
-    apart = {each["item"]: each for each in data_of(tools.list_disagreements(study.slug))["items"]}
 
     assert found["report"] == report.public_id
     assert found["sentence"]
     assert part["numbers"] is found["is_simulated"]
-    assert (apart["apart"]["people"], apart["apart"]["judge"]) == ("r1", "r2")
-    assert all(each["people"] != each["judge"] for each in apart.values())
     with pytest.raises(ToolError, match="no part “human"):
         tools.read_report(study.slug, report.public_id, part="human.nothing")
+
+
+def test_an_agent_reads_where_people_and_a_judge_differ(study, agent):
+    run = make_run(study=study)
+    for n, (people, judge) in enumerate([("r1", "r2"), ("r1", "r1"), ("r2", "r1")]):
+        item = make_item(study=study, key=f"z{n}")
+        for _ in range(3):
+            answer(make_rater(study=study), item, people)
+        judge_item(run, item, judge, 60)
+    agent("read")
+
+    first = data_of(tools.list_disagreements("s", limit=1))
+    rest = data_of(tools.list_disagreements("s", run.public_id, after=first["items"][0]["item"]))
+
+    [one], [other] = first["items"], rest["items"]
+    assert (one["item"], one["people"], one["judge"]) == ("z0", "r1", "r2")
+    assert (other["item"], other["share_of_people"]) == ("z2", 1.0)
+    assert (first["may_have_more"], rest["may_have_more"]) == (True, False)
+    with pytest.raises(ToolError, match="no such run"):
+        tools.list_disagreements("s", "other")
 
 
 @pytest.mark.django_db(transaction=True)
