@@ -218,7 +218,7 @@ class Since(NamedTuple):
         often = number_of(self.others, "time")
         parts = [
             f"{number_of(self.withdrew, 'person')} withdrew" if self.withdrew else "",
-            f"people or items were left out, or counted again ({often})" if self.others else "",
+            f"people or items were excluded or included again ({often})" if self.others else "",
         ]
         told = " and ".join(filter(None, parts))
         return f"{told[:1].upper()}{told[1:]} after this was written." if told else ""

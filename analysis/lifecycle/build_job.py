@@ -18,7 +18,7 @@ from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
 from analysis.exports.table_files import write_text
-from analysis.lifecycle.deviations import with_effects
+from analysis.lifecycle.deviation_effects import with_effects
 from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import (
     DEFAULT_BOOTSTRAP,

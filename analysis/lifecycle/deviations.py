@@ -1,23 +1,21 @@
 """The list of deviations from a study's plan, with reasons, effects, and as text and JSON.
 
-The list writes itself; a researcher adds the reasons. Effects are computed with every report.
+The list writes itself; a researcher adds the reasons. `deviation_effects` computes the effects with
+every report.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.dataset import load_dataset
 from analysis.data.deviations import Deviation, deviations_of
 from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.plans import read_plan
-from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.models import Report
-from analysis.report.build import main_results
 from analysis.report.words import effect_words
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
@@ -79,72 +77,6 @@ def explain_deviation(*, study_id: int, key: str, reason: str, user: User | None
         raise BadParameters("This deviation is no longer in the list. Look at the list again.")
     if reason != known[key].reason:
         record(study, EXPLAINED, user=user, deviation=key, reason=reason)
-
-
-def with_effects(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
-    """The deviations that can be undone in the data, each with its effect, for a report."""
-    study = Study.objects.get(slug=slug)
-    plan = read_plan(study)
-    found = [] if plan is None else [each for each in deviations_of(study, plan) if each.undone]
-    if plan is None or not found:
-        return []
-
-    def results(view: View) -> dict[str, Any]:
-        return main_results(
-            load_dataset(slug, view),
-            seed=plan.content["seed"],
-            threshold=plan.content["threshold"],
-            bootstrap=bootstrap,
-        )
-
-    own = results(View())
-    return [_entry(each, own, results) for each in found]
-
-
-def _entry(
-    each: Deviation, own: Mapping[str, Any], results: Callable[[View], Mapping[str, Any]]
-) -> dict[str, Any]:
-    effect, reason = None, ""
-    try:
-        effect = list(_effect(own, results(View.of(dict(each.undone)))))
-    except BadParameters as error:
-        reason = str(error).rstrip(".")
-    entry = {
-        "key": each.key,
-        "what": each.what,
-        "registered": each.registered,
-        "done": each.done,
-        "on": each.on,
-        "by": each.by,
-        "effect": effect,
-    }
-    return entry if effect else entry | {"effect_reason": reason}
-
-
-def _effect(with_it: Mapping[str, Any], without: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The main results with and without a deviation."""
-
-    def share(entry: Mapping[str, Any] | None) -> dict[str, Any]:
-        return {name: (entry or {}).get(name) for name in ("accuracy", "n")}
-
-    yield {
-        "result": "Majority of people",
-        "with": share(with_it["majority"]),
-        "without": share(without["majority"]),
-    }
-    ours, theirs = ({each["run"]: each for each in side["judges"]} for side in (with_it, without))
-    for run in dict.fromkeys([*ours, *theirs]):
-        named = ours.get(run) or theirs[run]
-        yield {
-            "result": f"{named['judge']} ({named['setting']}, {named['features']})",
-            "with": share(ours.get(run)),
-            "without": share(theirs.get(run)),
-        }
-    yield {
-        "result": "Headline",
-        "with": {"state": with_it["state"]},
-        "without": {"state": without["state"]},
-    }
 
 
 def as_json(study: Study) -> dict[str, Any]:

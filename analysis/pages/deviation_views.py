@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from analysis.errors import AnalysisError, BadParameters
+from analysis.lifecycle import deviations as lists
 from analysis.report.words import effect_words
 from studies.models.studies import Membership
 from studies.selectors import get_study, studies_for
@@ -20,9 +21,6 @@ from studies.selectors import get_study, studies_for
 @login_required
 def deviations(request: HttpRequest, slug: str) -> HttpResponse:
     """List the deviations, store the reason of one, or send the list as a file."""
-    # Imported here because it loads the statistics.
-    from analysis.lifecycle import deviations as lists
-
     sending = request.method == "POST"
     role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
     study = get_study(request.user, slug, role=role)

@@ -116,9 +116,8 @@ def annotator_pages(study: Study) -> list[SectionPage]:
             reverse("people:consent-versions", args=[study.slug]),
         ),
     ]
-    own.append(
-        SectionPage("items", "Faulty items", reverse("people:faulty-items", args=[study.slug]))
-    )
+    faulty = reverse("people:faulty-items", args=[study.slug])
+    own.append(SectionPage("items", "Faulty items", faulty, for_editors=True))
     pages = (*_PAGES, *platform.get(Study.Entry(study.entry), ()))
     return own + [
         SectionPage("annotators", title, reverse(name, args=[study.slug]), for_editors=True)

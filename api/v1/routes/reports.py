@@ -173,7 +173,7 @@ class ExportOut(JobOut):
         "available."
     )
     excluded_since: int = Field(
-        description="How often people or items were left out or counted again after it."
+        description="How often people or items were excluded or included again after it."
     )
     stale: str = Field(description="The same in a sentence; empty if the file is up to date.")
 
