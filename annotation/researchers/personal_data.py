@@ -190,7 +190,7 @@ def _all(rows: QuerySet[Any]) -> list[Mapping[str, Any]]:
 
 def _answers(annotator: Annotator) -> list[Mapping[str, Any]]:
     rows = annotator.assignments.filter(annotation__isnull=False).order_by("position")
-    found = []
+    found: list[Mapping[str, Any]] = []
     for seat in rows.select_related("item", "annotation"):
         item, answer = seat.item, seat.annotation
         texts = {side: getattr(item, side).get("text", "") for side in ("r1", "r2")}

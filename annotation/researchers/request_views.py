@@ -137,7 +137,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
         if action == "correct":
             reference = personal_data.correct(
                 annotator_id=annotator.pk,
-                demographics={k[5:]: v for k, v in request.POST.items() if k[:5] == "attr_"},
+                demographics={k[5:]: v for k, v in request.POST.dict().items() if k[:5] == "attr_"},
                 feedback=request.POST.get("feedback", "").replace("\r\n", "\n"),
                 user=user,
             )

@@ -7,7 +7,8 @@ other. Skipping locked rows would reject annotators while seats are open.
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
@@ -20,6 +21,7 @@ from annotation.seats.side_order import (
     mix_in,
     spread_groups,
 )
+from studies.additions import Additions
 from studies.models import Item, Side, Study
 
 # With one of these statuses, a participant has no place on the platform, without a rejection.
@@ -77,8 +79,17 @@ def assign(annotator: Annotator) -> list[Assignment]:
     wanted = study.items_per_annotator
     is_stand_in = annotator.works_surplus and not is_doubtful(annotator)
     orders_of_other = _stand_in(annotator) if is_stand_in else {}
-    seats = [] if annotator.works_surplus else list(_open_seats(study, wanted, rng))
-    surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
+    again = _same_again(annotator, wanted)
+    seats: list[Item] = []
+    if not annotator.works_surplus:
+        own = {item.pk for item in again}
+        free = _open_seats(study, wanted + len(again), rng) if len(again) < wanted else ()
+        more = [item for item in free if item.pk not in own][: wanted - len(again)]
+        seats = [item for item in again if item.seats_taken < item.seats_needed] + more
+    seated = {item.pk for item in seats}
+    surplus = [item for item in again if item.pk not in seated]
+    if not again:
+        surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
     others = [*seats, *surplus]
     surplus += _least_covered(study, wanted - len(others), rng, besides=others)
     if not seats and not surplus:
@@ -108,6 +119,24 @@ def assign(annotator: Annotator) -> list[Assignment]:
         )
         for position, item in enumerate(items, start=1)
     )
+
+
+@dataclass(frozen=True)
+class SameItems:
+    """An extra's wish for the items of an annotator, by their ids; empty without one."""
+
+    name: str
+    items: Callable[[Annotator], Collection[int]]
+
+
+SAME_ITEMS: Additions[SameItems] = Additions()
+
+
+def _same_again(annotator: Annotator, wanted: int) -> list[Item]:
+    """The items that the annotator should get rather than the least covered ones."""
+    pks = [pk for each in SAME_ITEMS for pk in each.items(annotator)]
+    found = Item.objects.filter(study=annotator.study_id, pk__in=pks, seats_needed__gt=0)
+    return list(found.order_by("pk").only(*_CHOSEN_BY)[:wanted]) if pks else []
 
 
 def _option_orders(
