@@ -80,3 +80,7 @@ class InvitationError(AnnotationError):
 
 class PlacesError(AnnotationError):
     """Places cannot be changed as requested; the message says why and what to do."""
+
+
+class RequestError(AnnotationError):
+    """What a person asked for cannot be done now; the message says why."""
