@@ -8,6 +8,8 @@ NOT_HERE = {
     "people/second-visits/ids/",
     "people/second-visits/prolific/",
 }
+# Editors need the right to create studies.
+MAY_CREATE = {"people/waves/"}
 # They need people who answer for themselves.
 NEEDS_DATA = (
     "own_answers:(profile|retest-item)"
