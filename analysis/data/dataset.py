@@ -39,7 +39,7 @@ from analysis.data.raters import (
     quotas_of,
 )
 from analysis.data.runs import juries_of, runs_of
-from analysis.errors import UnknownStudy
+from analysis.errors import NoSuchStudy
 from judging.models import Judgment
 from studies.models import Item, Persona, Study
 from studies.prompts import wording_in
@@ -131,11 +131,11 @@ _READERS = [
 
 
 def load_dataset(slug: str) -> Dataset:
-    """All data that a report of the study `slug` uses. Raises `UnknownStudy`."""
+    """All data that a report of the study `slug` uses. Raises `NoSuchStudy`."""
     try:
         study = Study.objects.get(slug=slug)
     except Study.DoesNotExist:
-        raise UnknownStudy(
+        raise NoSuchStudy(
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
     # Sorted here, not in SQL, because databases sort text by different rules.

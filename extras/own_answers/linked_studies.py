@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Annotator
-from extras.own_answers.models import LinkedStudy, OwnProfile, Wave
+from extras.own_answers.models import LaterWave, LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
@@ -362,7 +362,7 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
             "A withdrawal or deletion removes their profile there, with all answers about it. Its "
             "own page of reports and exports marks what was made before.",
         )
-    for wave in Wave.objects.filter(first=person.study).select_related("study"):
+    for wave in LaterWave.objects.filter(first=person.study).select_related("study"):
         yield HeldCopy(
             f"wave {wave.pk}",
             f"Study “{wave.study.slug}”, wave {wave.number} of this one",

@@ -160,7 +160,7 @@ class SecondVisitCode(models.Model):
         return f"{self.study_id}: {self.code}"
 
 
-class Wave(models.Model):
+class LaterWave(models.Model):
     """`study` asks the people of `first` again; the first study of a series has no row."""
 
     class Items(models.TextChoices):
@@ -194,7 +194,7 @@ class WavePerson(models.Model):
     Only this table connects the two, and only with the key of the server.
     """
 
-    wave = models.ForeignKey(Wave, on_delete=models.PROTECT, related_name="people")
+    wave = models.ForeignKey(LaterWave, on_delete=models.PROTECT, related_name="people")
     annotator = models.ForeignKey(
         Annotator, on_delete=models.PROTECT, related_name="later_waves", help_text="In the first."
     )

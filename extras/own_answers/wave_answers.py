@@ -11,7 +11,7 @@ import numpy as np
 from analysis.data.arrays import CODE, MISSING, Codes, Dataset, Extra, Floats, Index
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation, Annotator, DemographicQuestion
-from extras.own_answers.models import Wave, WavePerson
+from extras.own_answers.models import LaterWave, WavePerson
 from extras.own_answers.waves import people_of
 from studies.models import Item, Study
 
@@ -88,7 +88,7 @@ class WaveAnswers(Extra):
 
 def waves_of(study: Study, data: Dataset, position: Mapping[int, int]) -> WaveAnswers | None:
     """The people of the first wave; None if the study is no later wave."""
-    wave = Wave.objects.select_related("first").filter(study=study).first()
+    wave = LaterWave.objects.select_related("first").filter(study=study).first()
     if wave is None:
         return None
     first = list(people_of(wave.first).values_list("pk", "demographics"))

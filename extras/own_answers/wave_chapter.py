@@ -143,8 +143,8 @@ def group_table(report: ReportJson) -> Table:
             ("p of the question, adjusted", "p", "p"),
         ],
         "People who completed the first wave and did not withdraw. Answers of fewer than five "
-        "people are one row. p: Fisher’s exact test, from three answers on a chi-squared test of drawn "
-        "tables; adjusted over all tests of this chapter.",
+        "people are one row. p: Fisher’s exact test, from three answers on a chi-squared test of "
+        "drawn tables; adjusted over all tests of this chapter.",
         first="Answer",
     )
 

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.prolific.api.transport import ProlificError
-from extras.own_answers.models import Wave
+from extras.own_answers.models import LaterWave
 from extras.own_answers.waves import (
     WaveInvitations,
     invite_on_prolific,
@@ -107,7 +107,7 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
     """Invite everybody who completed the first wave, or those who did since."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
-    wave = Wave.objects.filter(study=study).first()
+    wave = LaterWave.objects.filter(study=study).first()
     if wave is None:
         raise Http404("this study is no later wave")
     to = invite_on_prolific if study.entry == Study.Entry.PROLIFIC else invite_people
@@ -129,7 +129,7 @@ def _told(found: WaveInvitations) -> str:
 
 def wave_pages(study: Study) -> list[SectionPage]:
     """The page of waves, once a study was opened."""
-    if study.state == Study.State.DRAFT and not Wave.objects.filter(study=study).exists():
+    if study.state == Study.State.DRAFT and not LaterWave.objects.filter(study=study).exists():
         return []
     address = reverse("own_people:waves", args=[study.slug])
     return [SectionPage("annotators", "Waves", address, for_editors=True)]

@@ -23,7 +23,7 @@ from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
 from annotation.seats.assignment import SameItems
 from annotation.seats.identity import identity_hash
 from annotation.services.admission import AtArrival
-from extras.own_answers.models import Wave, WavePerson
+from extras.own_answers.models import LaterWave, WavePerson
 from studies.errors import StudyError
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record
@@ -39,7 +39,7 @@ def next_wave(
     study_id: int,
     slug: str,
     title: str = "",
-    items: str = Wave.Items.SAME,
+    items: str = LaterWave.Items.SAME,
     keys: Collection[str] = (),
     by: User | None = None,
 ) -> Study:
@@ -50,11 +50,11 @@ def next_wave(
     alike in all waves. Raises `StudyError`.
     """
     study = lock_study(study_id)
-    own = Wave.objects.filter(study=study).first()
+    own = LaterWave.objects.filter(study=study).first()
     first = own.first if own else study
-    last = Wave.objects.filter(first=first).order_by("-number").first()
+    last = LaterWave.objects.filter(first=first).order_by("-number").first()
     only: dict[str, Mapping[str, Any]] | None = None
-    if items == Wave.Items.SOME:
+    if items == LaterWave.Items.SOME:
         known = set(Item.objects.filter(study=study).values_list("key", flat=True))
         if unknown := [key for key in keys if key not in known]:
             shown = ", ".join(f"“{key}”" for key in unknown[:_MOST_UNKNOWN])
@@ -68,23 +68,23 @@ def next_wave(
         study_id=study.pk,
         slug=slug,
         title=title or f"{first.title}: wave {number}"[:200],
-        with_items=items != Wave.Items.OTHER,
+        with_items=items != LaterWave.Items.OTHER,
         only=only,
         by=by,
         **changes,
     )
     # The same key, so that the same name inside gives the same exported name.
     Study.objects.filter(pk=made.pk).update(export_key=first.export_key)
-    Wave.objects.create(study=made, first=first, number=number, items=items)
+    LaterWave.objects.create(study=made, first=first, number=number, items=items)
     record(first, "wave created", user=by, new=made.slug, number=number)
     return made
 
 
-def series_of(study: Study) -> tuple[Study, list[Wave]]:
+def series_of(study: Study) -> tuple[Study, list[LaterWave]]:
     """The first study of a series, and its later waves in order."""
-    own = Wave.objects.select_related("first").filter(study=study).first()
+    own = LaterWave.objects.select_related("first").filter(study=study).first()
     first = own.first if own else study
-    waves = Wave.objects.filter(first=first).select_related("study").order_by("number")
+    waves = LaterWave.objects.filter(first=first).select_related("study").order_by("number")
     return first, list(waves)
 
 
@@ -110,7 +110,7 @@ def invite_people(*, wave_id: int, user: User | None = None) -> WaveInvitations:
     Somebody who came by an open link gets a personal link, which the last page of their first part
     shows. Raises `StudyError` if the study has no list.
     """
-    wave = Wave.objects.select_related("study", "first").get(pk=wave_id)
+    wave = LaterWave.objects.select_related("study", "first").get(pk=wave_id)
     study = lock_study(wave.study_id)
     if study.entry != Study.Entry.LIST:
         raise StudyError("This study has no list. Its people are invited on Prolific.")
@@ -125,7 +125,7 @@ def invite_people(*, wave_id: int, user: User | None = None) -> WaveInvitations:
     return WaveInvitations(len(new), known, left)
 
 
-def _keys(wave: Wave) -> dict[int, str]:
+def _keys(wave: LaterWave) -> dict[int, str]:
     """The id with which each person of the first wave enters a later one."""
     people = people_of(wave.first)
     found = dict(
@@ -135,12 +135,12 @@ def _keys(wave: Wave) -> dict[int, str]:
     return found | {pk: personal_key(wave, str(code)) for pk, code in by_code}
 
 
-def personal_key(wave: Wave, code: str) -> str:
+def personal_key(wave: LaterWave, code: str) -> str:
     """The id in a wave of somebody with this personal code in the first; nobody can guess it."""
     return salted_hmac(_SALT, f"{wave.pk} {code}", algorithm="sha256").hexdigest()[:32]
 
 
-def _add_people(wave: Wave, keys: Mapping[int, str]) -> int:
+def _add_people(wave: LaterWave, keys: Mapping[int, str]) -> int:
     """Store who may come; returns how many were stored before."""
     known = set(WavePerson.objects.filter(wave=wave).values_list("annotator", flat=True))
     WavePerson.objects.bulk_create(
@@ -157,7 +157,7 @@ def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitat
     The launch plan of the wave then admits only this group, with a place for each. It costs nothing
     until the wave is published. A repeat adds those who completed since. Raises `ProlificError`.
     """
-    wave = Wave.objects.select_related("study", "first").get(pk=wave_id)
+    wave = LaterWave.objects.select_related("study", "first").get(pk=wave_id)
     first, study = wave.first, wave.study
     if study.prolific_studies.exists():
         raise NotAllowed("This wave is on Prolific already. Add places on its page there.")
@@ -253,7 +253,7 @@ class WaveRow:
 
 
 def rows_of(
-    first: Study, waves: Collection[Wave], *, may_see: Callable[[Study], bool]
+    first: Study, waves: Collection[LaterWave], *, may_see: Callable[[Study], bool]
 ) -> list[WaveRow]:
     """The waves that a user may see."""
     done = Annotator.State.COMPLETED

@@ -260,7 +260,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Wave",
+            name="LaterWave",
             fields=[
                 (
                     "id",
@@ -330,7 +330,7 @@ class Migration(migrations.Migration):
                     models.ForeignKey(
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="people",
-                        to="own_answers.wave",
+                        to="own_answers.laterwave",
                     ),
                 ),
             ],
@@ -340,18 +340,18 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name="wave",
+            model_name="laterwave",
             constraint=models.UniqueConstraint(fields=("first", "number"), name="wave_number_once"),
         ),
         migrations.AddConstraint(
-            model_name="wave",
+            model_name="laterwave",
             constraint=models.CheckConstraint(
                 condition=models.Q(("study", models.F("first")), _negated=True),
                 name="wave_is_another",
             ),
         ),
         migrations.AddConstraint(
-            model_name="wave",
+            model_name="laterwave",
             constraint=models.CheckConstraint(
                 condition=models.Q(("items__in", ["same", "some", "other"])), name="wave_items"
             ),

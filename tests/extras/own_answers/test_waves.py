@@ -15,7 +15,7 @@ from analysis.stats.core.shared_variance import Sharing
 from annotation import services
 from annotation.errors import EntryRefused
 from annotation.models import Annotator, Invitation, Recruitment
-from extras.own_answers.models import Wave, WavePerson
+from extras.own_answers.models import LaterWave, WavePerson
 from extras.own_answers.wave_answers import WaveAnswers
 from extras.own_answers.wave_statistics import mean_change, return_difference, return_table
 from extras.own_answers.waves import invite_on_prolific, invite_people, next_wave
@@ -191,9 +191,9 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
     assert wrong.status_code == 422
     assert "has no item “nothing”" in wrong.content.decode()
     assert right.status_code == 302
-    assert Wave.objects.get().people.count() == 12
+    assert LaterWave.objects.get().people.count() == 12
     call_command("next_wave", "two", "three", items="other", invite=True)
-    assert Wave.objects.get(number=3).first == first
+    assert LaterWave.objects.get(number=3).first == first
     with pytest.raises(CommandError, match="is wave 3 already"):
         call_command("next_wave", "one", "three")
     with pytest.raises(StudyError, match="already a study"):

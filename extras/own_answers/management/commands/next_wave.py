@@ -30,13 +30,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from annotation.prolific.api.transport import ProlificError
-        from extras.own_answers.models import Wave
+        from extras.own_answers.models import LaterWave
         from extras.own_answers.waves import invite_on_prolific, invite_people, next_wave
         from studies.errors import StudyError
         from studies.models import Study
 
         study = find_study(options["study"])
-        wave = Wave.objects.filter(study__slug=options["slug"]).first()
+        wave = LaterWave.objects.filter(study__slug=options["slug"]).first()
         if wave is None:
             named = options["items"] not in ("same", "other")
             try:
@@ -51,7 +51,7 @@ class Command(BaseCommand):
                 raise CommandError(explain(error)) from error
             except StudyError as error:
                 raise CommandError(str(error)) from error
-            wave = Wave.objects.get(study=made)
+            wave = LaterWave.objects.get(study=made)
             self.stdout.write(f"Created the draft “{made.slug}”, wave {wave.number}.")
         elif not options["invite"]:
             raise CommandError(f"“{options['slug']}” is wave {wave.number} already. Add --invite.")
