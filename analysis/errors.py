@@ -5,7 +5,7 @@ class AnalysisError(Exception):
     """Base of this app's errors."""
 
 
-class UnknownStudy(AnalysisError):
+class NoSuchStudy(AnalysisError):
     """There is no study of this name."""
 
 

@@ -45,7 +45,7 @@ from analysis.data.raters import (
 )
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.views import AS_IT_IS, View
-from analysis.errors import UnknownStudy
+from analysis.errors import NoSuchStudy
 from judging.models import Judgment
 from studies.models import Item, Persona, Study
 from studies.prompts import wording_in
@@ -140,12 +140,12 @@ _READERS = [
 def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     """All data that a report of the study `slug` uses, with the changes of a view.
 
-    Raises `UnknownStudy`, and `BadParameters` if the view does not fit.
+    Raises `NoSuchStudy`, and `BadParameters` if the view does not fit.
     """
     try:
         study = Study.objects.get(slug=slug)
     except Study.DoesNotExist:
-        raise UnknownStudy(
+        raise NoSuchStudy(
             f"There is no study “{slug}”. The list of studies is on the page /studies/."
         ) from None
     # Sorted here, not in SQL, because databases sort text by different rules.

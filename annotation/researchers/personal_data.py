@@ -1,18 +1,17 @@
-"""A person's request: find them, show what is stored of them, correct it, or delete it."""
+"""A person's request: show what is stored of them, correct it, withdraw or delete it."""
 
 import json
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import ForeignKey, ManyToOneRel, Model, Q, QuerySet
+from django.db.models import ForeignKey, ManyToOneRel, Model, QuerySet
 
-from annotation.errors import AlreadyEnded, AnnotationError
+from annotation.errors import AlreadyEnded, RequestError
 from annotation.models import (
     Annotation,
     Annotator,
@@ -20,7 +19,6 @@ from annotation.models import (
     Assignment,
     Bonus,
     BonusPayment,
-    CompletionCode,
     DemographicQuestion,
     Invitation,
     ProlificEvent,
@@ -37,100 +35,7 @@ from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import backups_with, delete_with_all_that_refers
 
-_MOST_WORDS = 200
-_MOST_FOUND = 100
 REQUEST = "person’s request"
-
-
-class RequestError(AnnotationError):
-    """What a person asked for cannot be done now; the message says why."""
-
-
-@dataclass(frozen=True)
-class FoundPerson:
-    """An annotator whom a text identifies, and by what."""
-
-    annotator: Annotator
-    by: str
-
-
-@dataclass(frozen=True)
-class FoundInvitation:
-    """An id on the list of a study."""
-
-    study: Study
-    pk: int
-
-
-@dataclass(frozen=True)
-class Search:
-    """Who was found, in the order of the words, and ids on lists.
-
-    `everybody` says why a word identifies nobody in particular.
-    """
-
-    people: list[FoundPerson]
-    invitations: list[FoundInvitation]
-    everybody: list[str]
-    is_cut: bool
-
-
-def search(studies: QuerySet[Study], text: str) -> Search:
-    """Find people in these studies by ids, pseudonyms, personal codes, or names in files."""
-    words = list(dict.fromkeys(text.replace(",", " ").replace(";", " ").split()))
-    if len(words) > _MOST_WORDS:
-        raise RequestError(f"There are {len(words):,} ids. Enter at most {_MOST_WORDS} at a time.")
-    people: dict[int, FoundPerson] = {}
-    invitations: list[FoundInvitation] = []
-    everybody: list[str] = []
-    for word in words:
-        for condition, by in _ways(word):
-            found = Annotator.objects.filter(condition, study__in=studies.values("pk"))
-            for each in found.select_related("study").distinct()[: _MOST_FOUND + 1]:
-                people.setdefault(each.pk, FoundPerson(each, by))
-        for source in MORE:
-            for study in studies:
-                names = source.find(study, word)
-                for each in Annotator.objects.filter(study=study, pseudonym__in=names):
-                    people.setdefault(each.pk, FoundPerson(each, "a name outside the study"))
-        listed = Invitation.objects.filter(study__in=studies.values("pk"), key=word)
-        invitations += [FoundInvitation(one.study, one.pk) for one in listed]
-        codes = CompletionCode.objects.filter(study__in=studies.values("pk"), code=word.upper())
-        everybody += [_all_with(code) for code in codes.select_related("study")]
-    found_people = list(people.values())
-    return Search(
-        found_people[:_MOST_FOUND], invitations, everybody, len(found_people) > _MOST_FOUND
-    )
-
-
-def _ways(word: str) -> Iterator[tuple[Q, str]]:
-    hashes = [*identity_hashes(word), *imported_hashes(word)]
-    yield Q(identity_hash__in=hashes), "platform id"
-    yield Q(prolific_identity__pid=word), "platform id"
-    sent = Q(prolific_submissions__participant=word) | Q(
-        prolific_submissions__submission_id__in=[word, *erased_ids(word)]
-    )
-    yield sent, "submission on the platform"
-    yield Q(pseudonym__iexact=word), "name in the study"
-    yield Q(resume_code=word.upper()), "personal code"
-
-
-def _all_with(code: CompletionCode) -> str:
-    people = Annotator.objects.filter(study=code.study_id, state=code.ending).count()
-    number = "1 person has" if people == 1 else f"{people:,} people have"
-    return (
-        f"{code.code} is the completion code of everybody in “{code.study.slug}” whose part ended "
-        f"as “{code.get_ending_display()}”: {number} it. Ask for their id on the platform."
-    )
-
-
-def elsewhere(annotator: Annotator, studies: QuerySet[Study]) -> list[Annotator]:
-    """The same person in other studies, by the keyed hash of their id."""
-    if annotator.identity_hash is None:
-        return []
-    same = Annotator.objects.filter(study__in=studies.values("pk"))
-    same = same.filter(identity_hash=annotator.identity_hash).exclude(pk=annotator.pk)
-    return list(same.select_related("study").order_by("pk"))
 
 
 def person_in(annotator: Annotator) -> PersonIn:
@@ -190,7 +95,7 @@ def _all(rows: QuerySet[Any]) -> list[Mapping[str, Any]]:
 
 def _answers(annotator: Annotator) -> list[Mapping[str, Any]]:
     rows = annotator.assignments.filter(annotation__isnull=False).order_by("position")
-    found = []
+    found: list[Mapping[str, Any]] = []
     for seat in rows.select_related("item", "annotation"):
         item, answer = seat.item, seat.annotation
         texts = {side: getattr(item, side).get("text", "") for side in ("r1", "r2")}
@@ -337,12 +242,12 @@ def obstacle_to_deletion(annotator: Annotator) -> str:
 
 
 # Tables that refer to a person and keep a row: the log of states, and payments.
-_KEPT = (AnnotatorEvent, ProlificSubmission)
+_KEPT_TABLES = (AnnotatorEvent, ProlificSubmission)
 
 
 @transaction.atomic
 def delete(*, annotator_id: int, user: User) -> str:
-    """Delete everything about a person but what `KEPT` names; returns a reference.
+    """Delete everything about a person but what `KEPT_AFTERWARDS` names; returns a reference.
 
     Their seats and place become free, and earlier reports and exports are superseded. A repeat
     returns the same reference. Raises `RequestError`.
@@ -388,7 +293,7 @@ def delete(*, annotator_id: int, user: User) -> str:
 
 
 # What stays after a deletion, and why. The page and the certificate say it.
-KEPT = (
+KEPT_AFTERWARDS = (
     "that somebody took part, which steps they reached and when, and the version of the consent "
     "that they agreed to, under a new random name",
     "a keyed hash of their id, by which they are not asked or paid twice; without this server’s "
@@ -403,7 +308,7 @@ def _counts(annotator: Annotator) -> dict[str, int]:
     counts = Counter[str]()
     for title, rows in _rows_of(Annotator, pk=annotator.pk):
         counts[title.lower()] += len(rows)
-    kept = {str(table._meta.verbose_name_plural).lower() for table in _KEPT}
+    kept = {str(table._meta.verbose_name_plural).lower() for table in _KEPT_TABLES}
     return {title: n for title, n in sorted(counts.items()) if n and title not in kept}
 
 
@@ -415,7 +320,10 @@ def _delete_rows(annotator: Annotator) -> None:
     one = f"annotator-{annotator.pseudonym}"
     ProlificMessage.objects.filter(study=annotator.study, audience=one).delete()
     for relation in Annotator._meta.get_fields(include_hidden=True):
-        if isinstance(relation, ManyToOneRel) and relation.related_model not in (*_KEPT, None):
+        if isinstance(relation, ManyToOneRel) and relation.related_model not in (
+            *_KEPT_TABLES,
+            None,
+        ):
             through = {f"{relation.field.name}__pk": annotator.pk}
             delete_with_all_that_refers(relation.related_model, **through)
     annotator.events.exclude(event="state").delete()
@@ -451,7 +359,7 @@ def _rename(annotator: Annotator, old: str, new: str) -> None:
 
 @transaction.atomic
 def remove_invitation(*, study_id: int, invitation_id: int, user: User) -> str:
-    """Remove an id from the list of a study; its link lets nobody in any more."""
+    """Remove an id from the list of a study; its link no longer works."""
     study = lock_study(study_id)
     Invitation.objects.filter(study=study, pk=invitation_id).delete()
     return note(study, "removed from the list", user=user)

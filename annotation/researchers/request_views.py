@@ -15,9 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.content.consent_versions import agreed_by
+from annotation.errors import RequestError
 from annotation.models import Annotator, DemographicQuestion
 from annotation.researchers import personal_data
-from annotation.researchers.personal_data import RequestError
+from annotation.researchers.person_search import elsewhere, search
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, whole_number
@@ -38,7 +39,7 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
         return _off_the_list(request, slug)
     if request.method == "POST":
         try:
-            found = personal_data.search(studies_for(request.user, role=_OWNER), text)
+            found = search(studies_for(request.user, role=_OWNER), text)
         except RequestError as error:
             fault = str(error)
         else:
@@ -84,12 +85,12 @@ def _page(
         "tables": [(title, len(rows)) for title, rows in personal_data.stored(annotator)],
         "agreed": agreed_by(annotator),
         "copies": personal_data.held(annotator),
-        "others": personal_data.elsewhere(annotator, studies_for(request.user, role=_OWNER)),
+        "others": elsewhere(annotator, studies_for(request.user, role=_OWNER)),
         "questions": [(each, annotator.demographics.get(each.key, "")) for each in questions],
         "obstacle": personal_data.obstacle_to_deletion(annotator),
         "is_deleted": personal_data.is_deleted(annotator),
         "may_withdraw": not annotator.is_imported and annotator.state != Annotator.State.WITHDREW,
-        "kept": personal_data.KEPT,
+        "kept": personal_data.KEPT_AFTERWARDS,
         "query": urlencode({"rater": annotator.pseudonym}),
     }
     status = REFUSED if fault else 200
@@ -137,7 +138,7 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
         if action == "correct":
             reference = personal_data.correct(
                 annotator_id=annotator.pk,
-                demographics={k[5:]: v for k, v in request.POST.items() if k[:5] == "attr_"},
+                demographics={k[5:]: v for k, v in request.POST.dict().items() if k[:5] == "attr_"},
                 feedback=request.POST.get("feedback", "").replace("\r\n", "\n"),
                 user=user,
             )
@@ -181,7 +182,7 @@ def done(request: HttpRequest, slug: str, reference: str) -> HttpResponse:
         "entry": entry,
         "left": left,
         "copies": personal_data.held(left) if left else [],
-        "kept": personal_data.KEPT,
+        "kept": personal_data.KEPT_AFTERWARDS,
         "query": urlencode({"rater": name}),
     }
     if request.GET.get("format") == "html":

@@ -7,7 +7,8 @@ other. Skipping locked rows would reject annotators while seats are open.
 import itertools
 import random
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
@@ -98,12 +99,20 @@ def assign(annotator: Annotator) -> list[Assignment]:
     wanted = study.items_per_annotator
     is_stand_in = annotator.works_surplus and not is_doubtful(annotator)
     orders_of_other = _stand_in(annotator) if is_stand_in else {}
+    again = _same_again(annotator, wanted)
     rule = next((rule for rule in VERSIONS if rule.versions(study)), None)
-    ahead = wanted if rule is None else wanted * rule.versions(study)
-    seats = [] if annotator.works_surplus else list(_open_seats(study, ahead, rng))
-    if rule is not None:
-        seats = rule.pick(seats, wanted, besides=[])
-    surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
+    ahead = len(again) + (wanted if rule is None else wanted * rule.versions(study))
+    seats: list[Item] = []
+    if not annotator.works_surplus:
+        own = {item.pk for item in again}
+        free = _open_seats(study, ahead, rng) if len(again) < wanted else ()
+        new, missing = [item for item in free if item.pk not in own], wanted - len(again)
+        new = new[:missing] if rule is None else rule.pick(new, missing, besides=again)
+        seats = [item for item in again if item.seats_taken < item.seats_needed] + new
+    seated = {item.pk for item in seats}
+    surplus = [item for item in again if item.pk not in seated]
+    if not again:
+        surplus = list(Item.objects.filter(pk__in=orders_of_other).order_by("pk"))
     others = [*seats, *surplus]
     missing = wanted - len(others)
     if missing and rule is not None:
@@ -138,6 +147,24 @@ def assign(annotator: Annotator) -> list[Assignment]:
         )
         for position, item in enumerate(items, start=1)
     )
+
+
+@dataclass(frozen=True)
+class SameItems:
+    """An extra's wish for the items of an annotator, by their ids; empty without one."""
+
+    name: str
+    items: Callable[[Annotator], Collection[int]]
+
+
+SAME_ITEMS: Additions[SameItems] = Additions()
+
+
+def _same_again(annotator: Annotator, wanted: int) -> list[Item]:
+    """The items that the annotator should get rather than the least covered ones."""
+    pks = [pk for each in SAME_ITEMS for pk in each.items(annotator)]
+    found = Item.objects.filter(study=annotator.study_id, pk__in=pks, seats_needed__gt=0)
+    return list(found.order_by("pk").only(*_CHOSEN_BY)[:wanted]) if pks else []
 
 
 def _option_orders(

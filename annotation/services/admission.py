@@ -8,7 +8,7 @@ once they are known.
 import datetime as dt
 import logging
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -37,6 +37,7 @@ from annotation.models import (
 from annotation.seats import flow
 from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
 from annotation.services.endings import exclude
+from studies.additions import Additions
 from studies.models import Study
 from studies.services.accounts.sign_ins import Limit
 from studies.services.studies import check_seen, lock_study, record, seen_of
@@ -44,6 +45,17 @@ from studies.statements import clock
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BETWEEN = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True)
+class AtArrival:
+    """An extra's callback for an annotator who was just created."""
+
+    name: str
+    arrived: Callable[[Annotator], object]
+
+
+ARRIVALS: Additions[AtArrival] = Additions()
 
 
 @dataclass(frozen=True)
@@ -334,6 +346,8 @@ def _arrive(
         AnnotatorEvent.objects.create(
             annotator=annotator, event="state", after=Annotator.State.ARRIVED
         )
+        for each in ARRIVALS:
+            each.arrived(annotator)
     return annotator
 
 

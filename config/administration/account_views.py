@@ -177,7 +177,7 @@ def close(request: HttpRequest, user_id: int) -> HttpResponse:
     if request.method == "POST":
         named = {
             name.removeprefix("heir-"): value
-            for name, value in request.POST.items()
+            for name, value in request.POST.dict().items()
             if name.startswith("heir-") and value
         }
         heirs = {whole_number(k) or 0: whole_number(v) or 0 for k, v in named.items()}

@@ -15,8 +15,10 @@ class OwnAnswersConfig(AppConfig):
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.prolific.launch import follow_up
         from annotation.prolific.sync import messages
+        from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
-        from extras.own_answers import bringing_back, linked_studies
+        from annotation.services.admission import ARRIVALS
+        from extras.own_answers import bringing_back, linked_studies, wave_pages
         from studies import held_copies
         from studies.pages import workbench
         from studies.services import whole_studies
@@ -27,9 +29,15 @@ class OwnAnswersConfig(AppConfig):
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
         STEPS.add(f"{self.name}.profiles:STEP")
         NOTES.add(f"{self.name}.second_visits:NOTE", f"{self.name}.profiles:NOTE")
+        ARRIVALS.add(f"{self.name}.waves:ARRIVAL")
+        SAME_ITEMS.add(f"{self.name}.waves:SAME_ITEMS")
+        NOTES.add(f"{self.name}.waves:NOTE")
+        READERS.add(f"{self.name}.wave_answers:WAVES")
+        rules.MORE_CHAPTERS.add(f"{self.name}.wave_chapter:CHAPTER", after="agreement")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
         follow_up.MORE.add(f"{self.name}.bringing_back:BACK")
         messages.MORE.add(f"{self.name}.bringing_back:DUE")
+        workbench.section_pages.register(wave_pages.wave_pages)
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")

@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import Annotator
-from extras.own_answers.models import LinkedStudy, OwnProfile
+from extras.own_answers.models import LaterWave, LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
@@ -361,6 +361,14 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
             link.created_at,
             "A withdrawal or deletion removes their profile there, with all answers about it. Its "
             "own page of reports and exports marks what was made before.",
+        )
+    for wave in LaterWave.objects.filter(first=person.study).select_related("study"):
+        yield HeldCopy(
+            f"wave {wave.pk}",
+            f"Study “{wave.study.slug}”, wave {wave.number} of this one",
+            wave.created_at,
+            f"If they took part there, it has answers of their own under the name {person.name}. "
+            "Carry out the request there too.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Profiles that people allow others to see, studies made from them, and second visits."""
+"""Profiles that others may see, studies made from them, second visits, and waves."""
 
 import datetime as dt
 import math
@@ -158,3 +158,56 @@ class SecondVisitCode(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study_id}: {self.code}"
+
+
+class LaterWave(models.Model):
+    """`study` asks the people of `first` again; the first study of a series has no row."""
+
+    class Items(models.TextChoices):
+        SAME = "same", "the same items"
+        SOME = "some", "some of the items"
+        OTHER = "other", "other items"
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="wave")
+    first = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="later_waves")
+    number = models.PositiveSmallIntegerField(help_text="2, 3, … in the series.")
+    items = models.CharField(max_length=5, choices=Items)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["first", "number"], name="wave_number_once"),
+            models.CheckConstraint(condition=~Q(study=F("first")), name="wave_is_another"),
+            models.CheckConstraint(
+                condition=Q(items__in=["same", "some", "other"]), name="wave_items"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: wave {self.number} of {self.first_id}"
+
+
+class WavePerson(models.Model):
+    """Somebody of the first wave who may take part in a later one, by the hash of their id there.
+
+    Only this table connects the two, and only with the key of the server.
+    """
+
+    wave = models.ForeignKey(LaterWave, on_delete=models.PROTECT, related_name="people")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="later_waves", help_text="In the first."
+    )
+    identity_hash = models.CharField(max_length=64)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "wave people"
+        constraints = [
+            models.UniqueConstraint(fields=["wave", "annotator"], name="wave_person_once"),
+            models.UniqueConstraint(fields=["wave", "identity_hash"], name="wave_identity_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator_id} in {self.wave_id}"

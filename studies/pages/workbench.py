@@ -358,4 +358,4 @@ def register_own_pages() -> None:
     register_pages(
         "settings", "studies:copy", "studies:delete", "studies:retention", "studies:team"
     )
-    register_pages("settings", "studies:team-invite")
+    register_pages("settings", "studies:team-invite", "studies:team-hand-over")

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.errors import AnalysisError, UnknownStudy
+from analysis.errors import AnalysisError, NoSuchStudy
 from analysis.lifecycle.differences import ReportDifference
 
 SHOWN = 20
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         try:
             report = read_report(named)
             found = verify_report(report, study=options["study"])
-        except UnknownStudy as error:
+        except NoSuchStudy as error:
             raise CommandError(f"{error} If its data has another name here, add --study.") from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None

@@ -259,4 +259,113 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="LaterWave",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "number",
+                    models.PositiveSmallIntegerField(help_text="2, 3, … in the series."),
+                ),
+                (
+                    "items",
+                    models.CharField(
+                        choices=[
+                            ("same", "the same items"),
+                            ("some", "some of the items"),
+                            ("other", "other items"),
+                        ],
+                        max_length=5,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "first",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="later_waves",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="wave",
+                        to="studies.study",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="WavePerson",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("identity_hash", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "annotator",
+                    models.ForeignKey(
+                        help_text="In the first.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="later_waves",
+                        to="annotation.annotator",
+                    ),
+                ),
+                (
+                    "wave",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="people",
+                        to="own_answers.laterwave",
+                    ),
+                ),
+            ],
+            options={
+                "verbose_name_plural": "wave people",
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name="laterwave",
+            constraint=models.UniqueConstraint(fields=("first", "number"), name="wave_number_once"),
+        ),
+        migrations.AddConstraint(
+            model_name="laterwave",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("study", models.F("first")), _negated=True),
+                name="wave_is_another",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="laterwave",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("items__in", ["same", "some", "other"])), name="wave_items"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="waveperson",
+            constraint=models.UniqueConstraint(
+                fields=("wave", "annotator"), name="wave_person_once"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="waveperson",
+            constraint=models.UniqueConstraint(
+                fields=("wave", "identity_hash"), name="wave_identity_once"
+            ),
+        ),
     ]

@@ -3,12 +3,15 @@
 # Nobody finds these in a study whose people answer for somebody else.
 NOT_HERE = {
     "people/linked/",
+    "people/waves/invite/",
     "people/second-visits/",
     "people/second-visits/ids/",
     "people/second-visits/prolific/",
 }
+# Editors need the right to create studies.
+MAY_CREATE = {"people/waves/"}
 # They need people who answer for themselves.
 NEEDS_DATA = (
     "own_answers:(profile|retest-item)"
-    "|own_people:(linked|second-visit-ids|second-visits-on-prolific)"
+    "|own_people:(linked|invite-wave|second-visit-ids|second-visits-on-prolific)"
 )

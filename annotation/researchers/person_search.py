@@ -1,0 +1,102 @@
+"""Find a person by what they or the platform call them, in every study of an owner."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from annotation.errors import RequestError
+from annotation.models import Annotator, CompletionCode, Invitation
+from annotation.seats.identity import erased_ids, identity_hashes, imported_hashes
+from studies.held_copies import MORE
+from studies.models import Study
+
+_MOST_WORDS = 200
+_MOST_FOUND = 100
+
+
+@dataclass(frozen=True)
+class FoundPerson:
+    """An annotator whom a text identifies, and by what."""
+
+    annotator: Annotator
+    by: str
+
+
+@dataclass(frozen=True)
+class FoundInvitation:
+    """An id on the list of a study."""
+
+    study: Study
+    pk: int
+
+
+@dataclass(frozen=True)
+class Search:
+    """Who was found, in the order of the words, and ids on lists.
+
+    `everybody` says why a word identifies nobody in particular.
+    """
+
+    people: list[FoundPerson]
+    invitations: list[FoundInvitation]
+    everybody: list[str]
+    is_cut: bool
+
+
+def search(studies: QuerySet[Study], text: str) -> Search:
+    """Find people in these studies by ids, pseudonyms, personal codes, or names in files."""
+    words = list(dict.fromkeys(text.replace(",", " ").replace(";", " ").split()))
+    if len(words) > _MOST_WORDS:
+        raise RequestError(f"There are {len(words):,} ids. Enter at most {_MOST_WORDS} at a time.")
+    people: dict[int, FoundPerson] = {}
+    invitations: list[FoundInvitation] = []
+    everybody: list[str] = []
+    for word in words:
+        for condition, by in _ways(word):
+            found = Annotator.objects.filter(condition, study__in=studies.values("pk"))
+            for each in found.select_related("study").distinct()[: _MOST_FOUND + 1]:
+                people.setdefault(each.pk, FoundPerson(each, by))
+        for source in MORE:
+            for study in studies:
+                names = source.find(study, word)
+                for each in Annotator.objects.filter(study=study, pseudonym__in=names):
+                    people.setdefault(each.pk, FoundPerson(each, "a name outside the study"))
+        listed = Invitation.objects.filter(study__in=studies.values("pk"), key=word)
+        invitations += [FoundInvitation(one.study, one.pk) for one in listed]
+        codes = CompletionCode.objects.filter(study__in=studies.values("pk"), code=word.upper())
+        everybody += [_all_with(code) for code in codes.select_related("study")]
+    found_people = list(people.values())
+    return Search(
+        found_people[:_MOST_FOUND], invitations, everybody, len(found_people) > _MOST_FOUND
+    )
+
+
+def _ways(word: str) -> Iterator[tuple[Q, str]]:
+    hashes = [*identity_hashes(word), *imported_hashes(word)]
+    yield Q(identity_hash__in=hashes), "platform id"
+    yield Q(prolific_identity__pid=word), "platform id"
+    sent = Q(prolific_submissions__participant=word) | Q(
+        prolific_submissions__submission_id__in=[word, *erased_ids(word)]
+    )
+    yield sent, "submission on the platform"
+    yield Q(pseudonym__iexact=word), "name in the study"
+    yield Q(resume_code=word.upper()), "personal code"
+
+
+def _all_with(code: CompletionCode) -> str:
+    people = Annotator.objects.filter(study=code.study_id, state=code.ending).count()
+    number = "1 person has" if people == 1 else f"{people:,} people have"
+    return (
+        f"{code.code} is the completion code of everybody in “{code.study.slug}” whose part ended "
+        f"as “{code.get_ending_display()}”: {number} it. Ask for their id on the platform."
+    )
+
+
+def elsewhere(annotator: Annotator, studies: QuerySet[Study]) -> list[Annotator]:
+    """The same person in other studies, by the keyed hash of their id."""
+    if annotator.identity_hash is None:
+        return []
+    same = Annotator.objects.filter(study__in=studies.values("pk"))
+    same = same.filter(identity_hash=annotator.identity_hash).exclude(pk=annotator.pk)
+    return list(same.select_related("study").order_by("pk"))

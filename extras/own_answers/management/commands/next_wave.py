@@ -1,0 +1,67 @@
+"""next_wave STUDY NEW: create the next wave of a study, and invite its people."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from studies.management.terminal import explain, find_study
+
+
+class Command(BaseCommand):
+    help = (
+        "Create a draft that asks the people of a study again, the next wave; with --invite, put "
+        "everybody who completed the first wave on its list, or in a group on Prolific. Repeat "
+        "it with --invite to add those who completed since."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="short name of the first wave or of a later one")
+        parser.add_argument("slug", help="short name of the new wave, or of one to invite to")
+        parser.add_argument("--title", default="", help="title of the new wave")
+        parser.add_argument(
+            "--items",
+            default="same",
+            metavar="same|other|ID,ID",
+            help="all items of STUDY (same), none (other), or those with these ids",
+        )
+        parser.add_argument("--invite", action="store_true", help="invite who completed")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from annotation.prolific.api.transport import ProlificError
+        from extras.own_answers.models import LaterWave
+        from extras.own_answers.waves import invite_on_prolific, invite_people, next_wave
+        from studies.errors import StudyError
+        from studies.models import Study
+
+        study = find_study(options["study"])
+        wave = LaterWave.objects.filter(study__slug=options["slug"]).first()
+        if wave is None:
+            named = options["items"] not in ("same", "other")
+            try:
+                made = next_wave(
+                    study_id=study.pk,
+                    slug=options["slug"],
+                    title=options["title"],
+                    items="some" if named else options["items"],
+                    keys=[key for key in options["items"].split(",") if key] if named else (),
+                )
+            except ValidationError as error:
+                raise CommandError(explain(error)) from error
+            except StudyError as error:
+                raise CommandError(str(error)) from error
+            wave = LaterWave.objects.get(study=made)
+            self.stdout.write(f"Created the draft “{made.slug}”, wave {wave.number}.")
+        elif not options["invite"]:
+            raise CommandError(f"“{options['slug']}” is wave {wave.number} already. Add --invite.")
+        if options["invite"]:
+            on_prolific = wave.study.entry == Study.Entry.PROLIFIC
+            try:
+                found = (invite_on_prolific if on_prolific else invite_people)(wave_id=wave.pk)
+            except (StudyError, ProlificError) as error:
+                raise CommandError(str(error)) from error
+            self.stdout.write(
+                f"Invited: {found.added:,}. Already invited: {found.known:,}. Without an id: "
+                f"{found.unreachable:,}."
+            )

@@ -1,0 +1,285 @@
+"""The chapter of a later wave: who came back, and how the same people's answers changed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.report.report_json import Json, cell, estimate, put
+from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import percent
+from analysis.stats.accuracy.general_accuracy import general_proportion
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import Estimate
+from analysis.stats.core.shared_variance import Sharing
+from extras.own_answers.wave_answers import WaveAnswers
+from extras.own_answers.wave_statistics import (
+    mean_change,
+    mean_of_people,
+    return_difference,
+    return_table,
+)
+
+_ABOUT = {"certainty": "Mean certainty", "correct": "Share of right answers"}
+_SEED = 20240701
+
+
+def wave(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty in a study that is no later wave."""
+    given = study.data.of(WaveAnswers)
+    if given is None:
+        return {}
+    return {"wave": _people(given) | {"attrition": _attrition(given), "change": _change(given)}}
+
+
+def _people(given: WaveAnswers) -> Json:
+    n, done = given.completed.size, int(given.completed.sum())
+    return {
+        "number": given.number,
+        "items": given.items,
+        "people": n,
+        "invited": int(given.invited.sum()),
+        "came": int(given.came.sum()),
+        "completed": done,
+        "returned": cell(wilson_proportion(given.completed), "value", "count"),
+    }
+
+
+def _attrition(given: WaveAnswers) -> Json:
+    """Who came back, by what they said of themselves and by their first answers."""
+    back = given.completed
+    groups = [
+        (label, return_table(answers, back, seed=_SEED)) for label, answers in given.asked.items()
+    ]
+    numbers = [(name, return_difference(getattr(given, name), back)) for name in _ABOUT]
+    p_values = [found.p for _, found in groups] + [found.p for _, found in numbers]
+    adjusted = holm(p_values)
+    groups_p, numbers_p = adjusted[: len(groups)], adjusted[len(groups) :]
+    tables = []
+    for (label, found), p in zip(groups, groups_p, strict=True):
+        rows = zip(found.answers, found.people, found.back, strict=True)
+        entry: Json = {
+            "question": label,
+            "answers": [
+                {"answer": answer or "other answers, or none"}
+                | cell(wilson_proportion(np.arange(n) < n_back), "value", "count")
+                for answer, n, n_back in rows
+            ],
+        }
+        _put_p(entry, found.p, p)
+        tables.append(entry)
+    compared = []
+    for (name, one), p in zip(numbers, numbers_p, strict=True):
+        entry = {"about": name, "n_back": one.n_back, "n_away": one.n_away}
+        put(entry, "back", one.back, "empty_group")
+        put(entry, "away", one.away, "empty_group")
+        entry["difference"] = estimate(one.difference)
+        _put_p(entry, one.p, p)
+        compared.append(entry)
+    return {"by_group": tables, "by_answers": compared}
+
+
+def _put_p(entry: Json, p: float | None, adjusted: float | None) -> None:
+    put(entry, "p", p, "no_variation")
+    put(entry, "p_adjusted", adjusted, "no_variation")
+
+
+def _change(given: WaveAnswers) -> Json:
+    """Changes within those who completed both waves: in shared items, and of whole people."""
+    sharing = Sharing.of_items(
+        given.person.size, {"person": given.person, "question": given.question}
+    )
+    both = ~np.isnan(given.sure) & ~np.isnan(given.sure_again)
+    scored = given.truth >= 0
+    right = (given.first == given.truth).astype(np.float64)
+    right_again = (given.again == given.truth).astype(np.float64)
+    return {
+        "answers": int(given.person.size),
+        "people": int(np.unique(given.person).size),
+        "questions": int(np.unique(given.question).size),
+        "repeated": cell(general_proportion(given.first == given.again, sharing), "value", "count"),
+        "certainty": estimate(
+            mean_change((given.sure_again - given.sure)[both], sharing.take(both))
+        ),
+        "correct": estimate(mean_change((right_again - right)[scored], sharing.take(scored))),
+        **_of_whole_people(given),
+    }
+
+
+def _of_whole_people(given: WaveAnswers) -> Json:
+    """Changes of people's own means, where the waves have other items; of these items only."""
+    if given.items == "same":
+        return {}
+    pairs = {"certainty": (given.certainty, given.later_certainty)}
+    pairs["correct"] = given.correct, given.later_correct
+    return {
+        "of_people": {
+            name: estimate(_of_people(later - first)) for name, (first, later) in pairs.items()
+        }
+    }
+
+
+def _of_people(changes: np.ndarray) -> Estimate:
+    return mean_of_people(changes[~np.isnan(changes)])
+
+
+def group_table(report: ReportJson) -> Table:
+    rows = [
+        (f"{each['question']} {answer['answer']}", answer | {"p": each["p_adjusted"]})
+        for each in report["wave"]["attrition"]["by_group"]
+        for answer in each["answers"]
+    ]
+    return table_of_entries(
+        "wave_groups",
+        "Who came back, by what they said of themselves",
+        rows,
+        [
+            ("People", "count", "n"),
+            ("Came back", "count", "count"),
+            ("Share", "percent", "value"),
+            ("95 % interval", "percent_range", "ci"),
+            ("p of the question, adjusted", "p", "p"),
+        ],
+        "People who completed the first wave and did not withdraw. Answers of fewer than five "
+        "people are one row. p: Fisher’s exact test, from three answers on a chi-squared test of "
+        "drawn tables; adjusted over all tests of this chapter.",
+        first="Answer",
+    )
+
+
+def answers_table(report: ReportJson) -> Table:
+    return table_of_entries(
+        "wave_answers",
+        "Who came back, by their first answers",
+        [(_ABOUT[e["about"]], e) for e in report["wave"]["attrition"]["by_answers"]],
+        [
+            ("People", "count", "n_back", "Came back"),
+            ("Mean", "decimal", "back", "Came back"),
+            ("People", "count", "n_away", "Stayed away"),
+            ("Mean", "decimal", "away", "Stayed away"),
+            ("Estimate", "decimal", "difference.value", "Difference"),
+            ("95 % interval", "range", "difference.ci", "Difference"),
+            ("p, adjusted", "p", "p_adjusted", "Difference"),
+        ],
+        "Welch’s t test, adjusted over all tests of this chapter.",
+        first="In the first wave",
+    )
+
+
+def change_table(report: ReportJson) -> Table:
+    change = report["wave"]["change"]
+    rows = [
+        ("Certainty, same items", change["certainty"]),
+        ("Share of right answers, same items", change["correct"]),
+    ]
+    note = (
+        "Later minus first wave, for those who completed both. Same items: the interval is for "
+        "other people and questions like these."
+    )
+    if whole := change.get("of_people"):
+        rows += [
+            ("Certainty, all items of each person", whole["certainty"]),
+            ("Share of right answers, all items of each person", whole["correct"]),
+        ]
+        note += (
+            " All items: the mean of each person’s change, for other people with these items. The "
+            "waves have other items, so it also contains how much easier these are."
+        )
+    return table_of_entries(
+        "wave_change",
+        "Changes of the same people",
+        rows,
+        [("Mean change", "decimal", "value"), ("95 % interval", "range", "ci")],
+        note,
+        first="What",
+    )
+
+
+class WaveSection(Section):
+    """Who came back for a later wave, and how their answers changed."""
+
+    name = "wave"
+    title = "Waves"
+    inside = "Who came back, and how answers of the same people changed"
+    keys = """
+wave | object | The people of the first wave in this later one.
+wave.number | count | Number of this wave.
+wave.items | text | Whether it has the same, some or other items.
+wave.people | count | People who completed the first wave and did not withdraw.
+wave.invited | count | Those of them who were invited.
+wave.came | count | Those of them who came.
+wave.completed | count | Those of them who completed this wave too.
+wave.returned | object | Share of the people who completed this wave too.
+wave.attrition | object | Who came back.
+attrition.by_group | list | By each question about themselves.
+by_group.question | text | The question.
+by_group.answers | list | The people of each answer, and how many came back.
+answers.answer | text | The answer.
+by_group.p | p | Fisher's exact test.
+by_group.p_adjusted | p | The same, adjusted over all tests of the chapter (Holm).
+attrition.by_answers | list | By means of their answers in the first wave.
+by_answers.about | text | The mean: certainty, or correct for the share of right answers.
+by_answers.n_back | count | People with it who came back.
+by_answers.n_away | count | People with it who did not.
+by_answers.back | number | Mean of those who came back.
+by_answers.away | number | Mean of those who did not.
+by_answers.difference | object | The first minus the second.
+by_answers.p | p | Welch's t test.
+by_answers.p_adjusted | p | The same, adjusted over all tests of the chapter (Holm).
+wave.change | object | Changes within those who completed both waves.
+change.answers | count | Pairs of answers of one person to one item.
+change.people | count | People with such a pair.
+change.questions | count | Items with such a pair.
+change.repeated | object | Share of the answers that were the same.
+change.certainty | object | Later minus first certainty, same items.
+change.correct | object | Later minus first share of right answers, same items.
+change.of_people | object | Means over people of the change of their own means, if the items differ.
+of_people.certainty | object | Of certainty.
+of_people.correct | object | Of the share of right answers.
+"""
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return "wave" in report
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return wave(study)
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if "wave" in report:
+            if report["wave"]["attrition"]["by_group"]:
+                yield group_table(report)
+            yield answers_table(report)
+            yield change_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        if "wave" not in report:
+            return
+        found = report["wave"]
+        words = (
+            f"{found['completed']:,} of {found['people']:,} people who completed the first wave "
+            f"completed wave {found['number']}"
+        )
+        share = found["returned"]["value"]
+        yield Sentence.of(
+            "finding", words + (f" ({percent(share)})." if share is not None else ".")
+        )
+        tests = [*found["attrition"]["by_group"], *found["attrition"]["by_answers"]]
+        low = [each for each in tests if (each["p_adjusted"] or 1) < 0.05]
+        if low:
+            names = [each.get("question") or _ABOUT[each["about"]].lower() for each in low]
+            yield Sentence.of(
+                "finding",
+                f"Who came back differs by {', '.join(names)}, so changes may be those of a "
+                "selection.",
+            )
+        elif any(each["p_adjusted"] is not None for each in tests):
+            yield Sentence.of(
+                "finding",
+                "No difference was found between those who came back and those who did not; few "
+                "people cannot exclude one.",
+            )
+
+
+CHAPTER = WaveSection()

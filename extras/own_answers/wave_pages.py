@@ -1,0 +1,135 @@
+"""The researchers' page of waves: the series, the next wave, and invitations."""
+
+from typing import Any, cast
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.validators import validate_slug
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.prolific.api.transport import ProlificError
+from extras.own_answers.models import LaterWave
+from extras.own_answers.waves import (
+    WaveInvitations,
+    invite_on_prolific,
+    invite_people,
+    next_wave,
+    rows_of,
+    series_of,
+)
+from studies.errors import StudyError
+from studies.models import Membership, Study
+from studies.pages.responses import REFUSED
+from studies.pages.settings_views import MAY_CREATE
+from studies.pages.workbench import SectionPage
+from studies.selectors import get_study, studies_for
+
+
+class WaveForm(forms.Form):
+    title = forms.CharField(label="Title", max_length=200)
+    slug = forms.CharField(label="Short name", max_length=60, validators=[validate_slug])
+    items = forms.ChoiceField(
+        label="Items",
+        choices=[
+            ("same", "The same items: each person gets those that they answered"),
+            ("some", "Some of the items"),
+            ("other", "Other items, which you import afterwards"),
+        ],
+        initial="same",
+    )
+    keys = forms.CharField(
+        label="Ids of the items, for “some”",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
+        help_text="One per line.",
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def waves(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the waves of a series; a POST creates the next one."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    user = cast(User, request.user)
+    if request.method == "POST" and not user.has_perm(MAY_CREATE):
+        raise PermissionDenied
+    first, later = series_of(study)
+    number = later[-1].number + 1 if later else 2
+    proposed = {
+        "title": f"{first.title}: wave {number}"[:200],
+        "slug": f"{first.slug[:50]}-{number}",
+    }
+    form = WaveForm(request.POST or None, initial=proposed)
+    if form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            made = next_wave(
+                study_id=study.pk,
+                slug=chosen["slug"],
+                title=chosen["title"],
+                items=chosen["items"],
+                keys=chosen["keys"].split(),
+                by=user,
+            )
+        except ValidationError as error:
+            form.add_error("slug", " ".join(error.messages))
+        except StudyError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "The next wave is a draft. Check its consent and pay.")
+            return redirect("own_people:waves", made.slug)
+    mine = set(studies_for(user).values_list("pk", flat=True))
+    own = next((wave for wave in later if wave.study_id == study.pk), None)
+    entry = reverse("annotation:entry", args=[slug])
+    context: dict[str, Any] = {
+        "study": study,
+        "rows": rows_of(first, later, may_see=lambda each: each.pk in mine),
+        "form": form,
+        "wave": own,
+        "on_prolific": study.entry == Study.Entry.PROLIFIC,
+        "by_link": first.entry == Study.Entry.LINK,
+        "link": f"{settings.PUBLIC_BASE_URL}{entry}?PROLIFIC_PID=",
+        "may_create": user.has_perm(MAY_CREATE),
+    }
+    status = REFUSED if form.errors else 200
+    return render(request, "annotation/researcher/waves.html", context, status=status)
+
+
+@require_POST
+@login_required
+def invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Invite everybody who completed the first wave, or those who did since."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    wave = LaterWave.objects.filter(study=study).first()
+    if wave is None:
+        raise Http404("this study is no later wave")
+    to = invite_on_prolific if study.entry == Study.Entry.PROLIFIC else invite_people
+    try:
+        found = to(wave_id=wave.pk, user=cast(User, request.user))
+    except (StudyError, ProlificError) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _told(found))
+    return redirect("own_people:waves", slug)
+
+
+def _told(found: WaveInvitations) -> str:
+    lost = ""
+    if found.unreachable:
+        lost = f" Without an id here, so not invited: {found.unreachable:,}."
+    return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
+
+
+def wave_pages(study: Study) -> list[SectionPage]:
+    """The page of waves, once a study was opened."""
+    if study.state == Study.State.DRAFT and not LaterWave.objects.filter(study=study).exists():
+        return []
+    address = reverse("own_people:waves", args=[study.slug])
+    return [SectionPage("annotators", "Waves", address, for_editors=True)]
