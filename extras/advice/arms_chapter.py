@@ -264,7 +264,7 @@ def arms_table(report: ReportJson) -> Table:
             ("Right", "percent", "accuracy"),
             ("Certainty", "percent", "certainty"),
             ("Overconfidence", "points", "overconfidence"),
-            ("Brier score", "number", "brier"),
+            ("Brier score", "decimal", "brier"),
             ("Answers", "count", "twice", "Given before and after"),
             ("changed", "percent", "changed", "Given before and after"),
             ("corrected", "percent", "corrected", "Given before and after"),

@@ -13,6 +13,7 @@ from analysis import tasks
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import ITEM_ROWS, report_dir
 from analysis.models import Recheck, Report
+from analysis.report.rules import MORE_PAGES
 from analysis.report.table_files import write_item_rows
 from annotation.models import Annotation
 from studies.models import Membership
@@ -159,6 +160,20 @@ def test_the_open_report_has_a_policy_of_its_own(client, finished):
     assert plotly.startswith("http://testserver/static/vendor/plotly/")
     assert all(source.startswith("'sha256-") for source in hashes)
     assert b"<!doctype html>" in body(response)[:20]
+
+
+def test_pages_that_extras_add_are_made_from_the_report(client, finished):
+    study, report = finished
+    signed_in(client, study, "viewer")
+    shown = client.get(reverse("analysis:report", args=[study.slug, report.public_id])).text
+
+    for name in [*(page.name for page in MORE_PAGES), "unknown"]:
+        address = reverse("analysis:own-page", args=[study.slug, report.public_id, name])
+        page = client.get(address)
+        assert (address in shown) == (page.status_code == 200) == (name != "unknown")
+        if name != "unknown":
+            assert study.title in page.text
+            assert page["Content-Security-Policy"].startswith("default-src 'none'")
 
 
 def test_downloads_are_the_files_of_the_report(client, finished):
