@@ -122,6 +122,8 @@ class View:
         return not self.changes
 
 
+# The key of the names of people in a stored view.
+PEOPLE = "without_people"
 # The study's own report.
 AS_IT_IS = View()
 

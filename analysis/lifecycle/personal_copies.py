@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from analysis.data.answers import names_in
 from analysis.data.raters import REPORT_WRITTEN
+from analysis.data.views import PEOPLE
 from analysis.exports.requests import WITHOUT_PEOPLE, delete_export, has_stale_file, name_of
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.requests import delete_report, revoke_link
@@ -84,8 +85,17 @@ def _revoke(pk: int, user: User) -> None:
 
 
 def _forget(person: PersonIn) -> None:
-    """Delete lists that name annotators and can be computed again."""
+    """Delete lists that name annotators and can be computed again, and the name in other views.
+
+    A report that is done is one of the copies; `delete_report` deletes the names in its view.
+    """
     ErrorComparison.objects.filter(study=person.study).delete()
+    for report in Report.objects.filter(study=person.study).exclude(state=Report.State.DONE):
+        names = report.view.get(PEOPLE, ())
+        if person.name in names:
+            report.view = report.view | {PEOPLE: [name for name in names if name != person.name]}
+            report.message = "Its view named somebody whose data was deleted."
+            report.save(update_fields=["view", "message"])
     Recheck.objects.filter(report__study=person.study, found__icontains=person.name).delete()
 
 

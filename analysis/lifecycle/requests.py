@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import F, Max
 
 from analysis.data.identities import Blinding, identities_of
-from analysis.data.views import AS_IT_IS, View
+from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.storage import check_parameters, report_dir
@@ -163,9 +163,11 @@ def delete_report(*, report_id: int, user: User) -> None:
     for link in report.share_links.filter(revoked_at=None):
         revoke_link(link_id=link.pk, user=user)
     report.rechecks.all().delete()
+    view = report.view | {PEOPLE: []} if PEOPLE in report.view else report.view
     changed = Report.objects.filter(pk=report_id, state=Report.State.DONE).update(
         state=Report.State.GONE,
         result=None,
+        view=view,
         message=f"Deleted by {user.get_username()}. Build the report again for new numbers.",
     )
     if changed:

@@ -209,7 +209,7 @@ def withdraw_for(*, annotator_id: int, user: User) -> str:
             "Answers that were read from a file cannot be withdrawn. Delete the person’s data, or "
             "exclude them from the analysis."
         )
-    answers = _main_answers(annotator).count()
+    answers = _item_answers(annotator).count()
     try:
         withdraw(annotator_id=annotator_id)
     except AlreadyEnded:
@@ -220,9 +220,11 @@ def withdraw_for(*, annotator_id: int, user: User) -> str:
     return note(annotator.study, "withdrawn", user=user, answers=answers)
 
 
-def _main_answers(annotator: Annotator) -> QuerySet[Annotation]:
+def _item_answers(annotator: Annotator) -> QuerySet[Annotation]:
+    """Their answers to items, also to faulty ones, but not to checks and practice items."""
+    splits = (Item.Split.MAIN, Item.Split.LEFT_OUT)
     return Annotation.objects.filter(
-        assignment__annotator=annotator, assignment__item__split=Item.Split.MAIN
+        assignment__annotator=annotator, assignment__item__split__in=splits
     )
 
 
@@ -258,7 +260,7 @@ def delete(*, annotator_id: int, user: User) -> str:
     if obstacle := obstacle_to_deletion(annotator):
         raise RequestError(obstacle)
     was_imported, old = annotator.is_imported, annotator.pseudonym
-    answers, rows = _main_answers(annotator).count(), _counts(annotator)
+    answers, rows = _item_answers(annotator).count(), _counts(annotator)
     if was_imported:  # They hold no seats.
         delete_with_all_that_refers(Assignment, annotator=annotator.pk)
     try:

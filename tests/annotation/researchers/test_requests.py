@@ -24,6 +24,7 @@ from annotation.models import (
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.sync.sync import apply
+from annotation.services.faulty_items import take_out
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.models import Item, Membership, Study
@@ -110,17 +111,24 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
     client = sign_in(study, "owner")
     owner = study.memberships.get(role="owner").user
     old = person.pseudonym
-    report = Report.objects.create(
-        study=study,
-        number=1,
-        threshold=80,
-        bootstrap=100,
-        seed=1,
-        state="done",
-        result={"rater": old},
-        withdrawn_answers=0,
-        finished_at=clock.now(),
+    without_them = {"without_people": [old], "threshold": 70}
+    report, _ = (
+        Report.objects.create(
+            study=study,
+            number=number,
+            threshold=80,
+            bootstrap=100,
+            seed=1,
+            state=state,
+            result={"rater": old} if state == "done" else None,
+            view=without_them,
+            withdrawn_answers=0,
+            message="" if state == "done" else f"The report has no annotator “{old}”.",
+            finished_at=clock.now(),
+        )
+        for number, state in ((1, "done"), (2, "failed"))
     )
+    take_out(study_id=study.pk, key=Item.objects.first().key, reason="Equal responses.")
     with report_folder(report).replacing() as folder:
         (folder / "report.json").write_text(old)
     until = clock.now() + timedelta(days=9)
@@ -142,7 +150,7 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
     assert "4 answers" in certificate
     assert "Report v1" in certificate
     assert "Annotators" in certificate
-    assert list(Item.objects.filter(study=study).values_list("answered", flat=True)) == [1] * 4
+    assert list(Item.objects.filter(study=study).values_list("answered", flat=True)) == [1] * 3
     assert marked(Report.objects.filter(pk=report.pk)).get().withdrawn_since == 4
     named = {where.partition(":")[0] for where in everywhere(words, tmp_path)}
     assert named <= {"analysis.Report", "reports", "exports"}
@@ -153,6 +161,9 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
         for key in keys:
             act(client, study, left, do=key)
     assert not everywhere(words, tmp_path)
+    assert {json.dumps(each.view) for each in Report.objects.all()} == {
+        json.dumps(without_them | {"without_people": []})
+    }
     link.refresh_from_db()
     assert link.revoked_at is not None
     again = act(client, study, left, do="delete", sure="yes")
