@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from analysis.data.answers import demographic_answers
+from analysis.data.answers import demographic_answers, names_in
 from analysis.data.item_comparisons import labelled, runs_to_compare
 from analysis.data.views import TIES, View
 from analysis.errors import BadParameters
@@ -86,6 +86,7 @@ class ViewForm(forms.Form):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.study = study
         self.initial.setdefault("ties", "exclude")
         runs = [(run.key, label) for run, label in labelled(runs_to_compare(study))]
         answers = [(f"{key}: {each}", f"{key}: {each}") for key, each in demographic_answers(study)]
@@ -119,6 +120,13 @@ class ViewForm(forms.Form):
                 raise forms.ValidationError(str(error)) from None
             if self.view.is_empty:
                 raise forms.ValidationError("Change something: this is the study’s own report.")
+            known = {*names_in(self.study)}
+            if unknown := [name for name in self.view.without_people if name not in known]:
+                self.add_error(
+                    "without_people",
+                    f"The study has no annotator “{unknown[0]}”. Copy the pseudonym from the list "
+                    "of annotators; a name is gone once the person’s data was deleted.",
+                )
         return found
 
     def _pairs(self, name: str, lines: list[str]) -> dict[str, str]:

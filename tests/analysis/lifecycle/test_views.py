@@ -154,7 +154,10 @@ def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
     name = load_dataset(study.slug).raters[0]
     item = load_dataset(study.slug).items[0].key
 
-    assert client.post(address, {"without_people": "nobody\r\n"}).status_code == 302
+    refused = client.post(address, {"without_people": "nobody\r\n"})
+    assert refused.status_code == 422
+    assert "has no annotator “nobody”" in refused.content.decode()
+    assert client.post(address, {"without_items": "nothing"}).status_code == 302
     sent = {"name": "One <less>", "without_people": name, "without_items": item}
     for _ in range(2):
         assert client.post(address, sent).status_code == 302
