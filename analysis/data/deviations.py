@@ -19,7 +19,7 @@ from annotation.content.consent_versions import AMENDED
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.services.faulty_items import TAKEN_OUT
 from judging.models import JudgeRun
-from studies.models import Item, Study, StudyLog
+from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.settings import READING_FIELDS
 
 # Settings that a plan seals or that say how answers are read, which have entries of their own.
@@ -54,6 +54,7 @@ def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
         *_exclusions(study, plan),
         *_items_out(study),
         *_other_items(study, plan),
+        *_deleted(study, plan),
         *_design(study, plan),
         *_runs(study, plan),
         *_reports(study, plan),
@@ -126,6 +127,24 @@ def _other_items(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
             undone={"without_items": new} if few else {},
             why_not="" if few else "removed items have no answers, or too many items changed",
         )
+
+
+def _deleted(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
+    """Answers that were deleted with a person's data; who it was is not stored."""
+    frozen = datetime.fromisoformat(plan.frozen_at)
+    rows = list(RemovedPerson.objects.filter(study=study, created_at__gt=frozen).order_by("pk"))
+    if not rows:
+        return
+    n = sum(row.own_answers for row in rows)
+    people = "1 person" if len(rows) == 1 else f"{len(rows):,} people"
+    yield Deviation(
+        "deleted",
+        "Deleted answers",
+        "All answers count",
+        f"{n:,} {'answer' if n == 1 else 'answers'} of {people} deleted at their request",
+        _days([row.created_at for row in rows]),
+        why_not="the answers no longer exist",
+    )
 
 
 def _design(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:

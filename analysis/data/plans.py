@@ -8,7 +8,7 @@ from datetime import datetime
 from math import ceil
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure, FrozenPlan, LateChange
 from analysis.errors import AnalysisError
@@ -17,6 +17,7 @@ from annotation.models import Annotation, QuotaGroup
 from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
+from studies.importers.items.records import REPLACES
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
 from studies.services.settings import READ_OTHERWISE
@@ -151,8 +152,8 @@ def since_the_plan(
 class ItemChanges:
     """The keys of items that differ from those of a plan, which are `planned` in words.
 
-    `n` is the number of items now, including those that were taken out; `when` has the days of the
-    changes and who made them.
+    `n` is the number of items now, including those that were taken out; one and those that correct
+    it are one item. `when` has the days of the changes and who made them.
     """
 
     n: int
@@ -168,8 +169,10 @@ def item_changes(study: Study, plan: FrozenPlan) -> ItemChanges:
     """If the plan sealed no items, those at the first answer count as planned."""
     sealed = plan.content.get("sealed", {})
     now = _items(study)
-    faulty = ItemRow.everything.filter(study=study, split=ItemRow.Split.LEFT_OUT)
-    out = set(faulty.values_list("key", flat=True))
+    out = set(
+        _with_faulty(study).filter(split=ItemRow.Split.LEFT_OUT).values_list("key", flat=True)
+    )
+    corrections = _with_faulty(study).filter(**{f"metadata__{REPLACES}__in": [*now, *out]})
     before = sealed.get("items", {}).get("each")
     if before:
         added = [key for key in now if key not in before]
@@ -183,7 +186,7 @@ def item_changes(study: Study, plan: FrozenPlan) -> ItemChanges:
         n = len(now) - len(added)
         planned = f"{n:,} items at the first answer (the plan sealed none)"
     return ItemChanges(
-        n=len(now) + len(out),
+        n=len(now) + len(out) - corrections.count(),
         planned=planned,
         added=sorted(added),
         changed=sorted(changed),
@@ -253,14 +256,17 @@ def _items(study: Study) -> dict[str, tuple[str, datetime]]:
     }
 
 
+def _with_faulty(study: Study) -> QuerySet[ItemRow]:
+    splits = (ItemRow.Split.MAIN, ItemRow.Split.LEFT_OUT)
+    return ItemRow.everything.filter(study=study, split__in=splits)
+
+
 def _draw(study: Study) -> dict[str, Any]:
     """The items that were drawn for annotators; empty if they get all of them."""
     if study.human_sample is None:
         return {}
     # Taking out a drawn item changes the items, and not how they were drawn.
-    drawn = ItemRow.everything.filter(
-        study=study, seats_needed__gt=0, split__in=(ItemRow.Split.MAIN, ItemRow.Split.LEFT_OUT)
-    ).values_list("key", flat=True)
+    drawn = _with_faulty(study).filter(seats_needed__gt=0).values_list("key", flat=True)
     return {"items": study.human_sample, "sha256": _hash(sorted(drawn)), **study.draw}
 
 

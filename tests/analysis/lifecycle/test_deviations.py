@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
@@ -14,13 +15,14 @@ from analysis.lifecycle.deviations import as_json, as_text
 from analysis.lifecycle.plans import freeze_plan
 from analysis.lifecycle.requests import request_report
 from annotation import services
+from annotation.researchers.personal_data import delete
 from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import take_out
 from studies.models import Item, Study
 from studies.services.settings import save_settings
 from studies.services.studies import freeze
 from tests.analysis.builders import judge_item, make_run
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -49,8 +51,10 @@ def test_the_list_has_everything_that_was_done(study):
     study.refresh_from_db()
     people = study.annotators.order_by("pk")
     services.exclude(annotator_id=people[0].pk, reason="Answered in two seconds.")
-    take_out(study_id=study.pk, key=Item.objects.first().key, reason="Equal responses.")
-    make_items(study, 1)
+    faulty = Item.objects.first().key
+    take_out(study_id=study.pk, key=faulty, reason="Equal responses.")
+    make_item(study=study, metadata={"_replaces": faulty})
+    delete(annotator_id=people[1].pk, user=User.objects.create_user("ada"))
     run = make_run(study=study, judge="another")
     judge_item(run, Item.objects.first(), "r1")
     study.refresh_from_db()
@@ -71,6 +75,9 @@ def test_the_list_has_everything_that_was_done(study):
         "report-threshold-70",
         "setting-reward",
     }
+    # A corrected item is no reason for more people.
+    assert found["design-people"]["done"] == "4"
+    assert found["deleted"]["done"] == "6 answers of 1 person deleted at their request"
     names = " ".join(found)
     assert f"run-more-{run.key[:12]}" in names
     assert "consent-" in names
