@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Annotator
 from extras.own_answers.models import LaterWave, LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
+from extras.own_answers.waves import uninvite
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
@@ -368,11 +369,13 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
             f"Study “{wave.study.slug}”, wave {wave.number} of this one",
             wave.created_at,
             f"If they took part there, it has answers of their own under the name {person.name}. "
-            "Carry out the request there too.",
+            "Carry out the request there too. If not, a deletion here takes them off its list; on "
+            "Prolific, remove them from its participant group. Reports of it compare the answers "
+            "of both.",
         )
 
 
-HELD = HeldBy("own_answers", copies=_copies)
+HELD = HeldBy("own_answers", copies=_copies, forget=uninvite)
 
 
 def register() -> None:

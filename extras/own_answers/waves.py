@@ -21,10 +21,11 @@ from annotation.prolific.launch.follow_up import GROUP_ALLOWLIST
 from annotation.prolific.launch.launch import group_name
 from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
 from annotation.seats.assignment import SameItems
-from annotation.seats.identity import identity_hash
+from annotation.seats.identity import identity_hash, identity_hashes
 from annotation.services.admission import AtArrival
 from extras.own_answers.models import LaterWave, WavePerson
 from studies.errors import StudyError
+from studies.held_copies import PersonIn
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import copy_study
@@ -191,6 +192,20 @@ def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitat
         known = _add_people(wave, keys)
         record(study, "people invited", user=user, people=len(new), wave=wave.number)
     return WaveInvitations(len(new), known, people_of(first).count() - len(keys))
+
+
+def uninvite(person: PersonIn) -> None:
+    """Take somebody of the first wave off the lists of later ones to which they have not come."""
+    here = WavePerson.objects.filter(
+        annotator__study=person.study, annotator__pseudonym=person.name
+    ).select_related("wave")
+    for row in here:
+        if not Annotator.objects.filter(
+            study=row.wave.study_id, identity_hash=row.identity_hash
+        ).exists():
+            listed = Invitation.objects.filter(study=row.wave.study_id).values_list("pk", "key")
+            own = [pk for pk, key in listed if row.identity_hash in identity_hashes(key)]
+            Invitation.objects.filter(pk__in=own).delete()
 
 
 def before_in(annotator: Annotator) -> Annotator | None:

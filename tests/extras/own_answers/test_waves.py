@@ -100,6 +100,8 @@ def test_a_repeat_invites_those_who_completed_since_and_leaves_out_the_deleted(f
     found = invite_people(wave_id=second.wave.pk)
 
     assert (found.added, found.known) == (1, 11)
+    # Nor are they on its list any more.
+    assert Invitation.objects.filter(study=second).count() == 12
     assert not WavePerson.objects.filter(annotator=gone).exists()
 
 
