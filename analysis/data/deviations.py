@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
-from analysis.data.plans import design_departures, item_changes
+from analysis.data.plans import begun_of, design_departures, item_changes
 from analysis.models import Report
 from annotation.content.consent_versions import AMENDED
 from annotation.models import Annotator, AnnotatorEvent
@@ -162,6 +162,7 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
     rows = JudgeRun.objects.filter(study=study, in_report=True, probe_first=False, bias_probe="")
     runs = list(rows.select_related("judge", "wording").order_by("created_at", "pk"))
     done = [(run, _planned_as(run)) for run in runs]
+    begun = begun_of(study, plan)
     for place, planned in enumerate(wanted):
         same = [run for run, entry in done if entry == planned]
         name = _run_words(planned)
@@ -177,7 +178,7 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
                     f"Prompt of {name}",
                     f"Words {prompts[place][:12]}…",
                     f"Words {run.prompt_hash[:12]}…",
-                    f"{run.created_at:%Y-%m-%d}",
+                    *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}",)),
                     undone={"without_runs": [run.key]},
                 )
     for run, entry in done:
@@ -187,7 +188,7 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
                 "Judge run",
                 "Not planned",
                 _run_words(entry),
-                f"{run.created_at:%Y-%m-%d}",
+                *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}",)),
                 undone={"without_runs": [run.key]},
             )
 

@@ -5,7 +5,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.apps import apps
 from django.urls import reverse
 
 from analysis import tasks
@@ -30,6 +29,7 @@ from studies.importers.files.faults import Refused
 from studies.models import Item, Membership, Study
 from studies.statements import clock
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.stored import everywhere
 
 pytestmark = pytest.mark.django_db
 PID, SESSION = "5f00000000000000000000aa", "6e00000000000000000000bb"
@@ -89,20 +89,6 @@ def page(client, study, person, name="request"):
 def act(client, study, person, **data):
     address = reverse("people:request-act", args=[study.slug])
     return client.post(f"{address}?rater={person.pseudonym}", data, follow=True)
-
-
-def everywhere(words, folder):
-    """Where any of the words is: columns of all tables, files and their names."""
-    found = set()
-    for model in apps.get_models(include_auto_created=True):
-        for row in model._base_manager.values():
-            text = json.dumps(row, default=str, ensure_ascii=False)
-            found |= {f"{model._meta.label}: {word}" for word in words if word in text}
-    for path in folder.rglob("*"):
-        data = path.read_bytes() if path.is_file() else b""
-        hits = {w for w in words if w.encode() in data or w in path.name}
-        found |= {f"{path.relative_to(folder).parts[0]}: {word}" for word in hits}
-    return found
 
 
 def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
