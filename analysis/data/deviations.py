@@ -178,7 +178,7 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
                     f"Prompt of {name}",
                     f"Words {prompts[place][:12]}…",
                     f"Words {run.prompt_hash[:12]}…",
-                    *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}",)),
+                    *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}", "")),
                     undone={"without_runs": [run.key]},
                 )
     for run, entry in done:
@@ -188,7 +188,7 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
                 "Judge run",
                 "Not planned",
                 _run_words(entry),
-                *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}",)),
+                *begun.get(run.key, (f"{run.created_at:%Y-%m-%d}", "")),
                 undone={"without_runs": [run.key]},
             )
 
