@@ -167,7 +167,7 @@ def rows_of(path):
 
 
 def labels_of(path):
-    return read_labels(path, parser().parse_args([str(path)])).labels
+    return read_labels(parser().parse_args([str(path)])).labels
 
 
 ANSWERS = "item,annotator,label,judge\n" + "".join(

@@ -307,7 +307,7 @@ def test_a_job_without_a_worker_is_queued_again(writer, monkeypatch):
         study_id=study.pk, wanted=WantedArguments(), judge=writer, budget=None, user=None
     )
     ArgumentJob.objects.filter(pk=job.pk).update(heartbeat_at="2020-01-01T00:00:00Z")
-    queued = []
+    queued: list[int] = []
     monkeypatch.setattr("extras.advice.tasks.write_arguments.delay", queued.append)
 
     tidy()
