@@ -106,7 +106,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class TestedEstimate(Estimate):
+class EstimateAndTest(Estimate):
     """Estimate with a test.
 
     Attributes
