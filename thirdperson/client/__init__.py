@@ -11,6 +11,14 @@ imports nothing of the server.
 """
 
 from thirdperson.client.connection import ApiError, JobFailed
-from thirdperson.client.objects import Client, Export, Report, Run, Study
+from thirdperson.client.objects import ApiExport, ApiReport, ApiRun, ApiStudy, Client
 
-__all__ = ["ApiError", "Client", "Export", "JobFailed", "Report", "Run", "Study"]
+__all__ = [
+    "ApiError",
+    "ApiExport",
+    "ApiReport",
+    "ApiRun",
+    "ApiStudy",
+    "Client",
+    "JobFailed",
+]

@@ -58,22 +58,22 @@ class Client:
         """The studies that the token may read."""
         return table(self.connection.rows("studies", state=state, search=search))
 
-    def study(self, slug: str) -> "Study":
+    def study(self, slug: str) -> "ApiStudy":
         """The study with this short name. Raises `ApiError` 404 if there is none."""
-        found = Study(self, slug)
+        found = ApiStudy(self, slug)
         found.reload()
         return found
 
     def create_study(
         self, title: str, *, slug: str = "", preset: str = "", **settings: Any
-    ) -> "Study":
-        """A new draft; `settings` are those of `Study.settings`."""
+    ) -> "ApiStudy":
+        """A new draft; `settings` are those of `ApiStudy.settings`."""
         body = {"title": title, "slug": slug, "preset": preset, **settings}
         made = self.connection.post("studies", body)
-        return Study(self, made["slug"], made)
+        return ApiStudy(self, made["slug"], made)
 
 
-class Study:
+class ApiStudy:
     """A study. `info` is the server's description; `reload` requests it again."""
 
     def __init__(self, client: Client, slug: str, info: dict[str, Any] | None = None) -> None:
@@ -94,27 +94,27 @@ class Study:
     def state(self) -> str:
         return str(self.info["state"])
 
-    def reload(self) -> "Study":
+    def reload(self) -> "ApiStudy":
         self.info = self._connection.get(self._path)
         return self
 
-    def change(self, **settings: Any) -> "Study":
+    def change(self, **settings: Any) -> "ApiStudy":
         """Change settings; refused if somebody else has changed the study since `reload`."""
         body = settings | {"version": self.info["version"]}
         self.info = self._connection.patch(self._path, body)
         return self
 
-    def open(self, *, reason: str = "") -> "Study":
+    def open(self, *, reason: str = "") -> "ApiStudy":
         """Open the study; `reason` says why a draft opens despite a failed launch check."""
         return self._set_state("open", reason)
 
-    def pause(self) -> "Study":
+    def pause(self) -> "ApiStudy":
         return self._set_state("paused")
 
-    def close(self) -> "Study":
+    def close(self) -> "ApiStudy":
         return self._set_state("closed")
 
-    def _set_state(self, state: str, reason: str = "") -> "Study":
+    def _set_state(self, state: str, reason: str = "") -> "ApiStudy":
         body = {"state": state, "reason": reason}
         self.info = self._connection.post(f"{self._path}/state", body)
         return self
@@ -185,13 +185,13 @@ class Study:
         found: dict[str, Any] = self._connection.post(f"{self._path}/runs/estimate", body)
         return found
 
-    def start_run(self, judge: str, **parameters: Any) -> "Run":
+    def start_run(self, judge: str, **parameters: Any) -> "ApiRun":
         """Start a run, or continue the one with these parameters. This can cost money."""
         made = self._connection.post(f"{self._path}/runs", {"judge": judge, **parameters})
-        return Run(self, made["id"], made)
+        return ApiRun(self, made["id"], made)
 
-    def run(self, id: str) -> "Run":
-        found = Run(self, id)
+    def run(self, id: str) -> "ApiRun":
+        found = ApiRun(self, id)
         found.reload()
         return found
 
@@ -211,23 +211,23 @@ class Study:
         seed: int | None = None,
         bootstrap: int | None = None,
         timeout: float | None = None,
-    ) -> "Report":
+    ) -> "ApiReport":
         """Request a report and wait for it. Raises `JobFailed`."""
         body = {"threshold": threshold, "seed": seed, "bootstrap": bootstrap}
         path = f"{self._path}/reports"
         made = self._connection.post(path, body)
-        return Report(self, self._wait(f"{path}/{made['id']}", "Report", timeout))
+        return ApiReport(self, self._wait(f"{path}/{made['id']}", "Report", timeout))
 
     def reports(self) -> Table:
         return table(self._connection.rows(f"{self._path}/reports"))
 
     def export(
         self, what: str = "all", *, timeout: float | None = None, **choices: Any
-    ) -> "Export":
+    ) -> "ApiExport":
         """Request an export and wait for it. Raises `JobFailed`."""
         path = f"{self._path}/exports"
         made = self._connection.post(path, {"what": what, **choices})
-        return Export(self, self._wait(f"{path}/{made['id']}", "Export", timeout))
+        return ApiExport(self, self._wait(f"{path}/{made['id']}", "Export", timeout))
 
     def _wait(self, path: str, label: str, timeout: float | None) -> dict[str, Any]:
         return wait_for_job(
@@ -238,10 +238,10 @@ class Study:
         )
 
 
-class Run:
+class ApiRun:
     """A run of a judge. `info` is the server's description."""
 
-    def __init__(self, study: Study, id: str, info: dict[str, Any] | None = None) -> None:
+    def __init__(self, study: ApiStudy, id: str, info: dict[str, Any] | None = None) -> None:
         self.study, self.id = study, id
         self.info: dict[str, Any] = info or {}
         self._connection = study.client.connection
@@ -254,11 +254,11 @@ class Run:
     def state(self) -> str:
         return str(self.info["state"])
 
-    def reload(self) -> "Run":
+    def reload(self) -> "ApiRun":
         self.info = self._connection.get(self._path)
         return self
 
-    def wait(self, *, timeout: float | None = None) -> "Run":
+    def wait(self, *, timeout: float | None = None) -> "ApiRun":
         """Wait until the run has ended, was paused, or has stopped; `state` says which."""
         self.info = wait(
             lambda: self.reload().info,
@@ -273,30 +273,30 @@ class Run:
     def judgments(self) -> Table:
         return table(self._connection.rows(f"{self._path}/judgments"))
 
-    def pause(self) -> "Run":
+    def pause(self) -> "ApiRun":
         return self._act("pause")
 
-    def cancel(self) -> "Run":
+    def cancel(self) -> "ApiRun":
         """End the run permanently; its judgments are kept."""
         return self._act("cancel")
 
-    def resume(self) -> "Run":
+    def resume(self) -> "ApiRun":
         """Continue the run. This can cost money."""
         return self._act("resume")
 
-    def retry(self) -> "Run":
+    def retry(self) -> "ApiRun":
         """Ask failed questions again. This can cost money."""
         return self._act("retry")
 
-    def _act(self, action: str) -> "Run":
+    def _act(self, action: str) -> "ApiRun":
         self.info = self._connection.post(f"{self._path}/{action}")
         return self
 
 
-class Report:
+class ApiReport:
     """A finished report."""
 
-    def __init__(self, study: Study, info: dict[str, Any]) -> None:
+    def __init__(self, study: ApiStudy, info: dict[str, Any]) -> None:
         self.study, self.info = study, info
         self.id = str(info["id"])
         self._connection = study.client.connection
@@ -315,10 +315,10 @@ class Report:
         return _save(self._connection, f"{self._path}/files/{name}", path)
 
 
-class Export:
+class ApiExport:
     """A finished export."""
 
-    def __init__(self, study: Study, info: dict[str, Any]) -> None:
+    def __init__(self, study: ApiStudy, info: dict[str, Any]) -> None:
         self.study, self.info = study, info
         self._connection = study.client.connection
         self._path = f"{study._path}/exports/{_quoted(str(info['id']))}"
