@@ -85,7 +85,8 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
     document = _samples(path) if _begins(path, ZIPPED) else None
     if document is None:
         document = _document(path, options.format)
-    if options.records:
+    # Among several files, it is for those with one JSON object.
+    if options.records and (isinstance(document, dict) or [path] == options.files):
         if document is None:
             raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
         return FileRows(rows_at(document, options.records, path.name), given)
