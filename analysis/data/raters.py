@@ -34,6 +34,7 @@ from annotation.models import (
     Annotation,
     AnnotationRevision,
     Annotator,
+    AnnotatorEvent,
     QuotaGroup,
 )
 from annotation.quality import NOTHING, quality_of

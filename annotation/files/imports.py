@@ -324,9 +324,9 @@ def import_annotations(
         raters=set(people.filter(is_imported=True).values_list("pseudonym", flat=True)),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
         deleted={
-            hashed
-            for hashed in people.filter(is_imported=True).values_list("identity_hash", flat=True)
-            if hashed
+            code
+            for code in people.filter(is_imported=True).values_list("identity_hash", flat=True)
+            if code
         },
         on_row=on_row,
     )
