@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.core.signing import BadSignature
 
 from annotation.models import Assignment
-from annotation.participants.tokens import assignment_token, read_assignment_token
+from annotation.participants.forms import assignment_token, read_assignment_token
 from demo.browser import Browser, Form, Page
 from demo.planted import BEHAVIOURS, DROP_OUT_AT, active_ms, planted_answer, signals
 from demo.truth import Answer, DemoItem, World, uniform

@@ -30,7 +30,8 @@ def copy_migrated(folder: Path, name: str = NAME) -> None:
     Processes with `VAR_DIR=folder` look for it under its default name.
     """
     content = hashlib.sha256(f"{django.VERSION}".encode())
-    for path in sorted((*ROOT.glob("*/migrations/*.py"), *ROOT.glob("extras/*/migrations/*.py"))):
+    folders = ("*/migrations/*.py", "extras/*/migrations/*.py")
+    for path in sorted(path for folder in folders for path in ROOT.glob(folder)):
         content.update(path.read_bytes())
     stored = Path(tempfile.gettempdir()) / f"thirdperson-{content.hexdigest()[:20]}.sqlite3"
     if not stored.exists():

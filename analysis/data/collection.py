@@ -93,7 +93,7 @@ class Collection:
 def collection_of(study: Study, *, k: int) -> Collection:
     """Read a study's facts in about twelve queries, without naming groups of fewer than `k`."""
     # Imported here because it loads NumPy, and every process imports this module.
-    from analysis.data.raters import exclusions_of
+    from analysis.data.left_out import exclusions_of
 
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN

@@ -29,15 +29,14 @@ from analysis.data.arrays import (
 )
 from analysis.data.extras import READERS, ExtraReader
 from analysis.data.frozen_plan import Departure
+from analysis.data.left_out import exclusions_of, left_out_of
 from analysis.data.moments import StudyThen
 from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.data.raters import (
     answers_of,
     attention_of,
-    exclusions_of,
     flagged_of,
     identities_of,
-    left_out_of,
     not_counted,
     people_by_state,
     promised_of,

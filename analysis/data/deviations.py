@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
-from analysis.data.plans import begun_of, design_departures, item_changes
+from analysis.data.plans import ItemChanges, begun_of, design_departures, item_changes
 from analysis.models import Report
 from annotation.content.consent_versions import AMENDED
 from annotation.models import Annotator, AnnotatorEvent
@@ -50,12 +50,13 @@ class Deviation:
 
 def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
     """All deviations, those of the data first."""
+    changes = item_changes(study, plan)
     found = [
         *_exclusions(study, plan),
         *_items_out(study),
-        *_other_items(study, plan),
+        *_other_items(changes),
         *_deleted(study, plan),
-        *_design(study, plan),
+        *_design(study, plan, changes),
         *_runs(study, plan),
         *_reports(study, plan),
         *_settings(study, plan),
@@ -107,9 +108,8 @@ def _items_out(study: Study) -> Iterator[Deviation]:
         )
 
 
-def _other_items(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
+def _other_items(changes: ItemChanges) -> Iterator[Deviation]:
     """Items that were added, changed or removed after the plan."""
-    changes = item_changes(study, plan)
     if changes.added or changes.changed or changes.removed:
         parts = {
             "added": changes.added,
@@ -147,8 +147,8 @@ def _deleted(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
     )
 
 
-def _design(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
-    for key, each in design_departures(study, plan, item_changes(study, plan).n):
+def _design(study: Study, plan: FrozenPlan, changes: ItemChanges) -> Iterator[Deviation]:
+    for key, each in design_departures(study, plan, changes.n):
         what = each.what[0].upper() + each.what[1:]
         yield Deviation(
             f"design-{key}", what, each.planned, each.done, each.on, each.by, why_not=_COLLECTED

@@ -270,7 +270,15 @@ from .core.resampling import (
     bootstrap_agreement,
     sample_without_replacement,
 )
-from .core.results import Estimate, Interval, Proportion, Reason, Trust, seed_of
+from .core.results import (
+    Estimate,
+    EstimateAndTest,
+    Interval,
+    Proportion,
+    Reason,
+    Trust,
+    seed_of,
+)
 from .core.shared_variance import Kind, Sharing, effective_number
 from .core.votes import Votes
 
@@ -304,6 +312,7 @@ __all__ = [
     "Equivalence",
     "ErrorConsistency",
     "Estimate",
+    "EstimateAndTest",
     "GeneralDifference",
     "GeneralQuality",
     "GroupComparison",

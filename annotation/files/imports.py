@@ -323,11 +323,11 @@ def import_annotations(
         scale=scale,
         raters=set(people.filter(is_imported=True).values_list("pseudonym", flat=True)),
         taken=set(people.filter(is_imported=False).values_list("pseudonym", flat=True)),
-        deleted=set(
-            people.filter(is_imported=True)
-            .exclude(identity_hash=None)
-            .values_list("identity_hash", flat=True)
-        ),
+        deleted={
+            code
+            for code in people.filter(is_imported=True).values_list("identity_hash", flat=True)
+            if code
+        },
         on_row=on_row,
     )
     storage = _AnswerStorage(study, items, file.name, dry_run=dry_run, skip=skip_faulty)

@@ -1,5 +1,6 @@
 """Participants' forms: they check the format of the input; the services decide."""
 
+import datetime as dt
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -7,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.core import signing
 from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.content.added_questions import AddedForm
 from annotation.machine_signs import read_signals
-from annotation.models import ComprehensionQuestion, DemographicQuestion, Translated
+from annotation.models import Assignment, ComprehensionQuestion, DemographicQuestion, Translated
 from studies.models import Study, Task
 from studies.pages.responses import whole_number
 from studies.prompts import BANDS, band_of
@@ -22,6 +24,7 @@ from studies.prompts import BANDS, band_of
 LETTERS = "abcde"
 _PERCENT = re.compile(r"([0-9]{1,3})\s*%?")
 _MAX_ACTIVE_MS = 24 * 3600 * 1000
+_SALT = "annotation.assignment"
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,32 @@ class Entered:
 
     value: str
     errors: list[Any]
+
+
+@dataclass(frozen=True)
+class AssignmentToken:
+    """An item as it was shown, for an answer that comes after the cookie has expired.
+
+    `earlier_ms` is the active time of earlier visits to it.
+    """
+
+    annotator_id: int
+    assignment_id: int
+    shown_at: dt.datetime
+    earlier_ms: int
+
+
+def assignment_token(assignment: Assignment, *, shown_at: dt.datetime, earlier_ms: int = 0) -> str:
+    """The value of the hidden field `assignment`; only this installation can create one."""
+    shown_ms = round(shown_at.timestamp() * 1000)
+    return signing.dumps([assignment.annotator_id, assignment.pk, shown_ms, earlier_ms], salt=_SALT)
+
+
+def read_assignment_token(token: str) -> AssignmentToken:
+    """Read a token; raises `signing.BadSignature` if this installation did not create it."""
+    annotator_id, assignment_id, shown_ms, *earlier_ms = signing.loads(token, salt=_SALT)
+    shown_at = dt.datetime.fromtimestamp(shown_ms / 1000, tz=dt.UTC)
+    return AssignmentToken(annotator_id, assignment_id, shown_at, *(earlier_ms or [0]))
 
 
 class AnswerForm:

@@ -19,8 +19,7 @@ from annotation.content.added_questions import AddedForm, added_at
 from annotation.content.texts import PLACES, bands_for, setting_of, wording_for, worked_examples
 from annotation.machine_signs import TRAP_CERTAINTY
 from annotation.models import Assignment, Draft, InitialAnswer
-from annotation.participants.forms import AnswerForm
-from annotation.participants.tokens import assignment_token
+from annotation.participants.forms import AnswerForm, assignment_token
 from annotation.seats.item_statements import answers_so_far
 from annotation.services.answers import stamp_of
 from studies.media.storage import media_html

@@ -23,7 +23,13 @@ from annotation.participants.access import (
     step_url,
 )
 from annotation.participants.added_steps import AGAIN
-from annotation.participants.forms import LETTERS, AnswerForm, DraftForm
+from annotation.participants.forms import (
+    LETTERS,
+    AnswerForm,
+    AssignmentToken,
+    DraftForm,
+    read_assignment_token,
+)
 from annotation.participants.item_context import (
     ProgressOnItems,
     entered,
@@ -32,7 +38,6 @@ from annotation.participants.item_context import (
     task_context,
     task_url,
 )
-from annotation.participants.tokens import AssignmentToken, read_assignment_token
 from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
 from annotation.seats.item_statements import annotator_of, assignment_at

@@ -1,4 +1,4 @@
-"""Seats: which annotator judges which items. Only this module changes an item's counters.
+"""Seats: which annotator judges which items, and the counters of an item's seats.
 
 Every function here runs under the lock of the Study row, so arrivals in a study wait for each
 other. Skipping locked rows would reject annotators while seats are open.
@@ -14,7 +14,6 @@ from typing import Protocol
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
-from annotation.seats.item_statements import mark_answered
 from annotation.seats.side_order import (
     Showing,
     choose_orders,
@@ -219,23 +218,6 @@ def checks_for(study: Study, rng: random.Random) -> list[Item]:
 def checks_needed(study: Study) -> int:
     """How many failed attention checks show that an annotator did not read."""
     return 2 if study.minutes >= _LONG_STUDY_MINUTES else 1
-
-
-def occupy(assignment: Assignment, *, is_late: bool) -> str:
-    """Mark a locked assignment as answered and return the standing of its answer.
-
-    An answer that arrives after the annotator's time or return waits until they complete.
-    """
-    is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
-    if is_late:
-        if assignment.state == Assignment.State.SKIPPED:
-            assignment.state = Assignment.State.RELEASED
-            assignment.save(update_fields=["state"])
-        return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
-    mark_answered(assignment, is_counted=not (is_check or assignment.is_surplus))
-    if is_check:
-        return Annotation.Standing.CHECK
-    return Annotation.Standing.SURPLUS if assignment.is_surplus else Annotation.Standing.COUNTED
 
 
 def skip(assignment: Assignment) -> None:

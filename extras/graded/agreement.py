@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from analysis.stats import IntraclassCorrelation, intraclass_correlation, weighted_kappa
 from analysis.stats.certainty.human_llm import general_spearman
-from analysis.stats.core.results import Estimate, FloatArray, IntArray, TestedEstimate
+from analysis.stats.core.results import Estimate, EstimateAndTest, FloatArray, IntArray
 from analysis.stats.core.shared_variance import Sharing
 
 TIE = 2
@@ -53,7 +53,7 @@ def graded_kappa(one: FloatArray, other: FloatArray, scale: FloatArray) -> Estim
 
 def within_people(
     first: FloatArray, second: FloatArray, person: IntArray, sharing: Sharing
-) -> TestedEstimate:
+) -> EstimateAndTest:
     """Rank correlation over answers of what is above or below each person's own mean.
 
     People use scales differently; between people, such differences would be taken for a relation.

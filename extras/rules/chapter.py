@@ -8,7 +8,7 @@ from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import Text, fill, holds, level_of, shown
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import percent, points, points_range, run_name
+from analysis.report.words import number_of, percent, points, points_range, run_name
 from analysis.stats.core.multiplicity import holm
 from extras.rules.counting import count_rules
 from extras.rules.marks import StudyRules
@@ -33,16 +33,16 @@ def rules_of_runs(study: ReportedStudy) -> Json:
 def rules_table(report: ReportJson) -> Table:
     found = report["rules"]
     rows = [
-        [run_name(each, found), rule["text"], rule["source"], rule["support"]]
+        [run_name(each, found), rule["text"].removeprefix("The response "), rule["support"]]
         + [rule[key] for key in ("people", "judge", "difference", "ci", "p_holm", "differ")]
-        + [rule["with_people"]]
+        + [rule["with_people"], rule["source"]]
         for each in found
         for rule in each["rules"]
+        if rule["support"]
     ]
     columns = (
         TableColumn("Run"),
-        TableColumn("Rule"),
-        TableColumn("Source"),
+        TableColumn("The response"),
         TableColumn("Items", "count"),
         TableColumn("People", "percent", "Follow the rule"),
         TableColumn("Judge", "percent", "Follow the rule"),
@@ -51,6 +51,7 @@ def rules_table(report: ReportJson) -> Table:
         TableColumn("Adjusted p", "p", "Follow the rule"),
         TableColumn("Items", "count", "They disagree"),
         TableColumn("People by the rule", "count", "They disagree"),
+        TableColumn("Source"),
     )
     return Table(
         "rules",
@@ -61,7 +62,8 @@ def rules_table(report: ReportJson) -> Table:
         "their answers; judge: share of verdicts, once for each answer; a tie counts one half. "
         "Adjusted p: Holm, over all rules of all runs; a measured rule gets more of the level the "
         "clearer its difference is on the half on which rules are found. Disagree: the majority "
-        f"chose another response than the judge.{_searched(found)}",
+        "chose another response than the judge. Rules that favour no response are left out."
+        f"{_searched(found)}",
     )
 
 
@@ -152,12 +154,13 @@ def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
     level, name = level_of(report, CLAIM), run_name(found, report["rules"])
     tested = [n for n, rule in enumerate(found["rules"]) if rule["p_holm"] is not None]
     holding = [n for n in tested if holds(found["rules"][n], level, "p_holm")]
-    words: dict[str, object] = {"judge": name, "n": len(tested)}
+    words: dict[str, object] = {"judge": name, "n": number_of(len(tested), "rule")}
     if not tested:
         return fill("No rule can be tested for {judge}: too few items.", **words)
     if not holding:
         return fill(
-            "We cannot tell whether people or {judge} follow any of {n} rules more often.", **words
+            "We cannot tell whether people or {judge} follow a rule more often ({n} tested).",
+            **words,
         )
     best = max(holding, key=lambda n: abs(found["rules"][n]["difference"]))
     rule, at = found["rules"][best], f"{path}.rules.{best}"
@@ -169,8 +172,8 @@ def _finding(report: ReportJson, found: ReportJson, path: str) -> Text:
     words["rule"] = rule["text"][0].lower() + rule["text"][1:]
     words["who"] = "people" if rule["difference"] > 0 else name
     form = (
-        "Of {n} rules, the clearest is one that {who} follow more often: “{rule}”. People chose by "
-        "it in {people_share} and {judge} in {judge_share} ({gap} points, 95 % CI {ends}; "
+        "Of {n} tested, the clearest is one that {who} follow more often: “{rule}”. People "
+        "chose by it in {people_share} and {judge} in {judge_share} ({gap} points, 95 % CI {ends}; "
         "{support} items)."
     )
     if rule["difference"] <= 0:

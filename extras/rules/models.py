@@ -37,7 +37,7 @@ class RuleSource(models.TextChoices):
     PROPOSED = "proposed", "proposed by a judge"
 
 
-class Rule(models.Model):
+class FoundRule(models.Model):
     """A rule of a search; `number` is its place in the marks of items, from 1.
 
     `weight` is its share of the level of all tests, from the half on which rules are found.

@@ -15,7 +15,7 @@ from analysis.disagreements.selection import ItemSet
 from analysis.exports.catalogue import Disclosure, ExportTable
 from analysis.exports.columns import Column
 from analysis.exports.table_files import ExportTableFile
-from extras.rules.models import TEST, MarkedItem, Rule, RuleSearch
+from extras.rules.models import TEST, FoundRule, MarkedItem, RuleSearch
 from extras.rules.prompts import (
     AT_ONCE,
     MOST_REQUESTS,
@@ -48,7 +48,7 @@ def cases_of(ids: Iterable[int]) -> dict[int, RuleCase]:
         item.pk: RuleCase(
             profile_text(profile_for(item), style=item.study.persona_style),
             "\n".join(filter(None, (item.context, item.question))),
-            (item.r1["text"], item.r2["text"]),
+            (item.r1.get("text") or "", item.r2.get("text") or ""),
             first_shown(item.pk),
         )
         for item in found
@@ -153,8 +153,8 @@ def newest_searches(study: Study) -> list[RuleSearch]:
     return list(found.values())
 
 
-def _rule(study: Study, public_id: str) -> Rule | None:
-    return Rule.objects.filter(search__study=study, public_id=public_id).first()
+def _rule(study: Study, public_id: str) -> FoundRule | None:
+    return FoundRule.objects.filter(search__study=study, public_id=public_id).first()
 
 
 def _label(study: Study, public_id: str) -> str:

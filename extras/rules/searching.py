@@ -17,7 +17,15 @@ from extras.rules.counting import count_rules, shared_by_answers
 from extras.rules.features import MEASURED, MeasuredText, long_words
 from extras.rules.halves import halves_of
 from extras.rules.marks import codes_of, searched
-from extras.rules.models import FIND, TEST, MarkedItem, Rule, RuleRequest, RuleSearch, RuleSource
+from extras.rules.models import (
+    FIND,
+    TEST,
+    FoundRule,
+    MarkedItem,
+    RuleRequest,
+    RuleSearch,
+    RuleSource,
+)
 from extras.rules.prompts import (
     AT_ONCE,
     MOST_REQUESTS,
@@ -126,13 +134,14 @@ def _work(search: RuleSearch, progress: JobProgress) -> Mapping[str, Any]:
     progress(95, "Counting who follows each rule.")
     position = dict(zip(sides.item.tolist(), sides.place.tolist(), strict=True))
     found = count_rules(sides.study, searched(search, position))
-    n = len(found.get("rules", ()))
+    rules = found.get("rules", ())
+    tested = sum(rule["p"] is not None for rule in rules)
     failed = search.requests.filter(state=RuleRequest.State.FAILED).count()
     without = f" {failed:,} requests without a usable reply." if failed else ""
     return {
         "results": found,
         "fingerprint": fingerprint,
-        "message": f"{n:,} rules tested.{without}",
+        "message": f"{tested:,} of {len(rules):,} rules could be tested.{without}",
     }
 
 
@@ -186,8 +195,8 @@ def _store_rules(search: RuleSearch, proposed: Sequence[str]) -> None:
     """Store all rules, and what the judge is to read: they begin together or not at all."""
     measured = [(RuleSource.MEASURED, each.name, each.rule) for each in MEASURED]
     rules = [*measured, *((RuleSource.PROPOSED, "", text) for text in proposed)]
-    Rule.objects.bulk_create(
-        Rule(
+    FoundRule.objects.bulk_create(
+        FoundRule(
             search=search,
             number=number,
             source=source,
@@ -244,7 +253,7 @@ def _mark(
         own = list(search.rules.filter(source=RuleSource.MEASURED).order_by("number"))
         for rule, weight in zip(own, weights, strict=True):
             rule.weight = weight
-        Rule.objects.bulk_update(own, ["weight"])
+        FoundRule.objects.bulk_update(own, ["weight"])
 
 
 def _parts(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -141,7 +141,8 @@ def again(request: HttpRequest, slug: str) -> HttpResponse:
     """Go on with a search that ended early, or count the answers of a finished one again."""
     study = get_study(request.user, slug, role=Membership.Role.EDITOR)
     searches = RuleSearch.objects.filter(study=study).select_related("run")
-    search = get_object_or_404(searches, public_id=request.POST.get("search", ""))
+    wanted_id = request.POST.get("search", "").replace("\0", "")
+    search = get_object_or_404(searches, public_id=wanted_id)
     budget = SearchForm.base_fields["budget"]
     try:
         wanted = budget.clean(request.POST.get("budget", ""))

@@ -13,6 +13,7 @@ from annotation.content.consent_versions import promised
 from annotation.errors import ItemError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.capacity import forecast_of
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.faulty_items import put_back, take_out
 from config.operations.doctor import annotator_checks
 from studies.models import Item, Study
@@ -222,3 +223,31 @@ def test_a_corrected_item_follows_the_faulty_one_by_reference(study, tmp_path):
     call_command("export", study.slug, what="annotations", format="csv", out=tmp_path / "a.csv")
     answers = (tmp_path / "a.csv").read_text().splitlines()
     assert sum(item.key in line and ",true," in line for line in answers) == 1
+
+
+def test_full_groups_stay_full_and_people_beyond_them_take_what_opens():
+    study = make_study(items_per_annotator=4, annotations_per_item=2)
+    items = make_items(study, 4)
+    gender = QuotaQuestion("gender", "Gender?", {"woman": "Woman", "man": "Man"})
+    groups = [Quota(1, {"gender": "woman"}), Quota(1, {"gender": "man"})]
+    set_quotas(study_id=study.pk, questions=[gender], groups=groups)
+    man, woman = walk_in(study, gender="man"), walk_in(study, gender="woman")
+    beyond = walk_in(study, gender="woman")
+    answer_all(man)
+    services.complete(annotator_id=man.pk)
+
+    out(study, items[0])
+    answer_all(woman)
+    answer_all(beyond)
+    services.complete(annotator_id=woman.pk)
+    services.complete(annotator_id=beyond.pk)
+
+    assert forecast_of(study).open == 0
+    assert [(g.reserved, g.completed) for g in study.quota_groups.all()] == [(0, 1), (0, 1)]
+    assert faults() == []
+    put_back(study_id=study.pk, key=items[0].key)
+    services.withdraw(annotator_id=woman.pk)
+    assert forecast_of(study).open == 0
+    assert Annotation.objects.filter(standing="counted").count() == 8
+    assert [(g.reserved, g.completed) for g in study.quota_groups.all()] == [(0, 1), (0, 1)]
+    assert faults() == []

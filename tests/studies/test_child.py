@@ -29,7 +29,7 @@ from tests.studies.child_work import (
 )
 from tests.studies.files import DATASET, jsonl, raw_item, zipped
 from tests.studies.media.files import picture
-from thirdperson.check.command import parser
+from thirdperson.check.command import options_of
 from thirdperson.check.reading import read_labels
 
 PICTURE = picture("PNG")
@@ -167,7 +167,7 @@ def rows_of(path):
 
 
 def labels_of(path):
-    return read_labels(path, parser().parse_args([str(path)])).labels
+    return read_labels(options_of([str(path)])).labels
 
 
 ANSWERS = "item,annotator,label,judge\n" + "".join(

@@ -504,3 +504,14 @@ def test_a_choice_of_a_model_is_the_most_likely_one(tmp_path):
     assert labels.gold == {"0": "1", "1": "1"}
     given = {each.rater: each.value for each in labels.labels if each.is_judge}
     assert given == {"model": "1", "model, filter strict": "1"}
+
+
+@pytest.mark.parametrize(("at", "value"), [("filtered_resps", [["x", 1], ["y", 2]]), ("doc", 3)])
+def test_an_export_with_a_part_of_another_type_is_refused_or_read(at, value, tmp_path):
+    samples = [LM_EVAL[0] | {at: value}, *LM_EVAL[1:]]
+
+    if at == "doc":
+        assert len(_from_json(samples, tmp_path).labels) == 3 * N - 2
+    else:
+        with pytest.raises(BadTable, match="an export of lm-eval, but a part of it has another"):
+            _from_json(samples, tmp_path)

@@ -35,7 +35,8 @@ def run(
     command: Sequence[str | Path], cwd: Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program without anything of this checkout in its environment."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    names = ("PATH", "HOME", "LANG", "SSL_CERT_FILE")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return subprocess.run(
         [str(part) for part in command],
         cwd=cwd,

@@ -154,6 +154,10 @@ def test_records_anywhere_in_json_are_rows_with_what_surrounds_them(write):
 
     assert people == {"ann": {"q1": "a", "q2": "b"}}
     assert judges == {"judge": {"q1": "a", "q2": "a"}}
+    table = write("t.csv", "item,human_1,human_2\nq1,a,b\n")
+    assert given_of(table, path, "--records", "run.cases")[2] == {"deep": {"q1": "a", "q2": "a"}}
+    with pytest.raises(BadTable, match=r"t\.csv is not JSON"):
+        given_of(table, "--records", "run.cases")
     with pytest.raises(BadTable, match="Here are: item, judge, votes"):
         given_of(path, "--records", "run.cases.*.answers")
 

@@ -116,7 +116,8 @@ def _by_rater(
         rater = raters[file]
         as_named = {label: rater, stated: f"{rater} certainty"} if label else {}
         if label:
-            is_judge = rater in given.judges or (not given.judges and names_judge(rater))
+            says_so = names_judge(rater) or names_judge(label)
+            is_judge = rater in given.judges or (not given.judges and says_so)
             (judges if is_judge else people).append(rater)
             if stated:
                 certainty[rater] = as_named[stated]

@@ -127,7 +127,7 @@ class Command(BaseCommand):
             ) from None
 
     def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        from analysis.data.raters import REPORT_WRITTEN
+        from analysis.data.left_out import REPORT_WRITTEN
         from analysis.data.runs import asked_on
         from analysis.lifecycle.build_job import write_report
 

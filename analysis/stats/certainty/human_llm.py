@@ -13,10 +13,10 @@ from ..comparison.general_difference import interval_of, why_not
 from ..core.bootstrap import ratio
 from ..core.results import (
     Estimate,
+    EstimateAndTest,
     FloatArray,
     Interval,
     Reason,
-    TestedEstimate,
     check_level,
     distinct_values,
     mid_ranks,
@@ -280,7 +280,7 @@ def _certainties(values: npt.ArrayLike) -> FloatArray:
 
 def general_spearman(
     first: npt.ArrayLike, second: npt.ArrayLike, sharing: Sharing, *, level: float = 0.95
-) -> TestedEstimate:
+) -> EstimateAndTest:
     r"""Rank correlation over items, with shared clusters as a sample.
 
     Parameters
@@ -293,7 +293,7 @@ def general_spearman(
 
     Returns
     -------
-    TestedEstimate
+    EstimateAndTest
         In [-1, 1]. Undefined with fewer than two items (``"too_few_items"``) or if a side is
         constant (``"no_variation"``). No interval with fewer than 10 items or with too few
         clusters, and if the correlation is 1 or -1 (``"no_variation"``).
@@ -314,6 +314,8 @@ def general_spearman(
     >>> found = general_spearman([90, 60, 75, 80, 55] * 8, [80, 65, 60, 90, 70] * 8, sharing)
     >>> round(found.value, 3), round(found.interval.low, 3), round(found.interval.high, 3)
     (0.5, 0.277, 0.672)
+    >>> round(found.p, 5)
+    0.00015
     """
     check_level(level)
     x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
@@ -322,25 +324,25 @@ def general_spearman(
     both = np.flatnonzero(~np.isnan(x) & ~np.isnan(y))
     x, y = x[both], y[both]
     if x.size < 2:
-        return TestedEstimate(None, "too_few_items")
+        return EstimateAndTest(None, "too_few_items")
     if min(np.ptp(x), np.ptp(y)) < 1e-9:
-        return TestedEstimate(None, "no_variation")
+        return EstimateAndTest(None, "no_variation")
     rho, influence = _influence(x, y)
     within = sharing if both.size == sharing.n else sharing.take(both)
     if x.size < MIN_FOR_INTERVAL:
-        return TestedEstimate(rho, interval_reason="too_few_items")
+        return EstimateAndTest(rho, interval_reason="too_few_items")
     if reason := why_not(within):
-        return TestedEstimate(rho, interval_reason=reason)
+        return EstimateAndTest(rho, interval_reason=reason)
     spread = within.spread(influence)
     variance = float(spread.variance[0])
     if abs(rho) > 1 - 1e-9 or variance <= 0:
-        return TestedEstimate(rho, interval_reason="no_variation")
+        return EstimateAndTest(rho, interval_reason="no_variation")
     df = float(spread.degrees_of_freedom[0])
     se, z = math.sqrt(variance) / (1 - rho**2), math.atanh(rho)
     half = t_quantile(df, (1 + level) / 2) * se
     low, high = math.tanh(z - half), math.tanh(z + half)
     interval = interval_of(low, high, level, "general fisher z", within)
-    return TestedEstimate(rho, interval=interval, p=2 * float(special.stdtr(df, -abs(z) / se)))
+    return EstimateAndTest(rho, interval=interval, p=2 * float(special.stdtr(df, -abs(z) / se)))
 
 
 def _influence(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:

@@ -107,7 +107,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class TestedEstimate(Estimate):
+class EstimateAndTest(Estimate):
     """Estimate with a test.
 
     Attributes

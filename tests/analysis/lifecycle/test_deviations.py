@@ -44,7 +44,9 @@ def study() -> Study:
 
 def built(study: Study, **parameters: int) -> dict[str, object]:
     report = request_report(study_id=study.pk, **parameters)
-    return build_queued(report_id=report.pk).result
+    result = build_queued(report_id=report.pk).result
+    assert result is not None
+    return result
 
 
 def test_the_list_has_everything_that_was_done(study):

@@ -177,6 +177,10 @@ def test_a_rank_correlation_allows_for_what_items_share_and_says_why_there_is_no
     assert wide.interval.high - wide.interval.low > 1.5 * (
         narrow.interval.high - narrow.interval.low
     )
+    weak, weaker = rng.random((2, 40))
+    p = general_spearman(weak, weaker, shared).p
+    ends = general_spearman(weak, weaker, shared, level=1 - p).interval
+    assert min(abs(ends.low), abs(ends.high)) == pytest.approx(0, abs=1e-9)
     assert general_spearman(x, y, people).interval_reason == "too_few_annotators"
     assert general_spearman(x, [1.0] * 40, shared).reason == "no_variation"
     assert general_spearman(x, x, shared).interval_reason == "no_variation"

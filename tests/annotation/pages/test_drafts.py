@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Annotation, Assignment, Draft
-from annotation.participants.tokens import assignment_token, read_assignment_token
+from annotation.participants.forms import assignment_token, read_assignment_token
 from tests.annotation.pages.walking import arrive, post_answer, start, token_of
 from tests.factories import make_items, make_study
 

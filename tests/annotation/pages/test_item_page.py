@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation.models import Annotation, AnnotationRevision, Assignment
-from annotation.participants.tokens import assignment_token
+from annotation.participants.forms import assignment_token
 from studies.prompts import BANDS, wording
 from tests.annotation.pages.walking import begun, item_page, post_answer, start, token_of
 from tests.factories import make_item, make_items, make_persona, make_study

@@ -13,6 +13,7 @@ from tests.judging.conftest import make_judge
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.sampled(keep=0)  # With --all: test_debates presses the same buttons without one.
 def test_arguments_are_written_and_become_a_study(signed_in, llm, engine):
     User.objects.create_superuser("ada", password="a good long secret")
     study_of(6)

@@ -306,10 +306,18 @@ def test_a_job_without_a_worker_is_queued_again(writer, monkeypatch):
     job = request_arguments(
         study_id=study.pk, wanted=WantedArguments(), judge=writer, budget=None, user=None
     )
-    ArgumentJob.objects.filter(pk=job.pk).update(heartbeat_at="2020-01-01T00:00:00Z")
-    queued = []
+    assert not continue_job(study_id=study.pk, job=job, budget=None)
+    ArgumentJob.objects.filter(pk=job.pk).update(
+        state="running", attempts=1, heartbeat_at="2020-01-01T00:00:00Z"
+    )
+    queued: list[int] = []
     monkeypatch.setattr("extras.advice.tasks.write_arguments.delay", queued.append)
 
     tidy()
 
     assert queued == [job.pk]
+    ArgumentJob.objects.filter(pk=job.pk).update(
+        state="running", heartbeat_at="2020-01-01T00:00:00Z"
+    )
+    job.refresh_from_db()
+    assert continue_job(study_id=study.pk, job=job, budget=None)  # as the command, without workers

@@ -150,7 +150,10 @@ def writer(llm, engine):
 def test_without_a_judge_measured_features_alone_are_tested(run):
     search = ask(run)
 
-    assert (search.state, search.message) == ("done", f"{len(MEASURED)} rules tested.")
+    assert (search.state, search.message) == (
+        "done",
+        f"5 of {len(MEASURED)} rules could be tested.",
+    )
     found = {rule["text"]: rule for rule in search.results["rules"]}
     longer = found["The response that is longer"]
     assert longer["support"] == search.results["items"] == 80
@@ -292,7 +295,10 @@ def test_the_report_tests_the_rules_with_all_other_claims_and_exports_them(run):
     kind = next(each for each in report["claims_tested"]["kinds"] if each["kind"] == "rules")
     assert kind["level"] > 0
     words = " ".join(str(each.text) for each in all_sentences(report))
-    assert "Of 5 rules, the clearest is one that people follow more often: “the response" in words
+    assert (
+        "Of 5 rules tested, the clearest is one that people follow more often: “the response"
+        in words
+    )
     assert {"rules", "reconstructed_choices"} <= all_tables(report).keys()
     table = make_table(run.study, "rules", Disclosure())
     rows = list(table.rows())
@@ -306,7 +312,7 @@ def test_by_command(run, writer, llm, capsys):
     assert "5 requests for rules and 50 to apply them" in capsys.readouterr().out
     assert llm.requests == []
     call_command("find_rules", "apart", "--inline")
-    assert f"{len(MEASURED)} rules tested." in capsys.readouterr().out
+    assert f"5 of {len(MEASURED)} rules could be tested." in capsys.readouterr().out
     with pytest.raises(CommandError, match="No such run"):
         call_command("find_rules", "apart", "--run", "nothing")
     with pytest.raises(CommandError, match="Judges that can: steady, writer"):

@@ -110,7 +110,10 @@ class Command(BaseCommand):
         job = _latest(study)
         budget: Decimal | None = options["budget"] or job.budget
         if not continue_job(study_id=study.pk, job=job, budget=budget):
-            raise CommandError("Arguments are being written. Wait until that has finished.")
+            raise CommandError(
+                "Arguments are being written. Wait until that has finished; if the process was "
+                "stopped, continue after a minute."
+            )
         self._run(job, options)
 
     def _run(self, job: ArgumentJob, options: dict[str, Any]) -> None:

@@ -1,0 +1,159 @@
+"""The rows of one file: a table with any column names, an export, or records of a JSON file."""
+
+import json
+import zipfile
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from studies.importers.columns.table_file import is_json, table_of
+from studies.importers.files.bundle import File
+from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place
+from studies.importers.files.lines import BadLine
+from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
+from thirdperson.check.columns import CheckedRows, Columns
+from thirdperson.check.exports import registry
+from thirdperson.check.exports.reader import record_paths, rows_at
+from thirdperson.check.labels import BadTable, listed
+
+MOST_FAULTS = 10
+
+
+def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
+    """The rows of a table, and faults of rows that were left out.
+
+    Raises `BadTable` with all other faults, up to `MOST_FAULTS`.
+    """
+    rows: list[tuple[str, Mapping[str, str]]] = []
+    faults: list[str] = []
+    skipped: list[str] = []
+    try:
+        for found in table_of(File(path.name, path).once()):
+            if isinstance(found, BadLine):
+                may_be_skipped = skip_faulty and not found.fault.ends_reading
+                (skipped if may_be_skipped else faults).append(str(found.fault))
+            else:
+                line, cells = found
+                rows.append((f"{path.name}, {place(line).lower()}", cells))
+            if len(faults) == MOST_FAULTS:
+                break
+    except Refused as error:
+        faults += [str(fault) for fault in error.faults]
+    if faults:
+        raise BadTable("\n".join([f"{path.name} cannot be read.", *faults]))
+    return _one_label_a_row(rows), skipped
+
+
+def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
+    """Split the rows of a LeWiDi file, with lists of annotators and labels, into one row per label.
+
+    Other rows are unchanged.
+    """
+    found = []
+    for where, row in rows:
+        names = [name.strip() for name in row.get("annotators", "").split(",")]
+        of_each = {
+            name.removeprefix("annotations."): value
+            for name, value in row.items()
+            if name.startswith("annotations.")
+        }
+        values = [value.strip() for value in row.get("annotations", "").split(",")]
+        if not of_each and row.get("annotations") and len(values) == len(names):
+            of_each = dict(zip(names, values, strict=True))
+        if "annotators" not in row or not of_each:
+            return rows
+        rest = {n: v for n, v in row.items() if not n.startswith(("annotators", "annotations"))}
+        found += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each.items()]
+    return found
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """The rows of one file, the columns that are known, and the program that wrote it."""
+
+    rows: CheckedRows
+    columns: Columns
+    format: str = ""
+    skipped: Sequence[str] = ()
+
+
+def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
+    if path.stat().st_size > MAX_BYTES:
+        raise BadTable(f"{path.name} is larger than {MAX_BYTES >> 20} MB. Split it.")
+    document = _samples(path) if _begins(path, ZIPPED) else None
+    if document is None:
+        document = _document(path, options.format)
+    # Among several files, it is for those with one JSON object.
+    if options.records and (isinstance(document, dict) or [path] == options.files):
+        if document is None:
+            raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
+        return FileRows(rows_at(document, options.records, path.name), given)
+    for name, reader in registry.READERS.items():
+        if options.format in ("auto", name) and document is not None and reader.matches(document):
+            try:
+                table = reader.table(document, path.name, options.metric)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+                # A part of the document is of another type than the program writes.
+                raise BadTable(
+                    f"{path.name} looks like an export of {name}, but a part of it has another "
+                    f"shape ({error}). Export it again, or read it as a table: --format table."
+                ) from error
+            return FileRows(table.rows, table.with_options(given), name)
+    if options.format not in ("auto", "table"):
+        raise BadTable(
+            f"{path.name} is not an export of {options.format} that this program can read. "
+            "docs/check.md says what to export; leave --format out to detect the format."
+        )
+    try:
+        rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+    except BadTable as error:
+        lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
+        hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
+        raise BadTable(f"{error}{hint}") from None
+    return FileRows(rows, given, "", skipped)
+
+
+def _begins(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def _document(path: Path, format: str) -> Any:
+    """The JSON value of a file, or the list of its lines; None if neither."""
+    if format == "table":
+        return None
+    try:
+        file = File(path.name, path)
+        if not is_json(file):
+            return None
+        content = file.read().decode("utf-8-sig")
+        try:
+            return json.loads(content)
+        except ValueError:
+            return [json.loads(line) for line in content.splitlines() if line.strip()]
+    # The table reader reports the fault and its line, and needs less memory.
+    except (ValueError, RecursionError, Refused, MemoryError):
+        return None
+
+
+def _samples(path: Path) -> Any:
+    """The samples of an Inspect .eval file, in the shape of its JSON log; None for other files."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if is_single(archive):
+                return None
+            parts = [
+                part
+                for part in archive.infolist()
+                if part.filename.startswith("samples/") and part.filename.endswith(".json")
+            ]
+            if sum(part.file_size for part in parts) > MAX_UNPACKED:
+                raise BadTable(f"{path.name} is larger than {MAX_UNPACKED >> 20} MB unpacked.")
+            return {"samples": [json.loads(archive.read(part)) for part in parts]}
+    except (*BROKEN_ZIP, ValueError) as error:
+        raise BadTable(
+            f"{path.name} cannot be read as an .eval file of Inspect ({error}). Convert it with: "
+            "inspect log convert --to json"
+        ) from None
