@@ -102,7 +102,8 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "link": link,
         "authors": owners(report.study) if link.revealed_at else [],
         "card": card,
-        "site": settings.PUBLIC_BASE_URL,
+        # A preview has a full address, and an address names a host.
+        "site": "" if link.hides_names else settings.PUBLIC_BASE_URL,
         "query": request.GET.urlencode(),
     }
     return _guarded(render(request, "analysis/shared.html", context))

@@ -143,7 +143,7 @@ def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
 def test_a_run_has_turns_and_calls_for_the_next_one_until_nothing_is_left(run, engine, monkeypatch):
     taken: list[int] = []
 
-    def ask(run, judgments, questions, lease):
+    def ask(run, judgments, questions, lease, watches):
         taken.append(len(judgments))
         run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
 
@@ -191,7 +191,7 @@ def test_a_run_that_began_with_other_words_is_paused_and_says_so(run, monkeypatc
 def test_a_token_too_many_leaves_the_thread_to_others(run, engine, monkeypatch):
     taken: list[int] = []
 
-    def ask(run, judgments, questions, lease):
+    def ask(run, judgments, questions, lease, watches):
         taken.append(len(judgments))
         run.judgments.filter(lease=lease).update(state="skipped", leased_until=None)
         chunks.take_turn(run_id=run.pk, then=taken.append)  # a second thread, in the middle

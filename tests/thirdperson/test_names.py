@@ -100,7 +100,7 @@ def test_shells_complete_commands_and_options(capsys, tmp_path):
         assert main(["completion", shell]) == 0
         (tmp_path / shell).write_text(capsys.readouterr().out)
 
-    assert completed("jud") == ["judge"]
+    assert completed("jud") == ["judge", "judge_datasheet"]
     assert completed("judge", "--set") == ["--setting"]
     assert completed("check", "--people") == ["--people"]
     assert completed("check", "labels.c") == []  # a file

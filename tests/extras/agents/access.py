@@ -4,6 +4,7 @@ from extras.agents.models import Proposal
 from studies.models import Study
 
 FOR_VIEWERS = {"proposals/"}
+NEEDS_DATA = r"agents:"
 
 
 def things(study: Study) -> dict[str, Proposal]:
