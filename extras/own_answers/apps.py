@@ -27,6 +27,7 @@ class OwnAnswersConfig(AppConfig):
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="agreement")
         catalogue.MORE.add(f"{self.name}.second_visits:SECOND_VISITS")
         endings.MORE.add(f"{self.name}.second_visits:AT_END")
+        endings.MORE.add(f"{self.name}.waves:AT_END")
         STEPS.add(f"{self.name}.profiles:STEP")
         NOTES.add(f"{self.name}.second_visits:NOTE", f"{self.name}.profiles:NOTE")
         ARRIVALS.add(f"{self.name}.waves:ARRIVAL")

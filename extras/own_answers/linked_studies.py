@@ -21,7 +21,6 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Annotator
 from extras.own_answers.models import LaterWave, LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer, can_be_example, own_answers
-from extras.own_answers.waves import uninvite
 from studies.errors import StudyError
 from studies.exporters.items import raw_item
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
@@ -375,7 +374,7 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
         )
 
 
-HELD = HeldBy("own_answers", copies=_copies, forget=uninvite)
+HELD = HeldBy("own_answers", copies=_copies)
 
 
 def register() -> None:

@@ -1,5 +1,6 @@
 """Who came back for a later wave, and how answers of the same people changed."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -124,7 +125,7 @@ def return_difference(
     (-3.0, 0.021)
     """
     check_level(level)
-    given = np.asarray(values, dtype=np.float64)
+    given = np.round(np.asarray(values, dtype=np.float64), 12)  # equal shares are equal numbers
     here = np.asarray(came_back, dtype=np.bool_)
     back, away = (given[mask & ~np.isnan(given)] for mask in (here, ~here))
     means = [float(side.mean()) if side.size else None for side in (back, away)]
@@ -136,7 +137,10 @@ def return_difference(
         why: Reason = "too_few_clusters" if few else "no_variation"
         difference = Estimate(means[0] - means[1], interval_reason=why)
     else:
-        test = stats.ttest_ind(back, away, equal_var=False)
+        with warnings.catch_warnings():
+            # SciPy warns if one side is constant, whose variance is then rightly 0.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            test = stats.ttest_ind(back, away, equal_var=False)
         low, high = map(float, test.confidence_interval(level))
         interval = Interval(low, high, level, "welch t", back.size + away.size)
         difference, p = Estimate(means[0] - means[1], None, interval), float(test.pvalue)

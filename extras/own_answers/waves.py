@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.http import urlencode
 
-from annotation.models import Annotator, Invitation, ProlificIdentity, Recruitment
+from annotation.models import Annotation, Annotator, Invitation, ProlificIdentity, Recruitment
 from annotation.participants.added_steps import EndNote
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import connect
@@ -23,10 +23,10 @@ from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
 from annotation.seats.assignment import SameItems
 from annotation.seats.identity import identity_hash, identity_hashes
 from annotation.services.admission import AtArrival
+from annotation.services.endings import AtEnd
 from extras.own_answers.models import LaterWave, WavePerson
 from studies.errors import StudyError
-from studies.held_copies import PersonIn
-from studies.models import Item, Study
+from studies.models import Item, RemovedPerson, Study
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import copy_study
 
@@ -194,18 +194,27 @@ def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitat
     return WaveInvitations(len(new), known, people_of(first).count() - len(keys))
 
 
-def uninvite(person: PersonIn) -> None:
-    """Take somebody of the first wave off the lists of later ones to which they have not come."""
-    here = WavePerson.objects.filter(
-        annotator__study=person.study, annotator__pseudonym=person.name
-    ).select_related("wave")
-    for row in here:
+def _leave(annotator: Annotator) -> None:
+    """Take who withdrew off the lists of later waves, whose reports compared their answers."""
+    answers = Annotation.objects.filter(
+        assignment__annotator=annotator, assignment__item__split=Item.Split.MAIN
+    ).count()
+    waves = LaterWave.objects.filter(first=annotator.study_id)
+    if answers:
+        RemovedPerson.objects.bulk_create(
+            RemovedPerson(study_id=study, own_answers=answers)
+            for study in waves.values_list("study", flat=True)
+        )
+    for row in WavePerson.objects.filter(annotator=annotator).select_related("wave"):
         if not Annotator.objects.filter(
             study=row.wave.study_id, identity_hash=row.identity_hash
         ).exists():
             listed = Invitation.objects.filter(study=row.wave.study_id).values_list("pk", "key")
             own = [pk for pk, key in listed if row.identity_hash in identity_hashes(key)]
             Invitation.objects.filter(pk__in=own).delete()
+
+
+AT_END = AtEnd("waves", lambda annotator: None, _leave)
 
 
 def before_in(annotator: Annotator) -> Annotator | None:

@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from analysis.data.answers import removed_own_answers
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.exports.rows import exported_id
@@ -103,6 +104,17 @@ def test_a_repeat_invites_those_who_completed_since_and_leaves_out_the_deleted(f
     # Nor are they on its list any more.
     assert Invitation.objects.filter(study=second).count() == 12
     assert not WavePerson.objects.filter(annotator=gone).exists()
+    # Reports of the later wave compared answers of the person.
+    assert removed_own_answers(second) > 0
+
+
+def test_who_withdraws_from_the_first_wave_is_no_longer_invited_to_the_second(first, second):
+    gone = Annotator.objects.filter(study=first, state="completed").first()
+
+    services.withdraw(annotator_id=gone.pk)
+
+    assert Invitation.objects.filter(study=second).count() == 11
+    assert removed_own_answers(second) > 0
 
 
 def test_the_report_shows_who_came_back_and_what_changed(second):
