@@ -148,7 +148,8 @@ class JobLedger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.submit(connection.close)
+        # Looked up there: each thread has a connection of its own.
+        self._thread.submit(lambda: connection.close())
         self._thread.shutdown()
 
     def ask(

@@ -1,6 +1,5 @@
 """A person's request: found, shown, corrected, withdrawn, deleted, and what still holds it."""
 
-import json
 import re
 from datetime import timedelta
 
@@ -147,9 +146,8 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
         for key in keys:
             act(client, study, left, do=key)
     assert not everywhere(words, tmp_path)
-    assert {json.dumps(each.view) for each in Report.objects.all()} == {
-        json.dumps(without_them | {"without_people": []})
-    }
+    for each in Report.objects.all():
+        assert each.view == without_them | {"without_people": []}
     link.refresh_from_db()
     assert link.revoked_at is not None
     again = act(client, study, left, do="delete", sure="yes")

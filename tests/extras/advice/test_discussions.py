@@ -15,7 +15,7 @@ from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all, start
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("engine")]
 
 
 @pytest.fixture
