@@ -104,7 +104,8 @@ def _files() -> Iterator[tuple[str, Path]]:
     root = Path(settings.BASE_DIR)
     for name in (*_APPS, *_SHOWN):
         yield from _below(root / name, name)
-    yield "pyproject.toml", root / "pyproject.toml"
+    for name in ("pyproject.toml", "docs/methods/changes.toml"):
+        yield name, root / name
     for name in _PACKAGES:
         found = importlib.util.find_spec(name)
         if found is None or not found.origin:

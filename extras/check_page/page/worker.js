@@ -17,7 +17,7 @@ from thirdperson.check.command import check
 
 def answer(file, options):
     try:
-        return check([file, "--json", "--out", "/work/report.html", *shlex.split(options)])
+        return check([file, "--json", "--out", "/tables/report.html", *shlex.split(options)])
     except SystemExit as ended:
         return ended.code
     except ValueError as error:
@@ -28,7 +28,7 @@ def answer(file, options):
         traceback.print_exc()
     return 70
 `;
-const work = new Directory(new Map());
+const tables = new Directory(new Map());
 const output = [];
 const errors = [];
 let python;
@@ -94,7 +94,7 @@ async function start() {
       new Map([
         ["app", folders(new Uint8Array(program))],
         ["tmp", new Directory(new Map())],
-        ["work", work],
+        ["tables", tables],
       ]),
     ),
   ];
@@ -135,14 +135,14 @@ function taken(parts) {
 
 function check(name, content, options) {
   const file = name.replace(/[/\0]/g, "_");
-  work.contents.clear();
-  work.contents.set(file, new File(content, { readonly: true }));
+  tables.contents.clear();
+  tables.contents.set(file, new File(content, { readonly: true }));
   run(
-    `code = answer(${JSON.stringify(`/work/${file}`)}, ${JSON.stringify(options)})\nprint(f"\\n{code}")`,
+    `code = answer(${JSON.stringify(`/tables/${file}`)}, ${JSON.stringify(options)})\nprint(f"\\n{code}")`,
   );
   const out = taken(output).trimEnd();
   const end = out.lastIndexOf("\n");
-  const page = work.contents.get("report.html")?.data;
+  const page = tables.contents.get("report.html")?.data;
   return {
     code: out.slice(end + 1),
     out: out.slice(0, Math.max(end, 0)).trim(),
