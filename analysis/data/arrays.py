@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.data.frozen_plan import USUAL_FRAMING, Departure, FrozenPlan, LateChange, feed
-from judging.protocols.protocol import CERTAINTY
+from judging.protocols.parsing import CERTAINTY
 from judging.protocols.registry import protocol
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from judging.drift import anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
-from judging.protocols.protocol import CERTAINTY
+from judging.protocols.parsing import CERTAINTY
 from judging.runs.request_conditions import conditions_of
 from judging.worker.budgets import REMOVED
 from studies.models import Item as ItemRow

@@ -8,7 +8,7 @@ import pytest
 from demo.judges import MODELS, Judges
 from demo.strangers import SAYS_DRAWN, SAYS_SO, read_stranger
 from demo.truth import World
-from judging.protocols.protocol import parse_reply
+from judging.protocols.parsing import parse_reply
 from studies.models import Item, Persona, Study, Task
 from studies.prompts import SETTINGS, build_prompt
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judging.engine.messages import looks_like_refusal
-from judging.protocols.protocol import parse_reply
+from judging.protocols.parsing import parse_reply
 
 CYRILLIC_A = "А"
 
