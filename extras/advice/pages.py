@@ -1,6 +1,5 @@
 """The page that has arguments written, shows what they cost, and creates the linked study."""
 
-from decimal import Decimal
 from typing import Any, cast
 
 from django import forms
@@ -32,7 +31,7 @@ from extras.advice.models import Argument, ArgumentJob, Arm
 from extras.advice.tasks import write_arguments
 from judging.errors import JudgingError
 from judging.models import Judge
-from judging.worker.job_requests import judges_that_write
+from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
 from studies.models import Item, Membership, Study
@@ -49,15 +48,9 @@ _USUAL_ITEMS = 60
 _SHOWN = 2
 
 
-def budget_field() -> forms.DecimalField:
-    return forms.DecimalField(
-        label="Budget in US dollars",
-        required=False,
-        min_value=Decimal("0.0001"),
-        max_digits=12,
-        decimal_places=4,
-        help_text="For all arguments together. We never spend more. Leave empty if the models "
-        "cost nothing.",
+def _budget() -> forms.DecimalField:
+    return budget_field(
+        "For all arguments together. We never spend more. Leave empty if the models cost nothing."
     )
 
 
@@ -100,12 +93,11 @@ class ArgumentsForm(forms.Form):
         initial=SEED,
         help_text="The same seed draws the same items and sides.",
     )
-    budget = budget_field()
+    budget = _budget()
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in ("judge", "second"):
-            cast(forms.ModelChoiceField, self.fields[name]).queryset = judges_that_write()
+        offer_judges(self, "judge", "second")
         n = Item.objects.filter(study=study).count()
         self.initial["items"] = min(n, _USUAL_ITEMS) or 1
 
@@ -123,7 +115,7 @@ class ArgumentsForm(forms.Form):
 class RestForm(forms.Form):
     """The budget with which a job goes on."""
 
-    budget = budget_field()
+    budget = _budget()
 
 
 class ArmsForm(forms.Form):

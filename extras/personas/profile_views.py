@@ -26,7 +26,7 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from extras.personas.tasks import write_profile_drafts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
-from judging.worker.job_requests import judges_that_write
+from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.storage import why_not
@@ -45,18 +45,11 @@ class DraftingForm(forms.Form):
     judge = forms.ModelChoiceField(
         queryset=Judge.objects.none(), label="Judge that writes", empty_label="Choose one"
     )
-    budget = forms.DecimalField(
-        label="Budget in US dollars",
-        required=False,
-        min_value=Decimal("0.0001"),
-        max_digits=12,
-        decimal_places=4,
-        help_text="We never spend more. Leave empty if the model costs nothing.",
-    )
+    budget = budget_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["judge"].queryset = judges_that_write()  # type: ignore[attr-defined]
+        offer_judges(self, "judge")
 
 
 @login_required

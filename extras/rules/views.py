@@ -34,7 +34,7 @@ from extras.rules.requests import (
 from extras.rules.tasks import search_rules
 from judging.errors import JudgingError
 from judging.models import NANO, Judge, JudgeRun
-from judging.worker.job_requests import judges_that_write
+from judging.pages.asking_forms import budget_field, offer_judges
 from studies.errors import StudyError
 from studies.jobs.retry import job_status
 from studies.models import Membership, Study
@@ -62,18 +62,11 @@ class SearchForm(forms.Form):
         max_value=MOST_READ,
         help_text="A difference of 15 points is usually found if a rule favours a response in 100.",
     )
-    budget = forms.DecimalField(
-        label="Budget in US dollars",
-        required=False,
-        min_value=Decimal("0.0001"),
-        max_digits=12,
-        decimal_places=4,
-        help_text="We never spend more. Leave empty if the model costs nothing.",
-    )
+    budget = budget_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["judge"].queryset = judges_that_write()  # type: ignore[attr-defined]
+        offer_judges(self, "judge")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from judging.errors import JudgingError
 from judging.models import Judge, JudgeRun
+from judging.pages.asking_forms import budget_field, offer_judges
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.costs import CampaignEstimate, estimate_plan
-from judging.worker.job_requests import judges_that_write
 from studies.errors import StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.responses import REFUSED
@@ -52,18 +52,11 @@ class DatasheetForm(forms.Form):
     items = forms.IntegerField(
         label="Number of items", min_value=1, initial=USUAL_ITEMS, help_text="The first ones by id."
     )
-    budget = forms.DecimalField(
-        label="Budget in US dollars",
-        required=False,
-        min_value=Decimal("0.0001"),
-        max_digits=12,
-        decimal_places=4,
-        help_text="We never spend more. Leave empty if the model costs nothing.",
-    )
+    budget = budget_field()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["judge"].queryset = judges_that_write()  # type: ignore[attr-defined]
+        offer_judges(self, "judge")
 
 
 @login_required
