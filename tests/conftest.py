@@ -11,12 +11,10 @@ from _pytest.doctest import DoctestModule
 from django.conf import settings
 from django.core.servers.basehttp import WSGIRequestHandler
 from django.db import connection, transaction
-from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
 from analysis.report import section
 from studies.statements import clock
-from tests.emptying import empty_tables
 from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
     pytest_addoption,
@@ -37,9 +35,6 @@ WSGIRequestHandler.disable_nagle_algorithm = True
 clock.ask = lambda: datetime.now(UTC)
 # A report goes on without a part that fails; a test has to see the fault.
 section.RAISES = True
-TransactionTestCase._fixture_teardown = empty_tables
-# A new connection learns about every table again, which takes longer than most of these tests.
-TransactionTestCase._should_reload_connections = lambda _test: False
 # Most of a process is the program, whose objects stay: looking at all of them at every few hundred
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)

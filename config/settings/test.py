@@ -20,6 +20,8 @@ os.environ.setdefault("SECRET_KEY", "tests-only-" + "0" * 50)
 
 from config.settings.base import *  # noqa: E402  it reads VAR_DIR
 
+# Its `flush` empties the tables after a test that committed.
+INSTALLED_APPS = ["tests.emptying", *INSTALLED_APPS]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 WHITENOISE_USE_FINDERS = True
 STATIC_ROOT = None  # type: ignore[assignment]  # files are found in their source folders

@@ -23,7 +23,7 @@ from judging.models import Judge
 from judging.worker import runtime
 from judging.worker.endpoints import seal
 from studies.models import Item, Membership, Study
-from tests.emptying import empty_tables
+from tests.emptying.tables import empty_tables
 from tests.factories import answer_all, make_item, make_items, make_study, walk_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer
@@ -57,7 +57,7 @@ def installation(
             server.stop()
             runtime.shut_down()
             runtime._stopping.clear()
-            empty_tables(None)
+            empty_tables()
 
 
 @pytest.fixture

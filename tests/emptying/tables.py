@@ -1,19 +1,15 @@
-"""How the tables are emptied after a test that committed."""
+"""The rows that a test left, deleted."""
 
 from functools import cache
 
 from django.db import connection, transaction
-from django.test import TransactionTestCase
 
 # Written by the migrations, and the same for every test.
 KEPT = {"django_content_type", "auth_permission"}
 
 
-def empty_tables(_test: TransactionTestCase) -> None:
-    """Delete the rows that are there.
-
-    Django's own way empties every table and then writes the kept ones again.
-    """
+def empty_tables() -> None:
+    """Delete the rows that are there."""
     tables = _tables(connection.settings_dict["NAME"])
     found = " UNION ALL ".join(
         f"SELECT {number} WHERE EXISTS (SELECT 1 FROM {table})"
