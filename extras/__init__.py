@@ -33,6 +33,7 @@ NAMES = [
     "sample",
     "telemetry",
     "validation",
+    "webhooks",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from api.pages import views
+from extras.webhooks import views
 
 app_name = "webhooks"
 urlpatterns = [

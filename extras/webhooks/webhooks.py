@@ -22,7 +22,8 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from analysis.models import Export, Report
-from api.models import Delivery, Event, Webhook
+from config.operations.doctor import InvariantCheck, InvariantFault
+from extras.webhooks.models import Delivery, Event, Webhook
 from judging.models import JudgeRun
 from studies.models import Study
 from studies.network import is_public
@@ -56,15 +57,26 @@ def secret_of(webhook: Webhook) -> str:
     return cipher(_PURPOSE).decrypt(webhook.sealed_secret.encode()).decode()
 
 
-def has_readable_secret(webhook: Webhook) -> bool:
-    """Whether this installation's SECRET_KEY decrypts the secret."""
+def unreadable_secrets() -> Iterator[InvariantFault]:
+    """Secrets that this installation's SECRET_KEY does not decrypt."""
     from cryptography.fernet import InvalidToken
 
-    try:
-        secret_of(webhook)
-    except InvalidToken:
-        return False
-    return True
+    for webhook in Webhook.objects.select_related("study"):
+        try:
+            secret_of(webhook)
+        except InvalidToken:
+            yield InvariantFault(
+                f"The secret of webhook {webhook.public_id} cannot be decrypted.",
+                webhook.study.slug,
+            )
+
+
+SECRETS = InvariantCheck(
+    "webhook-secrets",
+    "Stored secrets of webhooks can be decrypted",
+    unreadable_secrets,
+    "Restore SECRET_KEY, or delete the webhook and add it again.",
+)
 
 
 def signature(secret: str, *, timestamp: int, body: bytes) -> str:
@@ -398,6 +410,6 @@ def webhooks_of(study: Study) -> list[Webhook]:
 
 
 def _queue(delivery: Delivery) -> None:
-    from api.tasks import send_delivery
+    from extras.webhooks.tasks import send_delivery
 
     send_delivery.delay_on_commit(delivery.pk)  # type: ignore[attr-defined]
