@@ -51,7 +51,6 @@ urlpatterns = [
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
     path("admin/components/", components, name="components"),
     path("admin/", admin.site.urls),
-    path("administration/", include("config.administration.urls")),
     path("studies/", include((_STUDIES, study_urls.app_name))),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),

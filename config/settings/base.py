@@ -234,8 +234,6 @@ FIRST_ANSWER_MINUTES = env("FIRST_ANSWER_MINUTES", cast=whole_number(1, 1440), d
 API_REQUESTS_PER_MINUTE = env(
     "API_REQUESTS_PER_MINUTE", cast=whole_number(0, 1_000_000), default=600
 )
-# Where backups go that administrators make on the Server page.
-BACKUP_DIR = env("BACKUP_DIR", cast=folder, default=VAR_DIR / "backups", parse_default=True)
 WORKER_HEARTBEAT = VAR_DIR / "worker.heartbeat"
 
 # Judges on pages: variables that may hold a key besides JUDGE_KEY_…; whether a key can be entered;

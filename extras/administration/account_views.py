@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from config.administration import selectors
-from config.administration.views import for_superusers, page_of
+from extras.administration import selectors
+from extras.administration.views import for_superusers, page_of
 from studies.errors import StudyError
 from studies.pages.accounts.forms import AccountForm, EndForm
 from studies.pages.responses import REFUSED, whole_number

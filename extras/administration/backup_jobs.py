@@ -8,11 +8,12 @@ from django.db import transaction
 
 from config.operations import backups
 from config.operations.backups import BackupError
+from extras.administration.models import BackupJob
 from judging.models import JudgeRun
 from studies.jobs.models import Job
 from studies.jobs.retry import same_job
 from studies.jobs.runner import JobProgress, carry_out
-from studies.models import Backup, BackupJob, Study
+from studies.models import Backup, Study
 from studies.statements import clock
 
 _MOST_NAMED = 3
@@ -33,7 +34,7 @@ def request_restore(backup: Backup, *, user_name: str) -> BackupJob:
 
 @transaction.atomic
 def _request(action: BackupJob.Action, file: Path, user_name: str) -> BackupJob:
-    from config.operations.tasks import run_backup_job
+    from extras.administration.tasks import run_backup_job
 
     waiting = BackupJob.objects.select_for_update().filter(state__in=Job.OPEN)
     if (same := same_job(waiting, run_backup_job)) is not None:

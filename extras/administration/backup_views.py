@@ -11,11 +11,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from config.administration.views import for_superusers
-from config.operations import backup_jobs
 from config.operations.backups import BackupError
+from extras.administration import backup_jobs
+from extras.administration.models import BackupJob
+from extras.administration.views import for_superusers
 from studies.jobs.retry import job_status
-from studies.models import Backup, BackupJob
+from studies.models import Backup
 from studies.pages.accounts.forms import WithPasswordForm
 from studies.pages.responses import REFUSED
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
-from django.db import connection
 from django.db.models import Count, Min, Q
 
 from config.health import disk, health, processes
+from config.operations.monitoring.metrics import database_bytes
 from config.operations.stored_files import kinds_of_files
 from judging.models import JudgeRun
 from studies.file_storage.folder import files_below
@@ -92,17 +92,6 @@ def backups() -> list[tuple[Backup, bool]]:
 def files_location() -> str:
     """Where generated files are kept."""
     return files_storage().location_id()[1]
-
-
-def database_bytes() -> int:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_database_size(current_database())")
-            return int(cursor.fetchone()[0])
-    path = Path(str(connection.settings_dict["NAME"]))
-    # In WAL mode, the log is part of the database.
-    own = [path, path.with_name(path.name + "-wal")]
-    return sum(file.stat().st_size for file in own if file.exists())
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from config.administration import account_views, backup_views, views
+from extras.administration import account_views, backup_views, views
 
 app_name = "administration"
 urlpatterns = [

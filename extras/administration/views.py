@@ -19,18 +19,22 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from config.administration import selectors, server
-from config.administration.archive import zipped
 from config.health import free_bytes
+from extras.administration import selectors, server
+from extras.administration.archive import zipped
+from extras.administration.models import BackupJob
 from studies.exporters.tables import workbook
-from studies.models import BackupJob, Heartbeat, Retention, Study
+from studies.models import Heartbeat, Retention, Study
 from studies.pages.listing import ARCHIVED
 from studies.pages.responses import csv_response
+from studies.pages.workbench import PageLink
 from studies.version import version
 
 _PER_PAGE = 50
+LINK = PageLink("administration", "Administration", lambda: reverse("administration:studies"))
 
 
 def for_superusers(

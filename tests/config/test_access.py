@@ -267,22 +267,6 @@ def test_every_address_has_a_rule():
         "accounts/second-step/off/",
         "accounts/tokens/",
         "accounts/tokens/delete/",
-        "administration/",
-        "administration/reports/",
-        "administration/reports/reports.zip",
-        "administration/server/",
-        "administration/server/backups/",
-        "administration/server/backups/<backup_id>/",
-        "administration/server/backups/<backup_id>/delete/",
-        "administration/server/backups/<backup_id>/restore/",
-        "administration/server/backups/status/",
-        "administration/users/",
-        "administration/users/active/",
-        "administration/users/end-all/",
-        "administration/users/new/",
-        "administration/users/second-step/",
-        "administration/users/<user_id>/",
-        "administration/users/<user_id>/close/",
         "studies/",
         "studies/new/",
     }.union(*(each.OTHERS for each in access()))
@@ -444,19 +428,6 @@ def test_safe_methods_change_nothing(study, known):
                 wrote[method, route] = tables
 
     assert wrote == {}
-
-
-@pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])
-def test_administrators_pages_exist_only_for_superusers(study, role):
-    client = client_of(role, study if role != "staff" else None, is_staff=role == "staff")
-    routes = [route for route in PAGES if route.startswith("administration/")]
-
-    root = client_of("root", is_superuser=True)
-
-    for route in routes:
-        assert set(answers(client, route, {})) <= {HIDDEN, NO_SUCH_METHOD}, route
-        if not re.search("<(backup|user)_id>", route):  # there may be none of that number
-            assert answers(root, route, {})[0] in (200, NO_SUCH_METHOD), route
 
 
 def test_only_users_with_the_permission_find_the_form_for_a_new_study(study, known):

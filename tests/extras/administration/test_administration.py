@@ -13,9 +13,12 @@ from django.utils import timezone
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
-from studies.models import Membership
+from studies.models import Backup, Membership, Retention
 from studies.services.accounts import team
-from studies.services.accounts.credentials import BEGUN
+from studies.services.accounts.credentials import BEGUN, create_token, find_token
+from studies.version import version
+from tests.config.test_access import HIDDEN, NO_SUCH_METHOD, answers, client_of
+from tests.extras.administration.access import OTHERS
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -257,3 +260,57 @@ def test_a_new_password_ends_the_sessions_of_who_lost_the_old_one(client, admini
     ada.refresh_from_db()
     assert ada.check_password("new herons 7")
     assert other.get("/studies/").status_code == 302
+
+
+def test_the_server_page_shows_the_newest_backup_and_what_is_due(client):
+    client.force_login(User.objects.create_superuser("root"))
+    page = client.get("/administration/server/").content.decode()
+    assert "No backup yet." in page
+    assert 'href="/docs/backups/"' in page
+    assert "command" not in page
+    Backup.objects.create(file="/backups/<x>.zip", sha256="0" * 64, size=2048)
+    Retention.objects.create(study=make_study(title="Late"), obstacle="It is open.")
+
+    page = client.get("/administration/server/").content.decode()
+
+    assert "/backups/&lt;x&gt;.zip" in page
+    assert "Late is due for deletion but cannot be deleted yet." in page
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "owner", "staff"])
+def test_the_pages_exist_only_for_superusers(role):
+    study = None if role == "staff" else make_study()
+    client = client_of(role, study, is_staff=role == "staff")
+    root = client_of("root", is_superuser=True)
+
+    for route in OTHERS:
+        assert set(answers(client, route, {})) <= {HIDDEN, NO_SUCH_METHOD}, route
+        if "_id>" not in route:  # there may be none of that number
+            assert answers(root, route, {})[0] in (200, NO_SUCH_METHOD), route
+
+
+@pytest.mark.parametrize(
+    ("address", "sent"), [("active", [{"active": "0"}, {"active": "1"}]), ("end-all", [{}])]
+)
+def test_an_account_that_was_closed_or_ended_keeps_no_session_and_token(
+    client, administrator, address, sent
+):
+    user, thief = User.objects.create_user("tina"), Client()
+    thief.force_login(user)
+    token = create_token(user=user, name="thief", days=30, scopes=["read"])
+
+    for each in sent:
+        client.post(f"/administration/users/{address}/", {"user": user.pk, **each})
+
+    assert find_token(token) is None
+    assert thief.get("/studies/").status_code == 302
+
+
+def test_the_server_page_names_a_part_that_does_not_work(client, administrator, monkeypatch):
+    states = {"worker": "silent for 300 seconds"}
+    monkeypatch.setattr("extras.administration.server.processes", lambda: states)
+
+    page = client.get("/administration/server/").content.decode()
+
+    assert "Worker: silent for 300 seconds" in page
+    assert version() in page

@@ -3,8 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
-from config.operations.backup_jobs import carry_out_job
-from studies.models import Backup, BackupJob, Study
+from extras.administration.backup_jobs import carry_out_job
+from extras.administration.models import BackupJob
+from studies.models import Backup, Study
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
