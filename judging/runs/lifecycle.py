@@ -15,14 +15,9 @@ from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.runs.extension import (
-    EXTENDED_FIELDS,
-    client_versions,
-    extended,
-    reuse_answers,
-    run_for,
-)
 from judging.runs.judges import keep_exact
+from judging.runs.parameters import EXTENDED_FIELDS, client_versions, extended, run_for
+from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
 from judging.runs.spec import RunSpec
 from judging.selectors import has_replies

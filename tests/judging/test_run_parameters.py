@@ -7,8 +7,8 @@ import pytest
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
-from judging.runs import extension, lifecycle
-from judging.runs.extension import client_versions
+from judging.runs import lifecycle, parameters
+from judging.runs.parameters import client_versions
 from judging.runs.spec import Reuse, RunSpec
 from studies.models import Item
 from tests.factories import make_item
@@ -95,7 +95,7 @@ def test_what_was_asked_or_read_otherwise_or_more_often_cannot_be_extended(db, b
 
 def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypatch):
     judge_all(study, judge)
-    monkeypatch.setattr(extension, "READING_VERSION", extension.READING_VERSION + 1)
+    monkeypatch.setattr(parameters, "READING_VERSION", parameters.READING_VERSION + 1)
 
     with pytest.raises(BadRun, match="there are 0"):
         judge_all(study, judge, samples=2, extend=True)
