@@ -32,6 +32,7 @@ NAMES = [
     "replication",
     "rules",
     "sample",
+    "study_files",
     "telemetry",
     "validation",
     "webhooks",

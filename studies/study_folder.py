@@ -1,4 +1,4 @@
-"""The files of a study, written by hand or exported, and the parts of its design."""
+"""The files of a study, written by hand or exported, and parts of its design that extras add."""
 
 import json
 import tomllib
@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol, TypeVar
 
 from django.contrib.auth.models import User
 
+from studies.additions import Additions
 from studies.errors import StudyError
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import MAX_BYTES
@@ -131,17 +132,7 @@ class StudyFilePart(Protocol):
         ...
 
 
-_parts: list[StudyFilePart] = []
-
-
-def register(part: StudyFilePart) -> None:
-    """Add a part; a second call changes nothing. Parts are applied in the order of registration."""
-    if all(known.name != part.name for known in _parts):
-        _parts.append(part)
-
-
-def registered() -> tuple[StudyFilePart, ...]:
-    return tuple(_parts)
+MORE: Additions[StudyFilePart] = Additions()
 
 
 def to_toml(content: dict[str, Any]) -> str:

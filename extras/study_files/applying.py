@@ -11,16 +11,39 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from studies.models import Study
-from studies.services.studies import lock_study, record
-from studies.study_files.folder import Content, Folder, registered
-from studies.study_files.settings import (
+from analysis.exports.catalogue import ExportFolder
+from extras.study_files.judges import Judges, Wordings
+from extras.study_files.people import Comprehension, Quotas
+from extras.study_files.plan import PlanFile
+from extras.study_files.settings import (
+    DrawFile,
+    ItemsFile,
+    SourceFile,
     change_to,
     create_from,
     read_settings_file,
     set_feature_sets,
     write_settings,
 )
+from studies.models import Study
+from studies.services.studies import lock_study, record
+from studies.study_folder import MORE, Content, Folder, StudyFilePart
+
+_PARTS: list[StudyFilePart] = [
+    ItemsFile(),
+    SourceFile(),
+    DrawFile(),
+    Quotas(),
+    Comprehension(),
+    Judges(),
+    Wordings(),
+    PlanFile(),
+]
+
+
+def registered() -> list[StudyFilePart]:
+    """Every part, in the order in which they are applied."""
+    return MORE.among(_PARTS)
 
 
 def files_of(study: Study) -> Iterator[tuple[str, Content]]:
@@ -59,6 +82,14 @@ def write_study(
                         on_rows(1)
         counts["files"] += 1
     return counts
+
+
+EXPORT = ExportFolder(
+    "study",
+    ("toml",),
+    "The study as files: settings, items, judges and plan, without answers",
+    write_study,
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +186,7 @@ def apply_study(
     nothing changes.
     """
     folder = Folder(file.parent)
-    content = read_settings_file(folder, file.name)
+    content = read_settings_file(folder, file.name, tuple(part.name for part in registered()))
     with transaction.atomic():
         known = Study.objects.filter(slug=content["slug"]).values_list("pk", flat=True).first()
         if known is None:

@@ -19,11 +19,10 @@ from studies.models import FeatureSet, Item, Study
 from studies.services.items import store_draw
 from studies.services.settings import save_settings
 from studies.services.studies import create_study, record
-from studies.study_files.folder import (
+from studies.study_folder import (
     Content,
     Folder,
     refuse_unknown,
-    registered,
     to_json,
     to_toml,
     value_of,
@@ -51,7 +50,7 @@ _SETTINGS = tuple(
 _KEYS = ("format", "format_version", "slug", "settings", "texts", "feature_sets", "parts")
 
 
-def read_settings_file(folder: Folder, name: str) -> dict[str, Any]:
+def read_settings_file(folder: Folder, name: str, parts: tuple[str, ...]) -> dict[str, Any]:
     """The content of a study.toml with known keys only. Raises `StudyError`."""
     content = folder.toml(name, known=_KEYS)
     if content.get("format") != FORMAT:
@@ -63,7 +62,7 @@ def read_settings_file(folder: Folder, name: str) -> dict[str, Any]:
     for key, known in (
         ("settings", (*_SETTINGS, *_ONCE)),
         ("texts", _TEXTS),
-        ("parts", tuple(part.name for part in registered())),
+        ("parts", parts),
     ):
         table = value_of(content, key, dict, where=name, default={})
         _suggest(table, known, where=f"{name}, [{key}]")

@@ -138,7 +138,7 @@ def _wake(
     if not probe:
         given["probe_first"] = False
     same.update(**given)
-    if _has_open(run):
+    if Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists():
         idle = same.exclude(state=JudgeRun.State.RUNNING)
         if run.state != JudgeRun.State.CANCELLED:
             # If somebody has cancelled it since it was read, it stays cancelled.
@@ -148,10 +148,6 @@ def _wake(
         else:
             idle.update(state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=probe)
     run.refresh_from_db()
-
-
-def _has_open(run: JudgeRun) -> bool:
-    return Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists()
 
 
 def _retry(run: JudgeRun) -> int:

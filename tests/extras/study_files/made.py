@@ -19,53 +19,7 @@ from studies.services.items import store_draw
 from studies.services.studies import create_study
 from studies.services.whole_studies import delete_rows
 from tests.studies.files import jsonl, raw_item, read
-
-SETTINGS: dict[str, Any] = {
-    "title": "Suppers “at home” \\ and ☕",
-    "task": "survey_answer",
-    "perspective": "own",
-    "retest_share": 20,
-    "retest_days": 9,
-    "entry": "list",
-    "is_simulated": True,
-    "criteria": [{"key": "clarity", "name": "Clarity", "description": "Easy to follow."}],
-    "allow_tie": True,
-    "tie_meaning": "either",
-    "ask_certainty": False,
-    "certainty_control": "levels",
-    "allow_changes": False,
-    "machine_signs": "trap",
-    "certainty_threshold": 75,
-    "equivalence_margin": 0.1,
-    "items_per_annotator": 4,
-    "annotations_per_item": 2,
-    "human_sample": 3,
-    "persona_style": "facts",
-    "show_history": 2,
-    "phone_features": "age",
-    "show_markdown": True,
-    "allow_translation": False,
-    "minutes": 7,
-    "reward": 210,
-    "currency": "GBP",
-    "language": "de",
-    "contact": "ada@example.org",
-    "researchers": "Ada Lovelace",
-    "storage": "In the EU, for ten years",
-    "ethics": "Board 2026/17",
-    "instructions": "Read.\r\nThen **answer**.\n\n",
-    "consent": "  Agree?\n- [ ] I do",
-    "debrief": "Danke.",
-    "ai_policy": "Ohne KI.",
-    "source": {
-        "name": "Suppers",
-        "licence": "CC0-1.0",
-        "redistribution": "allowed",
-        "retest_agreement": 0.9,
-        "dataset": {"importer": {"name": "prism", "options": {"n": None}, "seed": 3}},
-    },
-    "seed": 1234567,
-}
+from tests.studies.other_settings import SETTINGS
 
 
 def items() -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ from judging.wordings import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Membership, Study
 from studies.services.studies import create_study
+from tests.extras.study_files.made import export, forget
 from tests.studies.files import jsonl, raw_item, read
-from tests.studies.study_files.made import export, forget
 
 pytestmark = pytest.mark.django_db
 ITEMS = [raw_item(n) for n in (1, 2, 3)]

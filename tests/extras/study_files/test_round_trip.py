@@ -12,7 +12,7 @@ from judging.models import Judge, PromptTemplate
 from studies.models import Item, Study
 from studies.services.studies import create_study
 from studies.services.whole_studies import copy_study
-from tests.studies.study_files.made import SETTINGS, export, forget, whole_study
+from tests.extras.study_files.made import SETTINGS, export, forget, whole_study
 
 pytestmark = pytest.mark.django_db
 

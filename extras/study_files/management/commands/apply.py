@@ -7,8 +7,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
+from extras.study_files.applying import apply_study
 from studies.errors import StudyError
-from studies.study_files.applying import apply_study
 
 DIFFERS = 3
 
