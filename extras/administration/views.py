@@ -2,7 +2,8 @@
 
 import io
 import tempfile
-from collections.abc import Callable, Iterable
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ from django.views.decorators.http import require_GET
 
 from config.health import free_bytes
 from extras.administration import selectors, server
-from extras.administration.archive import zipped
 from extras.administration.models import BackupJob
 from studies.exporters.tables import workbook
+from studies.file_storage.storage import Stored
 from studies.models import Heartbeat, Retention, Study
 from studies.pages.listing import ARCHIVED
 from studies.pages.responses import csv_response
@@ -94,6 +95,43 @@ def reports(request: HttpRequest) -> HttpResponse:
     """List all reports of all studies, to open and to download."""
     page = page_of(request, selectors.all_reports())
     return render(request, "administration/reports.html", {"page": page})
+
+
+_BLOCK = 256 * 1024
+
+
+class ArchiveSink(io.RawIOBase):
+    """Collects what `zipfile` writes, until it is taken."""
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, block: "bytes | bytearray | memoryview") -> int:  # type: ignore[override]
+        self._blocks.append(bytes(block))
+        return len(block)
+
+    def take(self) -> bytes:
+        taken, self._blocks = b"".join(self._blocks), []
+        return taken
+
+
+def zipped(files: Iterable[tuple[str, Stored]]) -> Iterator[bytes]:
+    """The files under their names, block by block. One that is gone meanwhile is left out."""
+    sink = ArchiveSink()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, stored in files:
+            try:
+                source = stored.open()
+            except FileNotFoundError:
+                continue
+            with source, bundle.open(name, "w", force_zip64=True) as member:
+                while block := source.read(_BLOCK):
+                    member.write(block)
+                    yield sink.take()
+    yield sink.take()
 
 
 @require_GET
