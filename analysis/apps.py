@@ -6,7 +6,6 @@ class AnalysisConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.audit.job import audit_for
-        from analysis.lifecycle.plans import PlanFile
         from analysis.lifecycle.requests import links_of_an_owner
         from analysis.lifecycle.storage import content_of, remove_files_and_rows
         from analysis.models import ErrorComparison
@@ -16,9 +15,7 @@ class AnalysisConfig(AppConfig):
         from studies.importers import uploads
         from studies.services import whole_studies
         from studies.services.accounts import team
-        from studies.study_files import folder
 
-        folder.register(PlanFile())
         whole_studies.register_content(content_of)
         team.register(links_of_an_owner)
         whole_studies.register_remover(remove_files_and_rows)

@@ -6,7 +6,6 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation.files import study_parts
-        from annotation.files.study_parts import Comprehension, Quotas
         from annotation.prolific.api.accounts import tokens_of_a_member
         from annotation.prolific.launch.publication import follow_state
         from annotation.researchers import text_views as texts
@@ -14,13 +13,10 @@ class AnnotationConfig(AppConfig):
         from annotation.services.capacity import quota_in_step
         from studies.services import items, studies, whole_studies
         from studies.services.accounts import team
-        from studies.study_files import folder
 
         whole_studies.register_copier(study_parts.copy_questions)
         whole_studies.register_content(study_parts.content_of)
         whole_studies.register_remover(study_parts.wait_for_answers)
-        folder.register(Quotas())
-        folder.register(Comprehension())
         studies.follow_state(follow_state)
         items.follow_seats(quota_in_step)
         team.register(tokens_of_a_member)

@@ -56,7 +56,7 @@ def count_request(token: AccessToken) -> None:
     if not most:
         return
     now = clock.now()
-    window = _window(now)
+    window = datetime.fromtimestamp(now.timestamp() // 60 * 60, tz=UTC)
     is_new = Q(window_started_at=None) | Q(window_started_at__lt=window)
     counted = (
         AccessToken.objects.filter(pk=token.pk)
@@ -73,11 +73,6 @@ def count_request(token: AccessToken) -> None:
             f"This token may send {most:,} requests a minute. Wait {wait} seconds.",
             headers={"Retry-After": str(wait)},
         )
-
-
-def _window(now: datetime) -> datetime:
-    """The start of the minute of `now`."""
-    return datetime.fromtimestamp(now.timestamp() // 60 * 60, tz=UTC)
 
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotency-Replayed"

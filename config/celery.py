@@ -107,11 +107,10 @@ _stop = threading.Event()
 def restart_jobs() -> None:
     """Queue jobs of killed workers again, because the schedule may have died with its worker."""
     from analysis.tasks import tidy_report_jobs
-    from config.operations.tasks import tidy_backup_jobs
     from studies.tasks import tidy_imports
 
     of_extras = [import_module(module).tidy for module in TASKS]
-    for tidy in (tidy_imports, tidy_report_jobs, tidy_backup_jobs, *of_extras):
+    for tidy in (tidy_imports, tidy_report_jobs, *of_extras):
         tidy()
 
 

@@ -8,6 +8,7 @@ its folder, `tests/extras/<name>` and its line leaves a program without that des
 from pathlib import Path
 
 NAMES = [
+    "administration",
     "advice",
     "agents",
     "certificates",
@@ -31,8 +32,10 @@ NAMES = [
     "replication",
     "rules",
     "sample",
+    "study_files",
     "telemetry",
     "validation",
+    "webhooks",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.

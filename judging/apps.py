@@ -6,7 +6,7 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from judging.catalog.access import judges_of_a_member
-        from judging.catalog.changes import Judges, copy_judges
+        from judging.catalog.changes import copy_judges
         from judging.pages import workbench
         from judging.runs.study_content import (
             content_of,
@@ -14,17 +14,14 @@ class JudgingConfig(AppConfig):
             remove_judgments,
             texts_to_judges,
         )
-        from judging.wordings import Wordings, copy_wordings
+        from judging.wordings import copy_wordings
         from studies.services import studies, whole_studies
         from studies.services.accounts import team
-        from studies.study_files import folder
 
         whole_studies.register_copier(copy_wordings)
         whole_studies.register_copier(copy_judges)
         studies.register_launch_checks(judges_of)
         studies.register_launch_checks(texts_to_judges)
-        folder.register(Judges())
-        folder.register(Wordings())
         whole_studies.register_content(content_of)
         whole_studies.register_remover(remove_judgments)
         team.register(judges_of_a_member)

@@ -14,14 +14,11 @@ class StudiesConfig(AppConfig):
         from studies.pages.signed_in import begin_session
         from studies.services import whole_studies
         from studies.services.studies import keep_name
-        from studies.study_files import folder, settings
 
         # Every way of deleting an account, and of signing in, sends these signals.
         pre_delete.connect(keep_name, sender=User, dispatch_uid="keep_name")
         user_logged_in.connect(begin_session, dispatch_uid="begin_session")
         whole_studies.register_content(content_of)
-        for part in (settings.ItemsFile(), settings.SourceFile(), settings.DrawFile()):
-            folder.register(part)
         workbench.register_own_pages()
         overview_views.register_setup()
         views.register_updated()

@@ -19,7 +19,7 @@ from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
 from judging.models import JudgeRun, Judgment
-from judging.runs import extension
+from judging.runs import reuse
 from judging.runs.spec import Reuse
 from judging.worker import chunks, recovery
 from studies.models import Item
@@ -143,7 +143,7 @@ def find_answers(grown: GrownStudy) -> None:
     items = Item.objects.filter(study=grown.study).order_by("key")[:20]
     waiting = [Judgment(run=run, item=item, shown_first="r1") for item in items]
     with CaptureQueriesContext(connection) as queries:
-        extension.take_over(run, waiting, Reuse.SAME_PROMPT)
+        reuse.take_over(run, waiting, Reuse.SAME_PROMPT)
     assert any("prompt_sha256" in query["sql"] for query in queries)
 
 

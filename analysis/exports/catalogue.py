@@ -44,10 +44,9 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "label-studio": ("json",),
     "all": _PLAIN,
     "blind": ("jsonl",),
-    "study": ("toml",),
 }
 # These are folders; the others are single files.
-FOLDERS = ("all", "blind", "study")
+FOLDERS = ("all", "blind")
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
@@ -79,10 +78,35 @@ class ExportTable:
 MORE: Additions[ExportTable] = Additions()
 
 
+@dataclass(frozen=True)
+class ExportFolder:
+    """A folder without data about annotators, which an extra fills with `write`.
+
+    `write` gets the study, an empty folder and a function that is told of every item; it returns
+    what it wrote, in numbers.
+    """
+
+    name: str
+    formats: tuple[str, ...]
+    label: str
+    write: Callable[..., dict[str, int]]
+
+
+MORE_FOLDERS: Additions[ExportFolder] = Additions()
+
+
+def added_folder(what: str) -> ExportFolder | None:
+    return next((each for each in MORE_FOLDERS if each.name == what), None)
+
+
+def is_folder(what: str) -> bool:
+    return what in FOLDERS or added_folder(what) is not None
+
+
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
     general = [each.name for each in MORE_FORMATS if each.is_general]
-    own = _FORMATS | {each.name: each.formats for each in MORE}
+    own = _FORMATS | {each.name: each.formats for each in (*MORE, *MORE_FOLDERS)}
     return {
         what: (*formats, *general) if "csv" in formats else formats for what, formats in own.items()
     }

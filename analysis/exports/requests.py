@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
-from analysis.exports.catalogue import MORE
+from analysis.exports.catalogue import MORE, MORE_FOLDERS, added_folder
 from analysis.exports.study_export import check_choice
 from analysis.exports.table_files import MORE_FORMATS
 from analysis.lifecycle.storage import remove_files
@@ -137,7 +137,7 @@ def note_download(*, export: Export, user: User) -> None:
 ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files without data about annotators.
-WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors", "study")
+_WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
     "blind": "Everything for blind review: the same data without names of researchers and places",
@@ -154,13 +154,16 @@ WHAT_LABELS = {
     "mt-bench": "Pairwise comparisons: in the format of MT-bench",
     "argilla": "Records for Argilla",
     "label-studio": "Tasks for Label Studio",
-    "study": "The study as files: settings, items, judges and plan, without answers",
 }
+
+
+def has_people(what: str) -> bool:
+    return what not in _WITHOUT_PEOPLE and added_folder(what) is None
 
 
 def labels() -> dict[str, str]:
     """The available exports, including those of extras, with their labels on the form."""
-    return WHAT_LABELS | {each.name: each.label for each in MORE}
+    return WHAT_LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
 
 
 _FORMAT_LABELS = {
@@ -250,7 +253,7 @@ def listed_exports(study: Study) -> list[Listed]:
 
 def has_stale_file(export: Export) -> bool:
     """Whether an export's file contains people, and can become outdated."""
-    return export.state == Export.State.DONE and export.what not in WITHOUT_PEOPLE
+    return export.state == Export.State.DONE and has_people(export.what)
 
 
 def stale_exports(study: Study) -> list[Export]:
@@ -267,7 +270,7 @@ def stale_elsewhere(study: Study) -> list[str]:
     for entry in study.log.filter(event__in=("exported", "published as a draft")).order_by("pk"):
         detail, day = entry.detail, f"{entry.created_at:%Y-%m-%d}"
         since = Since.after(entry.created_at, changes).words
-        if not since or "export" in detail or detail.get("what") in WITHOUT_PEOPLE:
+        if not since or "export" in detail or not has_people(detail.get("what", "")):
             continue
         if entry.event == "exported":
             place = (

@@ -10,7 +10,13 @@ from django.contrib.auth.models import User
 
 from analysis.data.collection import table_sizes
 from analysis.errors import AnalysisError, BadChoice, ExportError
-from analysis.exports.catalogue import FOLDERS, Disclosure, formats_of, make_table
+from analysis.exports.catalogue import (
+    Disclosure,
+    added_folder,
+    formats_of,
+    is_folder,
+    make_table,
+)
 from analysis.exports.facts import LICENCES
 from analysis.exports.rows import renew_export_key
 from analysis.exports.table_files import (
@@ -75,12 +81,11 @@ def export_study(
                 licence=licence,
                 on_rows=on_rows,
             )
-        elif what == "study":
+        elif folder := added_folder(what):
             from analysis.exports.bundle import new_folder
-            from studies.study_files.applying import write_study
 
             with new_folder(out) as part:
-                counts = write_study(study, part, on_rows=on_rows)
+                counts = folder.write(study, part, on_rows=on_rows)
         else:
             counts = {
                 what: write_table(make_table(study, what, disclosure), {format: out}, on_rows)
@@ -124,7 +129,7 @@ def expected_rows(study: Study, what: str) -> int:
     items = sizes.pop("main_items")
     if what in ("all", "blind"):
         return sum(sizes.values())
-    if what == "study":
+    if added_folder(what):
         return sizes["items"]
     if what == "mt-bench":
         return sizes["annotations"] + sizes["judgments"]
@@ -155,7 +160,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         of = "" if export.what == "blind" else f"{export.study.slug}-"
         name = f"{of}{export.what}-{clock.now():%Y-%m-%d}"
         out = draft / (
-            f"export-{name}" if export.what in FOLDERS else f"{name}.{suffix_of(export.format)}"
+            f"export-{name}" if is_folder(export.what) else f"{name}.{suffix_of(export.format)}"
         )
         doubts = list[str]()
         rows = export_study(

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from analysis.data.answers import names_in
 from analysis.data.left_out import REPORT_WRITTEN
 from analysis.data.views import PEOPLE
-from analysis.exports.requests import WITHOUT_PEOPLE, delete_export, has_stale_file, name_of
+from analysis.exports.requests import delete_export, has_people, has_stale_file, name_of
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.requests import delete_report, revoke_link
 from analysis.models import ErrorComparison, Export, Recheck, Report, ShareLink
@@ -63,7 +63,7 @@ def _outside(person: PersonIn) -> Iterator[HeldCopy]:
     written = person.study.log.filter(event__in=("exported", REPORT_WRITTEN))
     for entry in written.exclude(detail__has_key="export"):
         what = entry.detail.get("what", "report")
-        if what not in WITHOUT_PEOPLE and person.may_be_in(entry.created_at):
+        if has_people(what) and person.may_be_in(entry.created_at):
             yield HeldCopy(
                 f"log {entry.pk}",
                 "Report by a command" if what == "report" else f"Export “{what}” by a command",

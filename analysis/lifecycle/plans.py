@@ -1,4 +1,4 @@
-"""A study's analysis plan: frozen once with a hash and a time, and as a study file."""
+"""A study's analysis plan: frozen once with a hash and a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +16,13 @@ from analysis.data.plans import (
     seal_now,
     wording_of,
 )
-from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
+from analysis.errors import BadParameters, PlanIsFrozen
 from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
 from analysis.models import AnalysisPlan
 from analysis.report.rules import ANALYSES
-from studies.errors import FrozenStudy, StudyError
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
-from studies.study_files.folder import Folder, tables_of, to_toml, value_of
 
 SCHEMA = "thirdperson.plan/1"
 MARGIN_RANGE = (0.001, 0.5)
@@ -169,69 +167,3 @@ def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]
     if len(set(runs)) < len(runs):
         raise BadParameters("The plan names the same run twice.")
     return content
-
-
-_KINDS: dict[str, type] = {
-    "threshold": int,
-    "margin": float,
-    "seed": int,
-    "bootstrap": int,
-    "analyses": list,
-    "exclusions": str,
-    "hypotheses": str,
-}
-_OF_A_RUN = ("judge", "setting", "features", "wording", "framing")
-
-
-class PlanFile:
-    """analysis_plan.toml. Applying it freezes the plan at that moment, not at its earlier time."""
-
-    name, file = "analysis_plan", "analysis_plan.toml"
-
-    def write(self, study: Study) -> dict[str, str]:
-        try:
-            plan = read_plan(study)
-        except AnalysisError as error:
-            raise StudyError(str(error)) from error
-        return {} if plan is None else {self.file: to_toml(_table(plan.content))}
-
-    def apply(self, study: Study, folder: Folder, file: str, *, user: User | None) -> list[str]:
-        content = folder.toml(file, known=(*_KINDS, "judge"))
-        values: dict[str, Any] = {
-            name: value_of(content, name, kind, where=file) for name, kind in _KINDS.items()
-        }
-        if not all(isinstance(code, str) for code in values["analyses"]):
-            raise StudyError(f"{file}: analyses must be a list of codes in quotes.")
-        # In the order in which a plan stores them; freezing refuses unknown ones.
-        values["analyses"].sort(key=[*ANALYSES, *values["analyses"]].index)
-        try:
-            runs = [_run(row, file) for row in tables_of(content, "judge", where=file)]
-            old = read_plan(study)
-            if old is None:
-                freeze_plan(study_id=study.pk, user=user, judges=runs, **values)
-                return ["The analysis plan is now frozen and cannot be changed."]
-        except AnalysisError as error:
-            raise StudyError(f"{file}: {error}") from error
-        table = _table(old.content)
-        if {**values, "judge": runs} != {**table, "judge": [_usual(row) for row in table["judge"]]}:
-            raise FrozenStudy(
-                f"{file}: “{study.slug}” has a different analysis plan, frozen on "
-                f"{old.frozen_at[:16]}, which cannot be changed. Remove “analysis_plan” from "
-                "study.toml."
-            )
-        return []
-
-
-def _table(content: Any) -> dict[str, Any]:
-    """A plan without values that follow from the study: its name and hashes of wordings."""
-    runs = [{key: run[key] for key in _OF_A_RUN if key in run} for run in content["judges"]]
-    return {**{name: content[name] for name in _KINDS}, "judge": runs}
-
-
-def _run(row: dict[str, Any], file: str) -> dict[str, str]:
-    texts = {key: value_of(row, key, str, where=f"{file}, judge", default="") for key in _OF_A_RUN}
-    return parse_judge(":".join(texts[key] for key in _OF_A_RUN))
-
-
-def _usual(row: dict[str, str]) -> dict[str, str]:
-    return parse_judge(":".join(row.get(key, "") for key in _OF_A_RUN))

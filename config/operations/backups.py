@@ -36,7 +36,7 @@ from pydantic import AwareDatetime, BaseModel, ValidationError
 from analysis.exports.table_files import sha256_of
 from config.operations.stored_files import kept_files, kept_in
 from studies.file_storage.storage import adopt_location, files_storage
-from studies.models import Backup, BackupJob, FilesLocation, Heartbeat
+from studies.models import Backup, FilesLocation, Heartbeat
 from studies.statements import clock
 from studies.version import version
 
@@ -71,8 +71,16 @@ def snapshot() -> Iterator[None]:
 def kept_models() -> list[type[Model]]:
     """The models whose rows are kept, by table; not sessions, or what processes are doing."""
     found = apps.get_models(include_auto_created=True)
-    left_out = (Session, FilesLocation, Heartbeat, BackupJob)
-    kept = [m for m in found if m._meta.managed and not m._meta.proxy and m not in left_out]
+    left_out = (Session, FilesLocation, Heartbeat)
+    kept = [
+        model
+        for model in found
+        if model._meta.managed
+        and not model._meta.proxy
+        and model not in left_out
+        # A model of an extra can say it about itself.
+        and getattr(model, "in_backups", True)
+    ]
     return sorted(kept, key=lambda model: model._meta.db_table)
 
 

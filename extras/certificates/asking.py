@@ -25,8 +25,8 @@ from extras.certificates.passports import NoSuchJudge, Passport, PassportError
 from judging.errors import BadRun, JudgingError
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.runs import lifecycle
-from judging.runs.extension import run_for
 from judging.runs.judges import keep_exact
+from judging.runs.parameters import run_for
 from judging.runs.spec import Reuse, RunSpec
 from judging.tasks import queue_chunk
 from judging.worker import chunks, runtime

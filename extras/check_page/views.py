@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from studies.pages.workbench import SignInLink
+from studies.pages.workbench import PageLink
 
 _KINDS = {
     ".bin": "application/octet-stream",
@@ -30,9 +30,7 @@ def _address() -> str:
     return reverse("check_page:page") if (built_folder() / "index.html").is_file() else ""
 
 
-LINK = SignInLink(
-    "check_page", "Check a judge with a table of labels, without an account", _address
-)
+LINK = PageLink("check_page", "Check a judge with a table of labels, without an account", _address)
 
 
 @require_safe

@@ -30,8 +30,7 @@ from studies.pages.workbench import (
 from studies.selectors import get_study
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import copy_rows, register_copier
-from studies.study_files import folder
-from studies.study_files.folder import Folder, to_toml, value_of
+from studies.study_folder import MORE, Folder, to_toml, value_of
 
 FIELDS = ("strength", "scale", "criteria", "reason")
 _NOTHING = {"strength": False, "scale": 0, "criteria": False, "reason": str(ReasonAsked.NO)}
@@ -204,9 +203,12 @@ class GradedFile:
         return []
 
 
+FILE = GradedFile()
+
+
 def register() -> None:
     setup_tasks.register(setup_task)
     section_pages.register(pages)
     register_pages("settings", "graded:questions")
     register_copier(copy_questions)
-    folder.register(GradedFile())
+    MORE.add("extras.graded.setup:FILE")

@@ -18,7 +18,7 @@ from judging.deliveries import RunDelivery, RunPanel
 from judging.engine.interface import AttemptEnd
 from judging.management.errors import option_name
 from judging.models import Judge, JudgeRun, Judgment
-from judging.runs.extension import run_for
+from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress
 from judging.worker import chunks

@@ -28,8 +28,8 @@ from judging.prompts.asking import messages_of
 from judging.protocols.registry import LEVELS
 from judging.runs import lifecycle
 from judging.runs.costs import estimate_extension, probe_of
-from judging.runs.extension import Saving, saving_of
 from judging.runs.request_conditions import Conditions, conditions_of
+from judging.runs.reuse import Saving, saving_of
 from judging.runs.spec import Reuse, RunSpec
 from judging.runs.structured_replies import go_on_structured, offer_of
 from judging.selectors import (

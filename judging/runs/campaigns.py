@@ -15,8 +15,8 @@ from judging.bias.registry import EVERY, known_probes, probe_choice, with_baseli
 from judging.errors import BadPlan, BadRun, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import cancel_run, resume_run, start_run
+from judging.runs.parameters import run_for
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import NO_PRICE, Reuse, RunSpec
 from judging.selectors import campaigns_of, has_replies

@@ -16,7 +16,8 @@ from judging.models.judges import USUAL_SLOTS
 from judging.prompts.asking import Asking, messages_of
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
-from judging.runs.extension import extended, never_asked, run_for, take_over
+from judging.runs.parameters import extended, run_for
+from judging.runs.reuse import never_asked, take_over
 from judging.runs.row_creation import (
     chosen_items,
     count_missing,

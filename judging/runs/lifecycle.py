@@ -15,14 +15,9 @@ from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols.registry import protocol
-from judging.runs.extension import (
-    EXTENDED_FIELDS,
-    client_versions,
-    extended,
-    reuse_answers,
-    run_for,
-)
 from judging.runs.judges import keep_exact
+from judging.runs.parameters import EXTENDED_FIELDS, client_versions, extended, run_for
+from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
 from judging.runs.spec import RunSpec
 from judging.selectors import has_replies
@@ -143,7 +138,7 @@ def _wake(
     if not probe:
         given["probe_first"] = False
     same.update(**given)
-    if _has_open(run):
+    if Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists():
         idle = same.exclude(state=JudgeRun.State.RUNNING)
         if run.state != JudgeRun.State.CANCELLED:
             # If somebody has cancelled it since it was read, it stays cancelled.
@@ -153,10 +148,6 @@ def _wake(
         else:
             idle.update(state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=probe)
     run.refresh_from_db()
-
-
-def _has_open(run: JudgeRun) -> bool:
-    return Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists()
 
 
 def _retry(run: JudgeRun) -> int:

@@ -13,8 +13,8 @@ from judging.backends.parameters import FREE_TEXT
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import start_run
+from judging.runs.parameters import run_for
 from judging.runs.request_conditions import CONTINUED_BY, GOES_ON_FROM
 from judging.runs.spec import RunSpec
 from judging.worker import chunks

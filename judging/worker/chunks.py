@@ -377,7 +377,7 @@ def end_if_done(*, run_id: int) -> bool:
     share_replies(run_id)
     still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
-    if any(_first(run_id, state) for state in Judgment.OPEN):
+    if any(in_order(run_id, state).only("pk").first() for state in Judgment.OPEN):
         return _rest(run_id)
     if not active.exists():
         return False
@@ -409,11 +409,6 @@ def in_order(run_id: int, state: str) -> QuerySet[Judgment]:
     """
     found = Judgment.everything.filter(run=run_id, state__range=(state, state))
     return found.order_by("state", "pk")
-
-
-def _first(run_id: int, state: str) -> Judgment | None:
-    """The first judgment of a run in a state."""
-    return in_order(run_id, state).only("pk").first()
 
 
 def closing_words(run_id: int) -> str:

@@ -28,7 +28,7 @@ from judging.engine.interface import (
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
 from judging.worker.budgets import AMOUNTS, LockedBudgets, add_removed
 from judging.worker.endpoints import reply_limit
-from judging.worker.writer import Writer, add_new, stored_hashes
+from judging.worker.writer import Writer
 from studies.models import Choice, Side
 from studies.services.studies import freeze
 from studies.statements import clock
@@ -291,7 +291,6 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
         statements = Statements(cursor)
         _close_attempts(statements, closings)
         _store_replies(statements, closings)
-        stored = stored_hashes(cursor, _parameters(openings))
         budgets = LockedBudgets.lock(runs)
         (_runs_with_budgets.update if budgets.exist else _runs_with_budgets.difference_update)(runs)
         if closings:
@@ -302,7 +301,7 @@ def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
             statements.execute()  # what was spent counts
         refusals = _refusals(budgets, openings)
         granted = [row for row in openings if id(row) not in refusals]
-        add_new(cursor, _parameters(granted), stored, now=_moment(clock.now()))
+        _store_parameters(statements, granted)
         _open_attempts(statements, granted)
         statements.execute()
     return [refusals.get(id(row)) for row in rows]
@@ -438,6 +437,16 @@ def _refusals(budgets: LockedBudgets, rows: Sequence[Opening]) -> dict[int, Exce
 
 def _parameters(rows: Sequence[Opening]) -> list[Parameters]:
     return [row.parameters for row in rows if row.parameters]
+
+
+def _store_parameters(statements: Statements, rows: Sequence[Opening]) -> None:
+    """Store parameters that are not stored yet; in a fixed order, to prevent deadlocks."""
+    now, sent = _moment(clock.now()), {each.sha256: each.text for each in _parameters(rows)}
+    statements.add(
+        "INSERT INTO judging_sentparameters (sha256, parameters, created_at)"
+        " VALUES (%s, %s, %s) ON CONFLICT (sha256) DO NOTHING",
+        [(sha256, text, now) for sha256, text in sorted(sent.items())],
+    )
 
 
 def _open_attempts(statements: Statements, rows: Sequence[Opening]) -> None:

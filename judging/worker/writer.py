@@ -1,4 +1,4 @@
-"""One thread that writes for the whole process, and parameters that are stored once.
+"""One thread that writes for the whole process.
 
 The engine's loop must not use the ORM, and a transaction per row would be most of the work. So rows
 that arrive during a commit, and if few shortly after it, are committed together. `write` returns
@@ -16,39 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
-from django.db.backends.utils import CursorWrapper
 
-from judging.engine.interface import LedgerFailed, Parameters
-
-
-def stored_hashes(cursor: CursorWrapper, sent: Sequence[Parameters]) -> set[str]:
-    """Hashes of the parameters that are stored."""
-    hashes = sorted({parameters.sha256 for parameters in sent})
-    if not hashes:
-        return set()
-    cursor.execute(
-        "SELECT sha256 FROM judging_sentparameters"  # noqa: S608 - places for values alone
-        f" WHERE sha256 IN ({', '.join(['%s'] * len(hashes))})",
-        hashes,
-    )
-    return {sha256 for (sha256,) in cursor.fetchall()}
-
-
-def add_new(
-    cursor: CursorWrapper, sent: Sequence[Parameters], stored: set[str], *, now: Any
-) -> None:
-    """Store the parameters that are not `stored`.
-
-    Safe while others store the same ones; in a fixed order, to prevent deadlocks.
-    """
-    wanted = {parameters.sha256: parameters for parameters in sent}
-    for sha256 in sorted(wanted.keys() - stored):
-        cursor.execute(
-            "INSERT INTO judging_sentparameters (sha256, parameters, created_at)"
-            " VALUES (%s, %s, %s) ON CONFLICT (sha256) DO NOTHING",
-            [sha256, wanted[sha256].text, now],
-        )
-
+from judging.engine.interface import LedgerFailed
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,6 @@
 
 from studies.models.installation import (
     Backup,
-    BackupJob,
     FilesLocation,
     Heartbeat,
     SecondStep,
@@ -33,7 +32,6 @@ from studies.models.studies import (
 __all__ = [
     "AccessToken",
     "Backup",
-    "BackupJob",
     "Choice",
     "FeatureSet",
     "FilesLocation",

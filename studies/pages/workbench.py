@@ -179,15 +179,18 @@ LIST_PARTS: Additions[ListPart] = Additions()
 
 
 @dataclass(frozen=True)
-class SignInLink:
-    """A page for people without an account; `address` is empty where a server lacks it."""
+class PageLink:
+    """A link to a page outside studies; `address` is empty where a server lacks it."""
 
     name: str
     words: str
     address: Callable[[], str]
 
 
-SIGN_IN_LINKS: Additions[SignInLink] = Additions()
+# Pages for people without an account.
+SIGN_IN_LINKS: Additions[PageLink] = Additions()
+# Pages for superusers, in place of Django's admin.
+ADMINISTRATION: Additions[PageLink] = Additions()
 
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.

@@ -111,7 +111,10 @@ def sample_by_topic(
 
     chosen: set[str] = set()
     for topic, keys in by_topic.items():
-        ranked = sorted(keys, key=lambda key: (key not in kept, _rank(seed, key)))
+        ranked = sorted(
+            keys,
+            key=lambda key: (key not in kept, hashlib.sha256(f"{seed}:{key}".encode()).digest()),
+        )
         chosen.update(ranked[: seats[topic]])
     return chosen
 
@@ -209,10 +212,6 @@ def _set_seats(study: Study, keys: list[str], seats: int) -> None:
         Item.objects.filter(study=study, key__in=keys[start : start + _KEYS_AT_ONCE]).update(
             seats_needed=Greatest(seats, F("seats_taken"))
         )
-
-
-def _rank(seed: int, key: str) -> bytes:
-    return hashlib.sha256(f"{seed}:{key}".encode()).digest()
 
 
 @transaction.atomic

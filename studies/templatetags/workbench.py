@@ -3,10 +3,11 @@
 from typing import Any
 
 from django import template
+from django.urls import reverse
 
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
-from studies.pages.workbench import navigation, pages_here
+from studies.pages.workbench import ADMINISTRATION, navigation, pages_here
 
 register = template.Library()
 _SAY_NEXT = ("studies:detail", "studies:launch")
@@ -28,3 +29,11 @@ def study_navigation(context: template.Context) -> dict[str, Any]:
         # These pages of a draft say themselves what is next.
         "next_step": study if is_set_up and view_name not in _SAY_NEXT else None,
     }
+
+
+@register.simple_tag(takes_context=True)
+def administration_address(context: template.Context) -> str:
+    """Where “Administration” leads this user; empty for most."""
+    user = context["user"]
+    own = [link.address() for link in ADMINISTRATION] if user.is_superuser else []
+    return own[0] if own else reverse("admin:index") if user.is_staff else ""

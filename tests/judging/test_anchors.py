@@ -15,8 +15,8 @@ from judging.drift import AnchorComparison, Share, anchors_of, chance_of_as_many
 from judging.errors import InvalidValue
 from judging.models import JudgeRun, Judgment
 from judging.runs.costs import estimate_run
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import retry_failed, work_off
+from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.selectors import run_cost, run_progress
 from judging.worker import recovery

@@ -17,8 +17,8 @@ from judging.errors import ConflictingValue, InvalidValue
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.runs.campaigns import CampaignPlan, grid_of, start_campaign
-from judging.runs.extension import run_for
 from judging.runs.lifecycle import work_off
+from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from studies.models import Study
 from studies.texts.slots import Fact, HistoryEntry, Profile, Slots

@@ -11,7 +11,7 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import read_plan
 from judging.runs.costs import estimate_plan, estimate_run
-from judging.runs.extension import extended
+from judging.runs.parameters import extended
 from judging.runs.row_creation import count_missing, missing_judgments
 from judging.runs.spec import RunSpec
 from tests.factories import make_item, make_items, make_study, sign_in

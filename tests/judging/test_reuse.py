@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from config.operations.doctor.judge_checks import mixed_runs
 from judging.models import Judgment
-from judging.runs import extension, lifecycle
-from judging.runs.extension import saving_of
+from judging.runs import lifecycle, parameters
+from judging.runs.reuse import saving_of
 from judging.runs.spec import Reuse, RunSpec
 from studies.models import Membership, Study
 from tests.factories import make_item, make_persona, make_study
@@ -173,7 +173,7 @@ def test_answers_with_the_values_that_a_judge_had_earlier_are_not_taken(judge, l
 
 def test_answers_that_another_version_read_are_not_taken(judge, llm, monkeypatch):
     judge_all(study_of("one"), judge, **ASKED)
-    monkeypatch.setattr(extension, "READING_VERSION", extension.READING_VERSION + 1)
+    monkeypatch.setattr(parameters, "READING_VERSION", parameters.READING_VERSION + 1)
 
     run = judge_all(study_of("two"), judge, **ASKED, reuse=Reuse.SAME_PROMPT)
 

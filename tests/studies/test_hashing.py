@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from studies.services.items import interface_version, study_content_hash
 from studies.services.settings import FROZEN_FIELDS
 from tests.factories import make_item, make_study
-from tests.studies.study_files.made import SETTINGS
+from tests.studies.other_settings import SETTINGS
 
 pytestmark = pytest.mark.django_db
 

@@ -17,13 +17,13 @@ from django.db.models import Exists, ForeignKey, OuterRef
 
 from config.health import lacks_migrations, newer_database, short_disks, silent_roles
 from config.operations.doctor import (
+    MORE,
     InvariantCheck,
     InvariantFault,
     annotator_checks,
     file_checks,
     judge_checks,
 )
-from studies.additions import Additions
 from studies.file_storage.storage import wrong_location
 from studies.models import Heartbeat, Membership, Study, StudyLog
 from studies.services.studies import record
@@ -234,7 +234,6 @@ CHECKS = [
     *judge_checks.CHECKS,
     *file_checks.CHECKS,
 ]
-MORE: Additions[InvariantCheck] = Additions()
 _SHOWN = 20  # of each check
 
 

@@ -15,7 +15,7 @@ from judging.management.errors import command_error
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
 from judging.runs import costs, lifecycle
-from judging.runs.extension import saving_of
+from judging.runs.reuse import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
 from judging.runs.structured_replies import go_on_structured, offer_of, offering

@@ -40,7 +40,6 @@ from config.operations.doctor.judge_checks import unreadable_keys
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import LAB_TOKEN
 from studies.models import Membership
-from studies.study_files.applying import write_study
 from tests.annotation.prolific.life import (
     SECRET,
     arrive,
@@ -119,7 +118,6 @@ def test_an_owner_enters_a_token_which_no_page_log_or_file_shows(lab, caplog, tm
         )
         shown = client.get(page(study)).content.decode()
         home = client.get(reverse("people:prolific", args=[study.slug])).content.decode()
-        write_study(study, tmp_path / "study")
         everything = Disclosure(identified=True)
         write_folder(study, tmp_path / "bundle", also=None, disclosure=everything, licence="")
 

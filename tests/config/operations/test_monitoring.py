@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from celery import current_app
-from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
@@ -16,7 +15,7 @@ from config.env import env, one_of
 from config.operations.monitoring import metrics
 from config.operations.monitoring.log_lines import JsonLines, task_ids
 from judging.models import JudgeRun
-from studies.models import Backup, Retention
+from studies.models import Backup
 from tests.analysis.builders import make_run
 from tests.factories import make_items, make_study
 
@@ -184,18 +183,3 @@ def test_every_metric_is_documented(client):
 
     assert len(names) > 8
     assert [name for name in names if f"`{name}" not in page] == []
-
-
-def test_the_server_page_shows_the_newest_backup_and_what_is_due(client):
-    client.force_login(User.objects.create_superuser("root"))
-    page = client.get("/administration/server/").content.decode()
-    assert "No backup yet." in page
-    assert 'href="/docs/backups/"' in page
-    assert "command" not in page
-    Backup.objects.create(file="/backups/<x>.zip", sha256="0" * 64, size=2048)
-    Retention.objects.create(study=make_study(title="Late"), obstacle="It is open.")
-
-    page = client.get("/administration/server/").content.decode()
-
-    assert "/backups/&lt;x&gt;.zip" in page
-    assert "Late is due for deletion but cannot be deleted yet." in page

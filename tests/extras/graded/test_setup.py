@@ -10,12 +10,11 @@ from annotation.models import Annotation, Annotator
 from annotation.services import exclude
 from extras.graded.asking import asked_in
 from extras.graded.models import GradeQuestions, Grades
-from extras.graded.setup import set_questions, values_in
+from extras.graded.setup import FILE, set_questions, values_in
 from judging.protocols.registry import protocol
 from studies.errors import FrozenStudy, StudyError
-from studies.models import Study
 from studies.services.whole_studies import copy_study, delete_rows
-from studies.study_files.applying import apply_study, write_study
+from studies.study_folder import Folder
 from tests.analysis.builders import judge_item, make_run
 from tests.annotation.pages.walking import item_page, post_answer, start
 from tests.extras.graded.answering import ALL, CRITERIA, ENTERED, NOTHING, make_graded_study
@@ -100,16 +99,14 @@ def test_questions_are_copied_and_kept_in_files(answered, tmp_path):
     copy = copy_study(study_id=answered.pk, slug="copy", title="Copy", with_items=True)
     assert values_in(copy) == ALL
 
-    write_study(answered, tmp_path)
-    file = tmp_path / "graded.toml"
+    file, again = tmp_path / FILE.file, make_study(criteria=answered.criteria)
+    file.write_text(FILE.write(answered)[FILE.file])
     assert 'reason = "required"' in file.read_text()
-    text = (tmp_path / "study.toml").read_text().replace(answered.slug, "again")
-    (tmp_path / "study.toml").write_text(text)
-    apply_study(tmp_path / "study.toml", store=True)
-    assert asked_in(Study.objects.get(slug="again")) == asked_in(copy)
+    FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
+    assert asked_in(again) == asked_in(copy)
     file.write_text('scale = 6\nreason = "no"\n')
     with pytest.raises(StudyError, match=r"scale is 6. Use one of: 0, 5, 7, 10"):
-        apply_study(tmp_path / "study.toml", store=True)
+        FILE.apply(again, Folder(tmp_path), FILE.file, user=None)
 
 
 def test_a_deleted_study_leaves_no_grades(answered):

@@ -28,9 +28,9 @@ from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
 from judging.protocols.registry import Standard
-from judging.runs.extension import run_for
 from judging.runs.judges import add_judge
 from judging.runs.lifecycle import start_run
+from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of

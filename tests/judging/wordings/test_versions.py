@@ -10,7 +10,7 @@ from judging.errors import BadRun, ConflictingValue, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.extension import run_for
+from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.wordings import SLOTS, check_template, compare, delete_wording, save_wording
 from judging.worker.questions import questions_of

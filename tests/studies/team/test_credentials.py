@@ -66,17 +66,6 @@ def set_by_an_administrator(user, browser):
     assert root.post(path, sent).status_code == 302
 
 
-def closed_by_an_administrator(user, browser):
-    root = browser_of(User.objects.create_superuser("root"))
-    for active in "01":
-        root.post("/administration/users/active/", {"user": user.pk, "active": active})
-
-
-def ended_by_an_administrator(user, browser):
-    root = browser_of(User.objects.create_superuser("root"))
-    root.post("/administration/users/end-all/", {"user": user.pk})
-
-
 def ended_by_the_owner(user, browser):
     browser.post("/accounts/end-all/")
 
@@ -88,8 +77,6 @@ def ended_by_the_owner(user, browser):
         changed,
         reset,
         set_by_an_administrator,
-        closed_by_an_administrator,
-        ended_by_an_administrator,
         ended_by_the_owner,
     ],
 )

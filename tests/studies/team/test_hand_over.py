@@ -6,11 +6,11 @@ from django.contrib.auth.models import User
 from analysis.models import Report, ShareLink
 from annotation.models import ProlificAccount, Recruitment
 from annotation.prolific.api.credentials import why_unusable
-from api.models import Webhook
 from judging.models import Judge, JudgeRun
 from judging.worker.endpoints import serves_key
 from studies.models import AccessToken, Membership, Study
 from studies.services.accounts import team
+from studies.services.accounts.credentials import end_all
 from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,6 @@ def study(settings) -> Study:
     ShareLink.objects.create(
         report=report, key_hash="k", created_by=ada, expires_at="2099-01-01T00:00Z"
     )
-    Webhook.objects.create(study=study, url="https://a.org", sealed_secret="s", created_by=ada)
     judge = Judge.objects.create(
         name="gpt", backend="openai", model="m", sealed_key="x", key_by=ada, created_by=ada
     )
@@ -44,7 +43,7 @@ def study(settings) -> Study:
     return study
 
 
-KINDS = {"invitation", "link", "webhook", "key_by", "created_by", "prolific"}
+KINDS = {"invitation", "link", "key_by", "created_by", "prolific"}
 
 
 def keys(study: Study) -> list[str]:
@@ -55,7 +54,7 @@ def keys(study: Study) -> list[str]:
 def assert_all_are_of(study: Study, heir: User) -> None:
     judge, account = Judge.objects.get(), study.recruitment.prolific_account
     account.refresh_from_db()
-    assert {ShareLink.objects.get().created_by, Webhook.objects.get().created_by} == {heir}
+    assert ShareLink.objects.get().created_by == heir
     assert study.team_invitations.get().invited_by == heir
     assert (judge.key_by, judge.created_by, account.given_by) == (heir, heir, heir)
     assert serves_key(judge, study)
@@ -86,21 +85,16 @@ def test_what_is_not_kept_ends_for_the_study_only(study):
 
     judge = Judge.objects.get()
     assert ShareLink.objects.get().revoked_at is not None
-    assert not Webhook.objects.exists()
     assert judge.sealed_key == "x"
     assert not serves_key(judge, study)
 
 
-def test_an_account_is_closed_with_nothing_of_the_lab_lost(study, client):
+def test_an_account_is_closed_with_nothing_of_the_lab_lost(study):
     root = User.objects.create_superuser("root")
-    client.force_login(root)
     ada = User.objects.get(username="ada")
-    address = f"/administration/users/{ada.pk}/close/"
-    page = client.get(address).content.decode()
-    assert "only owner who can sign in" in page
 
-    kept = keys(study)
-    client.post(address, {f"heir-{study.pk}": root.pk, "keep": kept})
+    team.close_account(user=ada, by=root, heirs={study.pk: root.pk}, keep=keys(study))
+    end_all(user=ada)
 
     ada.refresh_from_db()
     assert not ada.is_active

@@ -1,1 +1,0 @@
-"""The administrators' pages: all studies and reports, agreement across them, users, the server."""

@@ -1,0 +1,1 @@
+"""A study as a folder of files, from which `apply` makes or changes it."""

@@ -1,0 +1,1 @@
+"""Outgoing webhooks: addresses that receive events of a study."""

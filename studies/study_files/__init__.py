@@ -1,1 +1,0 @@
-"""A study as a folder of files: settings, items, texts, and what other apps add."""
