@@ -6,8 +6,8 @@ import numpy as np
 
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, estimate, number, put
-from analysis.report.rules import LEVEL, MORE_CHAPTERS
-from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.rules import LEVEL
+from analysis.report.section import ReportJson, Section, Sentence, of_extras
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -103,7 +103,7 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
         each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
         for each in bias.get("own", ())
     ]
-    for section in MORE_CHAPTERS:
+    for section in of_extras():
         if section.has_claims:
             found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
     return found
@@ -286,7 +286,7 @@ class Claims(Section):
 
     @property
     def needs(self) -> Sequence[str]:  # type: ignore[override]
-        return (*_NEEDED, *(section.name for section in MORE_CHAPTERS if section.has_claims))
+        return (*_NEEDED, *(section.name for section in of_extras() if section.has_claims))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return claims(study, earlier)
