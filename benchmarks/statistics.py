@@ -23,7 +23,6 @@ from analysis.stats import (
     alt_test,
     bootstrap_agreement,
     certainty_alpha,
-    certainty_quality,
     cochran_q,
     compare_judges,
     individual_accuracy,
@@ -33,6 +32,7 @@ from analysis.stats import (
     pigeonhole_bootstrap,
     shared_errors,
 )
+from extras.certainty.stats import certainty_quality
 from extras.label_models.stats import dawid_skene
 from extras.methods.stats import crowd_equivalence
 

@@ -43,7 +43,6 @@ ANALYSES = {
     "replacement": "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
     "groups": "Topics, groups of personas, and who judges whom",
     "ablations": "Accuracy lost with less of the persona",
-    "wording": "Effect of wording, framing and order",
     "position": "Whether the side of the screen matters",
 }
 

@@ -22,15 +22,15 @@ from analysis.report.sentences import MAJORITY
 from analysis.report.study import ReportedStudy
 from analysis.stats.certainty.calibration import calibration_error
 from analysis.stats.certainty.human_llm import general_spearman
-from analysis.stats.certainty.in_general import (
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import BoolArray
+from analysis.stats.core.shared_variance import Sharing
+from extras.certainty.stats import (
     TrustedCoverage,
     coverage_steps,
     general_quality,
     trusted_coverage,
 )
-from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import BoolArray
-from analysis.stats.core.shared_variance import Sharing
 
 HUMAN = "human"
 KINDS = ("native", "log_probability", "sampled", "stated", HUMAN)

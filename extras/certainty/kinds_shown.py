@@ -19,13 +19,14 @@ from analysis.report.figures import (
 )
 from analysis.report.report_json import Json
 from analysis.report.rules import TOO_SMALL
-from analysis.report.section import NumberSource, ReportJson, Section, Sentence
-from analysis.report.sections.certainty.kinds import ERRORS, HUMAN, KINDS, TRUTH, certainty_kinds
-from analysis.report.sentences import MAJORITY, TRUSTED, Text, fill, level_of, of_names, shown
+from analysis.report.section import Analysis, NumberSource, ReportJson, Section, Sentence
+from analysis.report.sentences import MAJORITY, Text, fill, level_of, of_names, shown
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal, percent, run_names
+from extras.certainty.kinds import ERRORS, HUMAN, KINDS, TRUTH, certainty_kinds
 
+TRUSTED = "certainty that can be trusted"
 LABELS = {
     "native": "native",
     "log_probability": "log-probability",
@@ -370,10 +371,46 @@ class KindsOfCertainty(Section):
     """Every kind of certainty on the same items, and how many each can be trusted with."""
 
     name = "kinds_of_certainty"
+    has_claims = True
+    analyses = (
+        Analysis(
+            "calibration",
+            tables=("certainty_kinds", "certainty_kinds_curves"),
+            paths=("certainty_kinds",),
+        ),
+    )
+    shows = ("certainty_kinds", "certainty_kinds_curves")
+    keys = """
+certainty_kinds | object | Kinds of certainty on the same items.
+certainty_kinds.reference | text | What right means: truth, or majority (as the majority of people).
+certainty_kinds.items | count | Items that every row is about.
+certainty_kinds.rows | list | One entry for each kind of certainty of each run, and for people.
+certainty_kinds.kind | text | The kind: native, log_probability, sampled, stated or human.
+measured | count | Items on which the rater has this certainty.
+with_people | object | Spearman's correlation of this certainty with that of people.
+certainty_kinds.rows.steps | list | Tenths of the items, the most certain first.
+steps.from | certainty | Lowest certainty of the tenth.
+steps.to | certainty | Highest certainty of the tenth.
+steps.confidence | share | Mean certainty of the tenth.
+steps.accepted | count | Items down to here.
+risk | share | Share of wrong answers among the items down to here.
+trusted | list | How many of the most certain items can be accepted at each share of errors.
+trusted.error | share | The largest share of errors to allow.
+observed | count | Most certain items with a small enough share of errors; chosen after the data.
+trusted.tested | list | Steps that were tested, up to the first that fails.
+not_compared | list | Certainties that are known for too few of the items of the others.
+not_measured | list | Kinds that are missing, with the runs that could have them.
+not_measured.raters | list | Places of the runs; empty if a new judge, or people, are needed.
+not_measured.raters.* | text | One of them.
+"""
     sources = (NumberSource("certainty_kinds", "certainty_kinds"),)
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"certainty_kinds": certainty_kinds(study)}
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        rows = report["certainty_kinds"]["rows"]
+        return {TRUSTED: [each["p_max"] for row in rows for each in row["trusted"]]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield kinds_table(report)
@@ -385,3 +422,6 @@ class KindsOfCertainty(Section):
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if text := trust_sentence(report):
             yield Sentence("finding", text)
+
+
+KINDS_OF_CERTAINTY = KindsOfCertainty()

@@ -11,11 +11,11 @@ from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import run_name
-from analysis.stats.certainty.in_general import general_quality
 from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
 from analysis.stats.comparison.noise import certainty_from_entropy
 from analysis.stats.core.results import BoolArray
 from analysis.stats.core.shared_variance import Sharing
+from extras.certainty.stats import general_quality
 
 COVERAGES = (0.25, 0.5, 0.75)
 SOURCES = {"probabilities": "probabilities", "readings": "shares of readings"}

@@ -10,21 +10,21 @@ from analysis.data.arrays import Dataset
 from analysis.data.verdicts import SIGNALS, Ints, Verdicts
 from analysis.report.report_json import Json, cell, number, put
 from analysis.report.rules import TARGET
-from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import calibration
 from analysis.report.study import ReportedStudy, SharedClusters, identity
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import reason, run_names
-from analysis.stats.certainty.certified_thresholds import (
+from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import BoolArray
+from extras.certificates.stats.certified_thresholds import (
     GRID,
     certify_threshold,
     fewest_items,
     one_per_cluster,
     starting_threshold,
 )
-from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
-from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.results import BoolArray
 
 # Probability that any certificate of a report is wrong, over all of its runs.
 DELTA = 0.1
@@ -208,6 +208,23 @@ class Certified(Section):
     """Certified thresholds of every run."""
 
     name = "certified"
+    analyses = (Analysis("calibration", tables=("certified",), paths=("selective",)),)
+    shows = ("certified",)
+    keys = """
+selective | list or object | A certified threshold for each run.
+selective.wording | text | Name and version of the run's own wording.
+guarantee | text | What is guaranteed, as a sentence.
+certificate | object | The steps of the certification.
+certificate.tested | list | Thresholds that were tested, strictest first.
+max_error | share | Largest share of wrong answers that is allowed.
+delta | probability | Probability that a certificate is wrong, at most.
+certificate.judges | count | Runs among which the probability is divided.
+grid | list | Thresholds that could be tested.
+fewest | count | Fewest answers from which a certificate is possible.
+start | certainty | Threshold with which the tests begin.
+accepted | object | What the certified threshold accepts.
+uncertified | object | What the report's own threshold accepts, without a guarantee.
+"""
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         entries = selective(study.data, study.judges, study.shared, threshold=study.threshold)
@@ -295,9 +312,22 @@ class Signals(Section):
     """Calibration and thresholds of every signal that a run has."""
 
     name = "signals"
+    analyses = (Analysis("calibration", tables=("signals",), paths=("judges.*.signals",)),)
+    shows = ("signals",)
+    keys = """
+signals | object | How well other signals separate right from wrong answers.
+signals.native | object | The native probability of the answer as a signal.
+right_at_25 | share | Accuracy of the most certain quarter.
+right_at_50 | share | Accuracy of the most certain half.
+right_at_75 | share | Accuracy of the most certain three quarters.
+"""
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"judges": [{"signals": found} if found else {} for found in signals(study)]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield signal_table(report)
+
+
+CERTIFIED = Certified()
+SIGNALS_SHOWN = Signals()

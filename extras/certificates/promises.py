@@ -4,17 +4,18 @@ from collections.abc import Callable
 from functools import cache, partial
 
 import numpy as np
+from scipy.special import expit
 
-from analysis.promises import Counts, MethodCheck, compared, errs
-from analysis.stats import (
-    certainty_from_entropy,
+from analysis.promises import Counts, Family, MethodCheck, compared, errs
+from analysis.stats import certainty_from_entropy
+from analysis.stats.core.results import FloatArray, IntArray
+from extras.certificates.stats.certified_thresholds import (
+    Weighting,
     certify_threshold,
+    fewest_at_start,
     one_per_cluster,
     starting_threshold,
 )
-from analysis.stats.certainty.certified_thresholds import Weighting, fewest_at_start
-from analysis.stats.core.results import FloatArray, IntArray
-from extras.planted_truth.answers import logistic
 
 READINGS = 5  # in each order
 FINE = tuple(range(99, 0, -1))
@@ -37,7 +38,7 @@ def judged(rng: np.random.Generator, persona: IntArray, name: str) -> tuple[Floa
     n = persona.size
     lean = EASE + rng.normal(0, SD_PERSONA, int(persona.max()) + 1)[persona]
     lean += rng.normal(0, SD_ITEM, n)
-    chances = logistic(lean[:, None] + POSITION * np.array([1, -1]))
+    chances = expit(lean[:, None] + POSITION * np.array([1, -1]))
     if name == ENTROPY:
         share = chances.mean(axis=1)
         return certainty_from_entropy(share), (share > 0.5).astype(np.int64)
@@ -248,3 +249,5 @@ CHECKS = (
         for alike in (0.05, 0.2)
     ),
 )
+
+CERTIFIED = Family("certificates", CHECKS)

@@ -19,7 +19,6 @@ from analysis.report.report_json import Json, put, undefined
 from analysis.report.rules import LEVEL, MIN_COMPARED, TOO_SMALL
 from analysis.report.study import SharedClusters, asked_of_all, families, on_side
 from analysis.stats.accuracy.general_accuracy import general_contrast
-from analysis.stats.comparison.contrasts import Clusters, Contrast, Unit, paired_contrast
 from analysis.stats.comparison.differences import equivalence
 from analysis.stats.comparison.general_difference import (
     GeneralDifference,
@@ -32,7 +31,8 @@ from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
-from extras.methods.stats.contrasts import set_contrast, shared_people
+from extras.choices.stats import Clusters, Contrast, paired_contrast, set_contrast, shared_people
+from extras.choices.stats.contrasts import Unit
 
 MIN_BLOCKS = 8
 

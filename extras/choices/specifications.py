@@ -19,7 +19,7 @@ from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import points
-from extras.methods.multiverse import EXCLUSIONS, TIES, UNITS, multiverse
+from extras.choices.multiverse import EXCLUSIONS, TIES, UNITS, multiverse
 
 CLAIMS = {"all": "all items", "certain": "where certain"}
 

@@ -1,24 +1,25 @@
 """Judges asked in several wordings or framings, and the effect of the way of asking."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from analysis.data.juries import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 from analysis.report.registration import run_mark
 from analysis.report.report_json import Json, number, put, put_estimate
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
-from analysis.report.sentences import WORDING, holds, level_of
+from analysis.report.sentences import holds, level_of
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import p_value, percent
-from analysis.stats.comparison.contrasts import Clusters, factor_effects, paired_contrast
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.multiplicity import holm
 from analysis.stats.core.multiway import multiway_mean, multiway_proportion
+from extras.choices.stats import Clusters, factor_effects, paired_contrast
+from extras.choices.ways import AS_ASKED, AskedInWays, asked_in_ways, credits_of, read_by
 
+WORDING = "wordings"
 FACTORS = ("wording", "framing", "order")
 UNDECIDED = ("left_out", "half")
 OWN_WORDS = "protocol’s own"
@@ -249,6 +250,7 @@ class WordingSection(Section):
     """Judges asked in several wordings: accuracy in every way, and effects of the wording."""
 
     name = "wording"
+    has_claims = True
     title = "Wording"
     inside = "All ways of asking, pairs of wordings, and the effect of each change"
     analyses = (
@@ -260,11 +262,34 @@ class WordingSection(Section):
         ),
     )
 
+    keys = """
+wording | list or text | Several wordings of one question.
+wording.orders | text | Orders of the responses that were asked.
+wording.runs | list | Places of the runs in `judges`.
+fixed_beforehand | flag | Whether all wordings were chosen before the first judgment.
+ways | list | Accuracy of each wording.
+ways.order | text | Order of the responses.
+agreement_n | count | Items of the agreement.
+effects | list | Effect of each factor: wording, order, framing.
+factor | text | Name of the factor.
+means | list | Mean accuracy at each level.
+effects_n | count | Items of the effects.
+effects_clusters | count | Independent groups among them.
+wording.low | share | Accuracy of the worst wording.
+wording.high | share | Accuracy of the best wording.
+rest_share | share | Share of the variance that no factor explains.
+wording.wording | text | Name and version of the wording.
+"""
+
     def is_needed(self, report: ReportJson) -> bool:
         return bool(report["wording"])
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return {"wording": wordings(study)}
+
+    def claims(self, report: ReportJson) -> Mapping[str, Sequence[float | None]]:
+        effects = (effect for entry in report["wording"] for effect in entry["effects"])
+        return {WORDING: [each["p_holm"] for each in effects if each["factor"] == "wording"]}
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield effects_table(report)
@@ -300,3 +325,6 @@ def _conclusion(effect: Mapping[str, Any], level: float) -> str:
 
 def _wording_effect(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return next((effect for effect in entry["effects"] if effect["factor"] == "wording"), None)
+
+
+WORDINGS = WordingSection()

@@ -20,8 +20,6 @@ from analysis.report.sentences import (
     SINGLE,
     TOGETHER,
     TOPICS,
-    TRUSTED,
-    WORDING,
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, TableColumn
@@ -35,8 +33,6 @@ from analysis.stats.core.shared_variance import Sharing
 _NEEDED = (
     "group_errors",
     "high_sets",
-    "kinds_of_certainty",
-    "wording",
     "bias_probes",
     "own_responses",
 )
@@ -83,15 +79,6 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
     found[CERTAIN] = [
         earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
         for place in whole
-    ]
-    found[TRUSTED] = [
-        each["p_max"] for row in earlier["certainty_kinds"]["rows"] for each in row["trusted"]
-    ]
-    found[WORDING] = [
-        effect["p_holm"]
-        for entry in earlier["wording"]
-        for effect in entry["effects"]
-        if effect["factor"] == "wording"
     ]
     bias = earlier.get("bias", {})
     found[PROBES] = [

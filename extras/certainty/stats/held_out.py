@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ..core.proportions import EMPTY, wilson_proportion
-from ..core.results import (
+from analysis.stats.certainty.calibration import isotonic, usable_answers
+from analysis.stats.certainty.risk_coverage import threshold_sweep
+from analysis.stats.core.proportions import EMPTY, wilson_proportion
+from analysis.stats.core.results import (
     FloatArray,
     IntArray,
     Proportion,
@@ -18,8 +20,6 @@ from ..core.results import (
     check_level,
     distinct_values,
 )
-from .calibration import usable_answers
-from .risk_coverage import threshold_sweep
 
 
 @dataclass(frozen=True)
@@ -133,45 +133,6 @@ def held_out_threshold(
         n_choosing=n_1,
         n_held_out=n_2,
     )
-
-
-def unreachable_thresholds(
-    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, low: int = 1, high: int = 100
-) -> tuple[int, ...]:
-    """List the whole certainties that no answer has.
-
-    At such a threshold, "at least" and "above" accept the same answers, so the data cannot show
-    which of the two a study meant.
-
-    Parameters
-    ----------
-    certainty : array_like of float, shape (n,)
-        Stated certainty, 0 to 100; NaN is missing.
-    correct : array_like of int, shape (n,)
-        1 right, 0 wrong, -1 missing.
-    low, high : int, default 1 and 100
-        First and last point of the scale.
-
-    Returns
-    -------
-    tuple of int
-        Ascending; empty if nothing could be used.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit or a value is out of range.
-
-    Examples
-    --------
-    >>> unreachable_thresholds([90, 80, 86.5], [1, 0, 1], low=79, high=91)
-    (79, 81, 82, 83, 84, 85, 86, 87, 88, 89, 91)
-    """
-    values, _, _ = usable_answers(certainty, correct)
-    if values.size == 0:
-        return ()
-    reached = set(values.tolist())
-    return tuple(tau for tau in range(low, high + 1) if tau not in reached)
 
 
 Method = Literal["isotonic", "logistic"]
@@ -323,15 +284,6 @@ def recalibrate(
 
 def _brier(confidence: FloatArray, right: IntArray) -> float:
     return float(np.mean((confidence - right) ** 2))
-
-
-def isotonic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:
-    """Values at `at` of the increasing function fitted to `x` and `y`."""
-    distinct, group = distinct_values(x)
-    weight = np.bincount(group).astype(np.float64)
-    means = np.bincount(group, weights=y) / weight
-    fitted = np.clip(scipy.optimize.isotonic_regression(means, weights=weight).x, 0, 1)
-    return np.asarray(np.interp(at, distinct, fitted), dtype=np.float64)
 
 
 def _logistic(x: FloatArray, y: IntArray, at: FloatArray) -> FloatArray:

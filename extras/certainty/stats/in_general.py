@@ -11,8 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..comparison.general_difference import interval_of, why_not
-from ..core.results import (
+from analysis.stats.certainty.calibration import (
+    brier_score,
+    discrimination,
+    to_confidence,
+    usable_answers,
+)
+from analysis.stats.certainty.risk_coverage import risk_coverage
+from analysis.stats.comparison.general_difference import interval_of, why_not
+from analysis.stats.core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -23,10 +30,7 @@ from ..core.results import (
     mid_ranks,
     t_quantile,
 )
-from ..core.shared_variance import Sharing
-from .calibration import brier_score, discrimination, to_confidence, usable_answers
-from .certified_thresholds import fewest_items
-from .risk_coverage import risk_coverage
+from analysis.stats.core.shared_variance import Sharing
 
 MIN_FOR_INTERVAL = 10
 # Shares of the answers that are tried, the most certain first.
@@ -302,8 +306,8 @@ def trusted_coverage(
 
     Notes
     -----
-    `coverage_steps` are tested in their order, from the first with twice the answers that
-    `fewest_items` asks for. The p of n answers with k errors is
+    `coverage_steps` are tested in their order, from the first with twice the answers that,
+    all right, can pass. The p of n answers with k errors is
     :math:`P(\mathrm{Bin}(n/d,\alpha)\le k/d)`, by the incomplete beta function, read by the t
     distribution with the degrees of freedom of `Sharing.spread`. The design effect is
     :math:`d=1+\sum_c\rho_cm_c/n` with :math:`\rho_c` the correlation of the errors that share a
@@ -331,7 +335,7 @@ def trusted_coverage(
     values, right, _ = usable_answers(certainty, correct)
     steps = coverage_steps(certainty, correct)
     good = [step for step in steps if step.errors <= max_error * step.n]
-    observed, fewest = good[-1] if good else None, fewest_items(max_error, level / tests)
+    observed, fewest = good[-1] if good else None, _fewest(max_error, level / tests)
 
     def result(tested: list[CoverageStep], reason: Reason | None = None) -> TrustedCoverage:
         p = tested[0].p if tested else None
@@ -359,6 +363,11 @@ def trusted_coverage(
         if p > level:
             break
     return result(tested)
+
+
+def _fewest(max_error: float, delta: float) -> int:
+    """The fewest answers, all right, that can pass a test at the level `delta`."""
+    return math.ceil(math.log(delta) / math.log1p(-max_error))
 
 
 def _design_effect(accepted: BoolArray, within: Sharing, alike: Mapping[str, float]) -> float:

@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..core.bootstrap import resampled_estimate, resampled_weights
-from ..core.proportions import auroc_score_interval, constant_interval
-from ..core.results import (
+from analysis.stats.certainty.calibration import MIN_EACH, usable_answers
+from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
+from analysis.stats.core.proportions import auroc_score_interval, constant_interval
+from analysis.stats.core.results import (
     Estimate,
     FloatArray,
     IntArray,
@@ -22,7 +23,6 @@ from ..core.results import (
     normal_quantile,
     relabel,
 )
-from .calibration import MIN_EACH, usable_answers
 
 # Wrong answers added to n right ones in a row, after Agresti and Coull.
 UNSEEN = 2

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.aggregation import majority_vote
-from ..core.multiway import ClusterLabels, score_variance
-from ..core.proportions import (
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.aggregation import majority_vote
+from analysis.stats.core.multiway import ClusterLabels, score_variance
+from analysis.stats.core.proportions import (
     CONDITIONAL,
     effective_n,
     item_clustered_proportion,
@@ -20,7 +21,7 @@ from ..core.proportions import (
     wilson_ends,
     wilson_proportion,
 )
-from ..core.results import (
+from analysis.stats.core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -33,8 +34,7 @@ from ..core.results import (
     n_distinct,
     t_quantile,
 )
-from ..core.votes import Votes
-from .calibration import usable_answers
+from analysis.stats.core.votes import Votes
 
 # Answers on either side of the cut that estimate the accuracy at the cut.
 MIN_NEIGHBOURS = 10

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.proportions import EMPTY, wilson_proportion
-from ..core.results import (
+from analysis.stats.certainty.calibration import usable_answers
+from analysis.stats.core.proportions import EMPTY, wilson_proportion
+from analysis.stats.core.results import (
     BoolArray,
     FloatArray,
     IntArray,
@@ -21,7 +22,6 @@ from ..core.results import (
     known_rows,
     relabel,
 )
-from .calibration import usable_answers
 
 # Thresholds in test order, fixed before any data.
 GRID = tuple(range(99, 49, -1))

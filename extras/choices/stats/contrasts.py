@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.clusters import MIN_BLOCKS
-from ..core.results import (
+from analysis.stats.core.clusters import MIN_BLOCKS
+from analysis.stats.core.results import (
     BoolArray,
     FloatArray,
     IntArray,

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from analysis.stats.comparison.contrasts import Contrast, Unit, contrast_of, empty_contrast
 from analysis.stats.core.clusters import (
     MAX_ANNOTATORS,
     MAX_LINKS,
@@ -17,6 +16,7 @@ from analysis.stats.core.clusters import (
 )
 from analysis.stats.core.results import BoolArray, FloatArray
 from analysis.stats.core.votes import Votes
+from extras.choices.stats.contrasts import Contrast, Unit, contrast_of, empty_contrast
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def set_contrast(
 
     Examples
     --------
-    >>> from analysis.stats import Clusters
+    >>> from extras.choices.stats import Clusters
     >>> right, sure = [1, 1, 1, 0] * 5, [1, 1, 0, 1] * 5
     >>> found = set_contrast(right, sure, right, [1] * 20, Clusters.of(range(20)))
     >>> round(found.value, 4), found.n, found.n_second

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from ..core.bootstrap import ratio, resampled_estimate, resampled_weights
-from ..core.results import Estimate, FloatArray, IntArray, Reason, relabel
-from ..core.votes import Votes
-from .alt_test import model_choices, require_single_votes
+from analysis.stats.comparison.alt_test import model_choices, require_single_votes
+from analysis.stats.core.bootstrap import ratio, resampled_estimate, resampled_weights
+from analysis.stats.core.results import Estimate, FloatArray, IntArray, Reason, relabel
+from analysis.stats.core.votes import Votes
 
 LikenessLabel = Literal["human-like", "super-consistent", "below human"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..core.bootstrap import Statistic, count_rows, estimate_with_interval, ratio
-from ..core.results import Estimate, FloatArray, Reason, check_level, known_rows
-from ..core.votes import Votes
+from analysis.stats.core.bootstrap import Statistic, count_rows, estimate_with_interval, ratio
+from analysis.stats.core.results import Estimate, FloatArray, Reason, check_level, known_rows
+from analysis.stats.core.votes import Votes
 
 
 @dataclass(frozen=True)

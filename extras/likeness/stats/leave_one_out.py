@@ -1,4 +1,4 @@
-"""The model, every annotator and trivial judges, compared with annotators."""
+"""The model and every annotator compared with the majority of the other annotators."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -6,9 +6,12 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from ..core.clusters import MIN_BLOCKS, annotator_blocks
-from ..core.proportions import two_way_variance
-from ..core.results import (
+from analysis.stats.comparison.alt_test import human_advantage, model_choices
+from analysis.stats.comparison.differences import block_difference
+from analysis.stats.comparison.paired import PairedCounts, tango_interval
+from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
+from analysis.stats.core.proportions import two_way_variance
+from analysis.stats.core.results import (
     BoolArray,
     Estimate,
     FloatArray,
@@ -18,10 +21,7 @@ from ..core.results import (
     n_distinct,
     t_quantile,
 )
-from ..core.votes import Votes
-from .alt_test import human_advantage, model_choices
-from .differences import block_difference
-from .paired import PairedCounts, tango_interval
+from analysis.stats.core.votes import Votes
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,6 @@ class LeaveOneOutSummary:
     annotators: tuple[LeaveOneOut, ...]
     n: int
     n_ties: int
-
-
-@dataclass(frozen=True)
-class ReferenceJudge:
-    """A trivial judge's agreement with people, on both scales."""
-
-    name: str
-    raw: float
-    balanced: float
 
 
 def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) -> LeaveOneOutSummary:
@@ -134,45 +125,6 @@ def leave_one_out(votes: Votes, model: npt.ArrayLike, *, level: float = 0.95) ->
         annotators=annotators,
         n=n,
         n_ties=n_ties,
-    )
-
-
-def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
-    """Agreement of trivial judges with people: the minimum that a judge must beat.
-
-    Parameters
-    ----------
-    votes : Votes
-        Choices of people; items with one choice are not used.
-
-    Returns
-    -------
-    tuple of ReferenceJudge
-        Always the most common label, a coin (or die), and another person at random; empty if no
-        item has two choices. The coin has its expected agreement.
-
-    Examples
-    --------
-    >>> found = reference_judges(Votes.from_matrix([[0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]))
-    >>> [(judge.name, round(judge.raw, 2), round(judge.balanced, 2)) for judge in found]
-    [('commonest label', 0.67, 0.5), ('coin', 0.5, 0.5), ('another person', 0.5, 0.44)]
-    """
-    counts = votes.counts()
-    counts = counts[counts.sum(axis=1) >= 2]
-    if not len(counts):
-        return ()
-    k = counts.sum(axis=1, keepdims=True)
-    mean, alike = (counts / k).mean(axis=0), (counts * (counts - 1) / (k * (k - 1))).mean(axis=0)
-    occurs = mean > 0
-    labels = max(2, int(occurs.sum()))
-    return (
-        ReferenceJudge("commonest label", float(mean.max()), 1 / labels),
-        ReferenceJudge("coin", 1 / labels, 1 / labels),
-        ReferenceJudge(
-            "another person",
-            float(alike.sum()),
-            float((alike[occurs] / mean[occurs]).sum() / labels),
-        ),
     )
 
 
