@@ -16,12 +16,12 @@ from analysis.report.study import ReportedStudy, SharedClusters, identity
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import reason, run_names
 from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
+from analysis.stats.comparison.sample_sizes import fewest_items
 from analysis.stats.core.proportions import wilson_proportion
 from analysis.stats.core.results import BoolArray
 from extras.certificates.stats.certified_thresholds import (
     GRID,
     certify_threshold,
-    fewest_items,
     one_per_cluster,
     starting_threshold,
 )

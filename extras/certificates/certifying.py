@@ -12,6 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.data.item_texts import item_facts
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.errors import BadParameters
+from analysis.stats.comparison.sample_sizes import fewest_items
 from extras.certificates.facts import (
     judge_description,
     protocol_description,
@@ -27,7 +28,6 @@ from extras.certificates.stats.certified_thresholds import (
     Weighting,
     certify_threshold,
     fewest_at_start,
-    fewest_items,
     one_per_cluster,
     starting_threshold,
 )

@@ -371,3 +371,38 @@ def draw_items(probabilities: npt.ArrayLike, *, rng: np.random.Generator) -> Boo
     drawn = np.zeros(chances.size, dtype=np.bool_)
     drawn[order[at]] = True
     return drawn
+
+
+def fewest_items(max_error: float, delta: float = 0.1) -> int:
+    r"""Return the smallest number of accepted answers, all right, that can be certified.
+
+    Parameters
+    ----------
+    max_error : float
+        Largest share of errors to allow, in (0, 1).
+    delta : float, default 0.1
+        Probability with which the certificate may be wrong, in (0, 1).
+
+    Returns
+    -------
+    int
+        Number of answers.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    :math:`\lceil\ln\delta/\ln(1-\alpha)\rceil`, the smallest :math:`n` with
+    :math:`(1-\alpha)^n\le\delta`.
+
+    Examples
+    --------
+    >>> fewest_items(0.2), fewest_items(0.05, 0.05)
+    (11, 59)
+    """
+    _check_share("max_error", max_error)
+    _check_share("delta", delta)
+    return math.ceil(math.log(delta) / math.log1p(-max_error))

@@ -19,6 +19,7 @@ from analysis.stats.certainty.calibration import (
 )
 from analysis.stats.certainty.risk_coverage import risk_coverage
 from analysis.stats.comparison.general_difference import interval_of, why_not
+from analysis.stats.comparison.sample_sizes import fewest_items
 from analysis.stats.core.results import (
     BoolArray,
     Estimate,
@@ -306,8 +307,8 @@ def trusted_coverage(
 
     Notes
     -----
-    `coverage_steps` are tested in their order, from the first with twice the answers that,
-    all right, can pass. The p of n answers with k errors is
+    `coverage_steps` are tested in their order, from the first with twice the answers that
+    `fewest_items` asks for. The p of n answers with k errors is
     :math:`P(\mathrm{Bin}(n/d,\alpha)\le k/d)`, by the incomplete beta function, read by the t
     distribution with the degrees of freedom of `Sharing.spread`. The design effect is
     :math:`d=1+\sum_c\rho_cm_c/n` with :math:`\rho_c` the correlation of the errors that share a
@@ -335,7 +336,7 @@ def trusted_coverage(
     values, right, _ = usable_answers(certainty, correct)
     steps = coverage_steps(certainty, correct)
     good = [step for step in steps if step.errors <= max_error * step.n]
-    observed, fewest = good[-1] if good else None, _fewest(max_error, level / tests)
+    observed, fewest = good[-1] if good else None, fewest_items(max_error, level / tests)
 
     def result(tested: list[CoverageStep], reason: Reason | None = None) -> TrustedCoverage:
         p = tested[0].p if tested else None
@@ -363,11 +364,6 @@ def trusted_coverage(
         if p > level:
             break
     return result(tested)
-
-
-def _fewest(max_error: float, delta: float) -> int:
-    """The fewest answers, all right, that can pass a test at the level `delta`."""
-    return math.ceil(math.log(delta) / math.log1p(-max_error))
 
 
 def _design_effect(accepted: BoolArray, within: Sharing, alike: Mapping[str, float]) -> float:

@@ -5,7 +5,6 @@ from extras.certificates.stats.certified_thresholds import (
     TestedThreshold,
     certify_threshold,
     fewest_at_start,
-    fewest_items,
     one_per_cluster,
     starting_threshold,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "TestedThreshold",
     "certify_threshold",
     "fewest_at_start",
-    "fewest_items",
     "one_per_cluster",
     "starting_threshold",
 ]

@@ -351,41 +351,6 @@ def _chance_among_offered(
     return np.asarray(found[pair], dtype=np.float64)
 
 
-def fewest_items(max_error: float, delta: float = 0.1) -> int:
-    r"""Return the smallest number of accepted answers, all right, that can be certified.
-
-    Parameters
-    ----------
-    max_error : float
-        Largest share of errors to allow, in (0, 1).
-    delta : float, default 0.1
-        Probability with which the certificate may be wrong, in (0, 1).
-
-    Returns
-    -------
-    int
-        Number of answers.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Notes
-    -----
-    :math:`\lceil\ln\delta/\ln(1-\alpha)\rceil`, the smallest :math:`n` with
-    :math:`(1-\alpha)^n\le\delta`.
-
-    Examples
-    --------
-    >>> fewest_items(0.2), fewest_items(0.05, 0.05)
-    (11, 59)
-    """
-    _check_share("max_error", max_error)
-    _check_share("delta", delta)
-    return math.ceil(math.log(delta) / math.log1p(-max_error))
-
-
 def _check_share(name: str, value: float) -> None:
     if not 0 < value < 1:
         raise ValueError(f"`{name}` must lie between 0 and 1, got {value}.")

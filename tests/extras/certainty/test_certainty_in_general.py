@@ -8,9 +8,11 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from analysis.stats import (
     Sharing,
     Votes,
+    risk_coverage,
+)
+from extras.certainty.stats import (
     coverage_steps,
     general_quality,
-    risk_coverage,
     trusted_coverage,
 )
 

@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from analysis.stats import brier_score, calibration_error, certainty_quality, discrimination
+from analysis.stats import (
+    brier_score,
+    calibration_error,
+    discrimination,
+)
+from extras.certainty.stats import (
+    certainty_quality,
+)
 from tests.analysis.stats.reference import vector
 
 CASE = vector("calibration_200")
@@ -122,3 +129,14 @@ def test_answers_of_one_cluster_are_no_pair():
     sums = [error[:3].sum(), error[3:5].sum(), error[5:].sum()]
     pairs = 2 * (sums[0] * sums[1] + sums[0] * sums[2] + sums[1] * sums[2])
     assert result.squared_error.value == pytest.approx(pairs / (36 - 9 - 4 - 1))
+
+
+def test_a_certainty_that_never_varies_separates_nothing_and_says_how_sure_that_is():
+    constant = certainty_quality([80] * 40, [1, 0] * 20, rng=np.random.default_rng(1))
+    always_right = certainty_quality([90] * 40, [1] * 40, rng=np.random.default_rng(1))
+
+    assert constant.auroc.value == 0.5
+    assert 0.25 < constant.auroc.interval.low < 0.4
+    assert always_right.brier.interval.method == "exact, all values the same"
+    assert always_right.brier.interval.high == pytest.approx(0.01 + (1 - 0.05 ** (1 / 40)) * 0.99)
+    assert always_right.skill.interval_reason == "no_variation"

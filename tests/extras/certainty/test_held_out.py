@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from analysis.stats import (
-    check_threshold,
+from analysis.stats import check_threshold, unreachable_thresholds
+from extras.certainty.stats import (
     held_out_threshold,
-    unreachable_thresholds,
 )
 
 

@@ -3,7 +3,9 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from analysis.stats import certainty_by_source
+from extras.certainty.stats import (
+    certainty_by_source,
+)
 
 
 def simulated(rng, n_items=200, effect=0.0):

@@ -6,7 +6,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts, sampled_certainty
 from analysis.report.build import all_sentences, build_report
-from analysis.report.sections.certainty.kinds import on_same_items
+from extras.certainty.kinds import on_same_items
 from judging.backends.decisions import DecisionsKind
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once

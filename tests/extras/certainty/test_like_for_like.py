@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from analysis.stats import Votes, like_for_like
+from analysis.stats import Votes
+from extras.certainty.stats import (
+    like_for_like,
+)
 
 
 def test_counts_of_a_small_panel():

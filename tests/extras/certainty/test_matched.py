@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
 
-from analysis.stats import accuracy_at_coverage, matched_accuracy
+from analysis.stats import accuracy_at_coverage
+from extras.certainty.stats import (
+    matched_accuracy,
+)
 
 
 def matched(certainty, correct, high, **options):

@@ -3,7 +3,13 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
-from analysis.stats import brier_score, folds_by_key, recalibrate
+from analysis.stats import brier_score
+from extras.certainty.stats import (
+    folds_by_key,
+    recalibrate,
+)
+from tests.analysis.stats.reference import vector
+from tests.analysis.stats.test_paper_figures import RELEASED, WITH_PERSONA, read, right
 
 
 def overconfident(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,3 +72,23 @@ def test_what_cannot_be_recalibrated_says_why():
     assert recalibrate([np.nan], [1], [0]).reason == "empty_group"
     assert recalibrate([80.0] * 5, [1] * 5, range(5)).reason == "no_variation"
     assert recalibrate([80.0, 70], [1, 0], [0, 0]).reason == "too_few_items"
+
+
+if RELEASED:
+
+    def test_brier_scores_after_recalibration():
+        rows = read(WITH_PERSONA)
+        certainty = np.array([float(row["certainty"]) for row in rows])
+        expected = vector("recalibration_prism_command_r")
+        folds = np.arange(len(rows)) % 5
+
+        isotonic = recalibrate(certainty, right(rows), folds)
+        logistic = recalibrate(certainty, right(rows), folds, method="logistic")
+
+        assert isotonic.raw == pytest.approx(expected["brier_raw"])
+        assert isotonic.recalibrated == pytest.approx(expected["brier_isotonic_cf"], abs=1e-6)
+        assert logistic.recalibrated == pytest.approx(expected["brier_platt_cf"], abs=1e-6)
+        constant = brier_score(certainty, right(rows)).uncertainty
+        assert constant == pytest.approx(expected["base_rate_brier"])
+        assert isotonic.raw > constant > isotonic.recalibrated > logistic.recalibrated
+        assert isotonic.base_rate == pytest.approx(constant, abs=0.001)  # made out of sample

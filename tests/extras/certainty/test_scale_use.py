@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats import Votes, centred_certainty, certainty_icc
+from analysis.stats import Votes
+from extras.certainty.stats import (
+    centred_certainty,
+    certainty_icc,
+)
 from tests.analysis.stats.reference import random_votes, vector
 
 CASE = vector("certainty_3x60")

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom, entropy
 
-from analysis.stats import (
-    certainty_from_entropy,
+from analysis.stats import certainty_from_entropy, preference_entropy
+from extras.certificates.stats import (
     certify_threshold,
     fewest_items,
     one_per_cluster,
-    preference_entropy,
     starting_threshold,
 )
 from tests.analysis.stats.reference import vector
+from tests.analysis.stats.test_paper_figures import RELEASED, WITH_PERSONA, read, right
 
 
 def test_the_fewest_items_are_the_reference_ones():
@@ -168,3 +168,28 @@ def test_certificates_of_clustered_items_are_wrong_at_most_as_often_as_they_say(
         wrong += found.threshold is not None
 
     assert wrong / draws <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / draws)
+
+
+def test_clusters_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="clustering"):
+        certify_threshold([90], [1], max_error=0.2, start=90, clusters=[[1, 2]])
+    with pytest.raises(ValueError, match="clustering"):
+        one_per_cluster(["a"], [[1, 2]])
+    with pytest.raises(ValueError, match="one or two"):
+        one_per_cluster(["a"], [])
+
+
+if RELEASED:
+
+    @pytest.mark.parametrize("alpha", [0.1, 0.15, 0.2, 0.25, 0.3])
+    def test_certified_thresholds(alpha):
+        rows = read(WITH_PERSONA)
+        certainty = np.array([float(row["certainty"]) for row in rows])
+        expected = vector("ltt_prism_command_r_plus")[f"alpha={alpha},delta=.1"]
+        start = starting_threshold(certainty, len(rows))
+
+        found = certify_threshold(certainty, right(rows), max_error=alpha, start=start)
+
+        assert found.threshold == expected["tau"]
+        assert found.coverage == pytest.approx(expected["coverage"])
+        assert found.accepted.value == pytest.approx(expected["emp_acc"])

@@ -10,7 +10,7 @@ from analysis.data.arrays import Answers
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_tables, build_report
 from annotation.models import Annotator
-from extras.methods.multiverse import hasty_or_one_sided
+from extras.choices.multiverse import hasty_or_one_sided
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.partial import computed
 from tests.factories import make_item, make_study, stored_at_once

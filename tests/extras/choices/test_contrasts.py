@@ -5,13 +5,16 @@ import pytest
 from scipy import stats
 
 from analysis.stats import (
-    Clusters,
     Votes,
     block_difference,
-    paired_contrast,
     shared_annotator_variance,
 )
-from extras.methods.stats import set_contrast, shared_people
+from extras.choices.stats import (
+    Clusters,
+    paired_contrast,
+    set_contrast,
+    shared_people,
+)
 
 
 def credits(n=400, seed=0):
@@ -122,6 +125,6 @@ def test_an_empty_set_has_no_difference():
 
 def test_too_many_links_are_not_followed(monkeypatch):
     votes = Votes.from_matrix(np.eye(12, dtype=int) + np.eye(12, k=1, dtype=int) - 1)
-    monkeypatch.setattr("extras.methods.stats.contrasts.MAX_LINKS", 10)
+    monkeypatch.setattr("extras.choices.stats.set_contrasts.MAX_LINKS", 10)
 
     assert shared_people(votes) is None

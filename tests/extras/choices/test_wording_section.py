@@ -12,9 +12,9 @@ from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.build import build_report
 from analysis.report.registration import run_mark
 from analysis.report.sections.ablations import ablations
-from analysis.report.sections.wording import wordings
 from analysis.report.study import ReportedStudy
 from analysis.report.words import run_names
+from extras.choices.wording import wordings
 from judging.models import Judge, JudgeRun, Jury, PromptTemplate
 from judging.wordings import save_wording
 from tests.analysis.builders import answer, judge_item, make_rater, make_run

@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.stats import Votes, human_likeness, human_likeness_of_several
+from analysis.stats import Votes
+from extras.likeness.stats import (
+    human_likeness,
+    human_likeness_of_several,
+)
 from tests.analysis.stats.reference import spread_design
 
 

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from analysis.stats import (
-    Votes,
+from analysis.stats import Votes, shared_stereotype
+from extras.likeness.stats import (
     error_consistency,
     shared_guess,
-    shared_stereotype,
 )
 from tests.analysis.stats.reference import people_and_model
 
