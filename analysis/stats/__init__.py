@@ -162,16 +162,11 @@ from .comparison.replacement import (
     pooled_replacement_tests,
 )
 from .comparison.sample_sizes import (
-    alpha_sd,
-    annotators_needed,
     draw_items,
     draw_probabilities,
-    equivalence_items,
     error_spread,
     fewest_items,
     mcnemar_items,
-    recruiting_cost,
-    wilson_items,
 )
 from .core.aggregation import (
     MajorityVote,
@@ -314,12 +309,10 @@ __all__ = [
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
-    "alpha_sd",
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
     "annotator_quality",
-    "annotators_needed",
     "answer_accuracy",
     "benjamini_yekutieli",
     "block_difference",
@@ -351,7 +344,6 @@ __all__ = [
     "draw_probabilities",
     "effective_number",
     "equivalence",
-    "equivalence_items",
     "error_spread",
     "errors_by_group",
     "expected_agreement",
@@ -398,7 +390,6 @@ __all__ = [
     "position_bias_single_order",
     "preference_entropy",
     "probe_effect",
-    "recruiting_cost",
     "reference_judges",
     "risk_coverage",
     "run_noise",
@@ -424,6 +415,5 @@ __all__ = [
     "weighted_kappa",
     "weighted_vote",
     "wilson_interval",
-    "wilson_items",
     "wilson_proportion",
 ]

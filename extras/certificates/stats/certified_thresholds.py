@@ -19,6 +19,7 @@ from analysis.stats.core.results import (
     IntArray,
     Proportion,
     Reason,
+    check_share,
     known_rows,
     relabel,
 )
@@ -153,8 +154,8 @@ def certify_threshold(
     >>> certify_threshold(certainty, correct, max_error=0.05, start=90).reason
     'not_certified'
     """
-    _check_share("max_error", max_error)
-    _check_share("delta", delta)
+    check_share("max_error", max_error)
+    check_share("delta", delta)
     if n_judges < 1:
         raise ValueError(f"`n_judges` must be at least 1, got {n_judges}.")
     if any(after >= before for before, after in pairwise(grid)):
@@ -349,11 +350,6 @@ def _chance_among_offered(
         of_second = np.bincount(pairs[1], weights=missing, minlength=n_second)
         found += weight * np.exp(of_second[pairs[1]] - missing)
     return np.asarray(found[pair], dtype=np.float64)
-
-
-def _check_share(name: str, value: float) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"`{name}` must lie between 0 and 1, got {value}.")
 
 
 def _shares_a_cluster(

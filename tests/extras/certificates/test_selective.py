@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, entropy
 
-from analysis.stats import certainty_from_entropy, preference_entropy
+from analysis.stats import certainty_from_entropy, fewest_items, preference_entropy
 from extras.certificates.stats import (
     certify_threshold,
-    fewest_items,
     one_per_cluster,
     starting_threshold,
 )

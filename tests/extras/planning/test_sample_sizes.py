@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from analysis.stats import (
+from analysis.stats import mcnemar_items
+from extras.planning.stats import (
     alpha_sd,
     annotators_needed,
     equivalence_items,
-    mcnemar_items,
     recruiting_cost,
     wilson_items,
 )
 
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["vectors"]
+VECTORS = json.loads((Path(__file__).parents[2] / "analysis" / "vectors.json").read_text())[
+    "vectors"
+]
 PLANNING = VECTORS["planning"]
 
 
