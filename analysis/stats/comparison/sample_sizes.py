@@ -51,7 +51,7 @@ def mcnemar_items(
     apart, both = only_first - only_second, only_first + only_second
     if apart == 0:
         return None
-    check_level(level)
+    check_share("level", level)
     check_share("power", power)
     z, z_power = special.ndtri(1 - level / 2), special.ndtri(power)
     root: float = z * both**0.5 + z_power * (both - apart**2) ** 0.5

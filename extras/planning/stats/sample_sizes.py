@@ -76,7 +76,7 @@ def equivalence_items(
     """
     check_share("discordant", discordant)
     check_share("margin", margin)
-    check_level(level)
+    check_share("level", level)
     check_share("power", power)
     z = float(special.ndtri(1 - level) + special.ndtri((1 + power) / 2))
     return math.ceil(z**2 * discordant / margin**2)

@@ -1,8 +1,6 @@
 """Closed forms of how many items and people a study needs."""
 
-import json
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,7 @@ from extras.planning.stats import (
     wilson_items,
 )
 
-VECTORS = json.loads((Path(__file__).parents[2] / "analysis" / "vectors.json").read_text())[
+VECTORS = vector_file()
     "vectors"
 ]
 PLANNING = VECTORS["planning"]
@@ -44,14 +42,14 @@ def test_items_for_equivalence(key):
     assert equivalence_items(*numbers_of(key)) == PLANNING["n_tost_paired"][key]
 
 
-@pytest.mark.parametrize("key", VECTORS["alpha_precision"])
+@pytest.mark.parametrize("key", PRECISION)
 def test_the_spread_of_alpha_is_the_simulated_one(key):
     n_items, answers, alpha = numbers_of(key)
 
     found = alpha_sd(int(n_items), int(answers), alpha)
 
     # The simulated spread comes from about 400 studies.
-    assert found == pytest.approx(VECTORS["alpha_precision"][key][1], rel=0.1)
+    assert found == pytest.approx(PRECISION[key][1], rel=0.1)
 
 
 def test_the_papers_design_costs_135_dollars_before_fees():
