@@ -12,11 +12,9 @@ from extras.planning.stats import (
     recruiting_cost,
     wilson_items,
 )
+from tests.analysis.stats.reference import vector
 
-VECTORS = vector_file()
-    "vectors"
-]
-PLANNING = VECTORS["planning"]
+PLANNING, PRECISION = vector("planning"), vector("alpha_precision")
 
 
 def numbers_of(key: str) -> list[float]:
