@@ -23,8 +23,6 @@ from analysis.stats import (
     alt_test,
     bootstrap_agreement,
     certainty_alpha,
-    cochran_q,
-    compare_judges,
     individual_accuracy,
     krippendorff_alpha,
     majority_accuracy,
@@ -33,6 +31,7 @@ from analysis.stats import (
     shared_errors,
 )
 from extras.certainty.stats import certainty_quality
+from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
 from extras.methods.stats import crowd_equivalence
 

@@ -19,6 +19,7 @@ NAMES = [
     "estimation",
     "graded",
     "judge_models",
+    "judges_compared",
     "label_models",
     "likeness",
     "load_test",

@@ -34,7 +34,6 @@ ANALYSES = {
     "certain": "Accuracy of each side where it is certain",
     "difference": "Judge minus majority of people, in general and for these annotators",
     "equivalence": "Whether the two are equivalent within the margin",
-    "several": "Which judge is best (Cochran's Q, pairs, ranks)",
     "calibration": (
         "Whether certainty separates right from wrong (ECE, Brier, AUROC, risk and coverage)"
     ),

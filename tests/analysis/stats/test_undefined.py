@@ -162,13 +162,6 @@ STATISTICS = {
     "mcnemar": lambda s: stats.mcnemar(pairs(s)),
     "paired_difference": lambda s: stats.paired_difference(pairs(s)),
     "equivalence": lambda s: stats.equivalence(pairs(s)),
-    "cochran_q": lambda s: stats.cochran_q(np.stack([s.model_right, s.people_right], axis=1)),
-    "compare_judges": lambda s: stats.compare_judges(
-        np.stack([s.model_right, s.people_right, s.model_right], axis=1)
-    ),
-    "joint_bootstrap": lambda s: stats.joint_bootstrap(
-        np.stack([s.model_right, s.people_right], axis=1), rng=rng(), n_draws=20
-    ),
     "alt_test": lambda s: stats.alt_test(s.votes, s.model, epsilon=0.1, min_items=2),
     "alt_test_certainty": lambda s: stats.alt_test_certainty(
         s.votes, s.certainty, epsilon=0.1, min_items=2

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from analysis.stats import cochran_q, compare_judges, joint_bootstrap
+from extras.judges_compared.stats import cochran_q, compare_judges, joint_bootstrap
+from tests.analysis.stats.test_undefined import check, rng, studies
+from tests.sampling import examples
 
 MATRIX = st.integers(2, 4).flatmap(
     lambda j: st.lists(st.lists(st.integers(0, 1), min_size=j, max_size=j), min_size=1, max_size=25)
@@ -88,3 +90,37 @@ def test_with_equal_judges_ranks_are_complete_and_clusters_keep_the_level():
     assert 0.02 <= joint / n <= 0.09
     assert ranks / n >= 0.91
     assert pairs / n > 0.12  # items of one persona taken as independent
+
+
+REFUSED = [
+    (lambda: cochran_q([[1], [0]]), "at least two judges"),
+    (
+        lambda: joint_bootstrap([[1, 0]] * 9, [0], rng=np.random.default_rng(0)),
+        "`cluster` has 1 rows",
+    ),
+    (lambda: compare_judges([[2, 0]]), "hold only 1"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_arguments_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+STATISTICS = {
+    "cochran_q": lambda s: cochran_q(np.stack([s.model_right, s.people_right], axis=1)),
+    "compare_judges": lambda s: compare_judges(
+        np.stack([s.model_right, s.people_right, s.model_right], axis=1)
+    ),
+    "joint_bootstrap": lambda s: joint_bootstrap(
+        np.stack([s.model_right, s.people_right], axis=1), rng=rng(), n_draws=20
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@given(study=studies())
+@settings(max_examples=examples(15, every=60))
+def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
+    check(name, STATISTICS[name](study))

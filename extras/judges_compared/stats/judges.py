@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from ..core.multiplicity import holm
-from ..core.proportions import wilson_proportion
-from ..core.results import (
+from analysis.stats.comparison.paired import count_pairs, mcnemar, tango_interval
+from analysis.stats.core.multiplicity import holm
+from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.core.results import (
     Estimate,
     FloatArray,
     IntArray,
@@ -21,7 +22,6 @@ from ..core.results import (
     relabel,
     seed_of,
 )
-from .paired import count_pairs, mcnemar, tango_interval
 
 
 @dataclass(frozen=True)
