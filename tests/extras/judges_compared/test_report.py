@@ -23,14 +23,12 @@ def test_judges_are_compared_on_the_items_that_all_decided():
     report = built(random_study(8, n_items=60, runs=TWO_JUDGES))
 
     found = report["several_judges"]
-    right = [
-        [verdict["correct"] for verdict in item["judges"]]
-        for item in report["items"]
-        if all(verdict["correct"] is not None for verdict in item["judges"])
-    ]
+    whole = [place for place, run in enumerate(report["judges"]) if run["features"] == "all"]
+    verdicts = [[item["judges"][place]["correct"] for place in whole] for item in report["items"]]
+    right = [row for row in verdicts if None not in row]
     assert found["n"] == len(right)
     assert found["q"] == pytest.approx(cochran_q(np.array(right, dtype=int)).statistic)
-    assert len(found["pairs"]) == 1
-    assert [entry["run"] for entry in found["ranks"]] == [0, 1]
+    assert len(found["pairs"]) == 3
+    assert [entry["run"] for entry in found["ranks"]] == whole
     assert "Cochran’s Q is" in all_tables(report)["several_judges"].note
     assert "Judges compared with one another" in page_of(report)
