@@ -110,7 +110,7 @@ def simulated(rng: np.random.Generator, effect: float) -> Any:
 def claims_of(report: Any) -> list[tuple[str, str, float]]:
     """Every claim that holds: its kind, who or what it is about, and its sign."""
     from analysis.report import sentences
-    from analysis.report.rules import MORE_CHAPTERS
+    from analysis.report.section import of_extras
 
     found = []
     groups, comparison = report["group_errors"], report["comparison"]
@@ -123,15 +123,9 @@ def claims_of(report: Any) -> list[tuple[str, str, float]]:
         sentences.CERTAIN: [
             ("", each["certainty"]["high_sets"]["difference_general"]) for each in comparison
         ],
-        # More than a fifth of the answers are wrong at every certainty.
-        sentences.TRUSTED: [
-            (row["kind"], {"p_holm": each["p_max"], "value": 0.0})
-            for row in report["certainty_kinds"]["rows"]
-            for each in row["trusted"]
-        ],
     }
-    for chapter in MORE_CHAPTERS:
-        for kind, tests in chapter.claims(report).items():
+    for section in of_extras():
+        for kind, tests in section.claims(report).items():
             # Nothing that extras test is planted, so only its p value counts.
             listed[kind] = [("", {"p_holm": p, "value": 0.0}) for p in tests]
     for kind in (each["kind"] for each in report["claims_tested"]["kinds"]):

@@ -23,9 +23,6 @@ from analysis.stats import (
     alt_test,
     bootstrap_agreement,
     certainty_alpha,
-    certainty_quality,
-    cochran_q,
-    compare_judges,
     individual_accuracy,
     krippendorff_alpha,
     majority_accuracy,
@@ -33,6 +30,8 @@ from analysis.stats import (
     pigeonhole_bootstrap,
     shared_errors,
 )
+from extras.certainty.stats import certainty_quality
+from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
 from extras.methods.stats import crowd_equivalence
 

@@ -54,7 +54,7 @@ def draw_by_judge(
     import numpy as np
 
     from analysis.data.dataset import judged_items
-    from analysis.stats.certainty.held_out import isotonic
+    from analysis.stats.certainty.calibration import isotonic
     from analysis.stats.comparison.sample_sizes import (
         draw_items,
         draw_probabilities,

@@ -35,6 +35,7 @@ from analysis.report.section import (
     SentencePlace,
     attempted,
     merge,
+    of_extras,
     with_parts,
 )
 from analysis.report.sections import SECTIONS
@@ -171,11 +172,11 @@ def software() -> Json:
 def _code() -> str:
     """A hash of the modules that read the data and compute the numbers, independent of git.
 
-    It includes all modules of extras that have a chapter.
+    It includes all modules of extras that have a chapter or a part of one.
     """
     app = Path(__file__).resolve().parents[1]
     found = [path for part in COMPUTING for path in app.glob(part)]
-    for folder in {Path(getfile(type(chapter))).resolve().parent for chapter in MORE_CHAPTERS}:
+    for folder in {Path(getfile(type(section))).resolve().parent for section in of_extras()}:
         found += [path for path in folder.rglob("*.py") if "migrations" not in path.parts]
     digest = hashlib.sha256()
     for path in sorted(found):
@@ -263,17 +264,15 @@ def in_order_of_computing() -> list[Section]:
         name: [other for other in section.needs if other in named]
         for name, section in named.items()
     }
-    # All claims are tested together, including those of extras.
-    claiming = [
-        chapter.name for chapter in MORE_CHAPTERS if type(chapter).claims is not Section.claims
-    ]
-    needs["claims"] += claiming
     return [named[name] for name in TopologicalSorter(needs).static_order()]
 
 
 def analyses() -> list[Analysis]:
-    """The analyses that a plan can name."""
-    return [analysis for section in sections() for analysis in section.analyses]
+    """The analyses that a plan can name; parts of extras add to those of the core."""
+    found: dict[str, Analysis] = {}
+    for one in (analysis for section in sections() for analysis in section.analyses):
+        found[one.code] = found[one.code] + one if one.code in found else one
+    return list(found.values())
 
 
 def all_sources() -> list[NumberSource]:

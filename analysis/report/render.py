@@ -8,7 +8,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
 from functools import cache, partial
@@ -190,13 +190,21 @@ def _body(
     """A chapter's tables, figures and texts; empty if the page cannot show them."""
 
     def body() -> SafeString:
-        added = [page.tables.get(name) for part in MORE_PARTS[section.name] for name in part.shows]
-        own = {"added": list(filter(None, added)), **section.context(page)}
+        own = {"added": list(_added(section, page)), **section.context(page)}
         return render_to_string(section.template, {**context, **own})
 
     if section.name in page.report.get("failed_parts", ()):
         return SafeString("")
     return attempted(body, part=section.name, failed=failed) or SafeString("")
+
+
+def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, ShownTable | None]]:
+    """What parts of extras show in a chapter: a figure with its table, or a table."""
+    for name in (name for part in MORE_PARTS[section.name] for name in part.shows):
+        figure = page.figures.get(name)
+        table = page.tables.get(name if figure is None else figure.table)
+        if figure or table:
+            yield figure, table
 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:

@@ -34,7 +34,6 @@ ANALYSES = {
     "certain": "Accuracy of each side where it is certain",
     "difference": "Judge minus majority of people, in general and for these annotators",
     "equivalence": "Whether the two are equivalent within the margin",
-    "several": "Which judge is best (Cochran's Q, pairs, ranks)",
     "calibration": (
         "Whether certainty separates right from wrong (ECE, Brier, AUROC, risk and coverage)"
     ),
@@ -43,7 +42,6 @@ ANALYSES = {
     "replacement": "Whether the judge could replace an annotator (alt-test, kappa, leave one out)",
     "groups": "Topics, groups of personas, and who judges whom",
     "ablations": "Accuracy lost with less of the persona",
-    "wording": "Effect of wording, framing and order",
     "position": "Whether the side of the screen matters",
 }
 

@@ -6,13 +6,13 @@ and show content for the chapter's template.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date as Date
 from typing import Any, Literal, Protocol, TypeVar
 
 from analysis.report.figures import Figure
 from analysis.report.report_json import Json, ReportJson
-from analysis.report.rules import ANALYSES, MORE_PARTS
+from analysis.report.rules import ANALYSES, MORE_CHAPTERS, MORE_PARTS
 from analysis.report.sentences import Text
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import ShownTable, Table
@@ -58,6 +58,11 @@ class Analysis:
     def label(self) -> str:
         return ANALYSES[self.code]
 
+    def __add__(self, other: "Analysis") -> "Analysis":
+        """The analysis with what a part of an extra adds to it."""
+        tables, paths = (*self.tables, *other.tables), (*self.paths, *other.paths)
+        return replace(self, tables=tables, paths=paths)
+
 
 # The table row that shows a number: the run's, or no single row.
 RUN, WHOLE = "run", ""
@@ -102,7 +107,7 @@ class OwnPage(Protocol):
 class Section:
     """One subject of a report. `name` is its anchor in the page and the name of its template.
 
-    A chapter of an extra has its claims tested with all others through `claims`, and its `caveat`
+    Claims of an extra are tested with all others through `claims`; the `caveat` of its chapter is
     shown on the first screen.
 
     `keys` describes what `compute` adds to report.json, one line per key as in
@@ -110,7 +115,7 @@ class Section:
     results `compute` reads; otherwise sections are computed in reading order. `has_threshold` puts
     a chapter below the slider of thresholds.
 
-    A part that an extra adds to a chapter `shows` tables there, by their names.
+    A part that an extra adds to a chapter `shows` tables and figures there, by their names.
 
     An extra's section that `has_claims` returns their tests, and must not need the claims itself.
 
@@ -171,6 +176,13 @@ def with_parts(sections: Iterable[Section]) -> Iterator[Section]:
     for section in sections:
         yield section
         yield from MORE_PARTS[section.name].among(section.parts)
+
+
+def of_extras() -> Iterator["Section"]:
+    """The chapters of extras, and their parts of chapters of the core."""
+    yield from MORE_CHAPTERS
+    for parts in MORE_PARTS.values():
+        yield from parts
 
 
 def attempted(

@@ -85,8 +85,6 @@ CALIBRATION = "certainty against accuracy"
 RANKING = "certainty ranks answers"
 TOGETHER = "certainty of judges with that of people"
 CERTAIN = "certain answers"
-TRUSTED = "certainty that can be trusted"
-WORDING = "wordings"
 PROBES = "probes"
 OWN = "own responses"
 

@@ -30,8 +30,14 @@ from .accuracy.general_accuracy import (
     general_proportion,
     general_proportions,
 )
-from .agreement.alpha import certainty_alpha, krippendorff_alpha
-from .agreement.annotators import AnnotatorQuality, annotator_quality
+from .agreement.alpha import (
+    certainty_alpha,
+    krippendorff_alpha,
+)
+from .agreement.annotators import (
+    AnnotatorQuality,
+    annotator_quality,
+)
 from .agreement.coefficients import (
     brennan_prediger,
     certainty_band_counts,
@@ -40,6 +46,12 @@ from .agreement.coefficients import (
     general_agreement,
     gwet_ac,
     percent_agreement,
+)
+from .agreement.from_accuracy import (
+    SharedStereotype,
+    expected_agreement,
+    expected_majority_accuracy,
+    shared_stereotype,
 )
 from .agreement.scales import (
     ClassAgreement,
@@ -50,11 +62,7 @@ from .agreement.scales import (
 )
 from .agreement.shared_errors import (
     SharedErrors,
-    SharedStereotype,
-    expected_agreement,
-    expected_majority_accuracy,
     shared_errors,
-    shared_stereotype,
     stands_out,
 )
 from .certainty.calibration import (
@@ -66,52 +74,16 @@ from .certainty.calibration import (
     calibration_error,
     discrimination,
 )
-from .certainty.certified_thresholds import (
-    CertifiedThreshold,
-    TestedThreshold,
-    certify_threshold,
-    fewest_at_start,
-    fewest_items,
-    one_per_cluster,
-    starting_threshold,
-)
-from .certainty.held_out import (
-    HeldOutThreshold,
-    Recalibration,
-    folds_by_key,
-    held_out_threshold,
-    recalibrate,
-    unreachable_thresholds,
-)
 from .certainty.high_sets import (
-    CertaintyBySource,
     HighSets,
-    certainty_by_source,
     compare_high_sets,
 )
 from .certainty.human_llm import (
     CertaintyDistributions,
     CertaintyPairs,
-    centred_certainty,
-    certainty_icc,
     compare_certainty,
     compare_certainty_distributions,
     general_spearman,
-)
-from .certainty.in_general import (
-    CoverageStep,
-    GeneralQuality,
-    TrustedCoverage,
-    coverage_steps,
-    general_quality,
-    trusted_coverage,
-)
-from .certainty.intervals import CertaintyQuality, certainty_quality
-from .certainty.like_for_like import (
-    LikeForLike,
-    PanelSide,
-    like_for_like,
-    matched_accuracy,
 )
 from .certainty.risk_coverage import (
     RiskCoverage,
@@ -121,15 +93,17 @@ from .certainty.risk_coverage import (
     check_threshold,
     risk_coverage,
     threshold_sweep,
+    unreachable_thresholds,
 )
 from .comparison.alt_test import (
     AltTest,
     AnnotatorTest,
+    ReferenceJudge,
     alt_test,
     alt_test_certainty,
     human_advantage,
+    reference_judges,
 )
-from .comparison.contrasts import Clusters, Contrast, paired_contrast
 from .comparison.differences import (
     Adjusted,
     BlockDifference,
@@ -145,33 +119,6 @@ from .comparison.general_difference import (
     detectable_difference,
     general_difference,
     general_differences,
-)
-from .comparison.human_likeness import (
-    HumanLikeness,
-    human_likeness,
-    human_likeness_of_several,
-)
-from .comparison.judges import (
-    CochranQ,
-    JointBootstrap,
-    JudgeComparison,
-    JudgePair,
-    cochran_q,
-    compare_judges,
-    joint_bootstrap,
-)
-from .comparison.leave_one_out import (
-    LeaveOneOut,
-    LeaveOneOutSummary,
-    ReferenceJudge,
-    leave_one_out,
-    reference_judges,
-)
-from .comparison.mistakes import (
-    ErrorConsistency,
-    SharedGuess,
-    error_consistency,
-    shared_guess,
 )
 from .comparison.noise import (
     Change,
@@ -206,15 +153,11 @@ from .comparison.replacement import (
     pooled_replacement_tests,
 )
 from .comparison.sample_sizes import (
-    alpha_sd,
-    annotators_needed,
     draw_items,
     draw_probabilities,
-    equivalence_items,
     error_spread,
+    fewest_items,
     mcnemar_items,
-    recruiting_cost,
-    wilson_items,
 )
 from .core.aggregation import (
     MajorityVote,
@@ -225,7 +168,10 @@ from .core.aggregation import (
     unanimity,
     weighted_vote,
 )
-from .core.bootstrap import percentile_interval, pigeonhole_bootstrap
+from .core.bootstrap import (
+    percentile_interval,
+    pigeonhole_bootstrap,
+)
 from .core.clusters import (
     annotator_blocks,
     block_interval,
@@ -279,8 +225,14 @@ from .core.results import (
     Trust,
     seed_of,
 )
-from .core.shared_variance import Kind, Sharing, effective_number
-from .core.votes import Votes
+from .core.shared_variance import (
+    Kind,
+    Sharing,
+    effective_number,
+)
+from .core.votes import (
+    Votes,
+)
 
 __all__ = [
     "AccuracyBounds",
@@ -296,41 +248,24 @@ __all__ = [
     "Brier",
     "Calibration",
     "CalibrationBin",
-    "CertaintyBySource",
     "CertaintyDistributions",
     "CertaintyPairs",
-    "CertaintyQuality",
-    "CertifiedThreshold",
     "Change",
     "ClassAgreement",
-    "Clusters",
-    "CochranQ",
-    "Contrast",
-    "CoverageStep",
     "DifferenceBounds",
     "Discrimination",
     "Equivalence",
-    "ErrorConsistency",
     "Estimate",
     "EstimateAndTest",
     "GeneralDifference",
-    "GeneralQuality",
     "GroupComparison",
     "GroupDifference",
     "GroupErrors",
-    "HeldOutThreshold",
     "HighSets",
-    "HumanLikeness",
     "Interval",
     "IntraclassCorrelation",
-    "JointBootstrap",
-    "JudgeComparison",
-    "JudgePair",
     "Kind",
-    "LeaveOneOut",
-    "LeaveOneOutSummary",
     "LengthPull",
-    "LikeForLike",
     "MajorityVote",
     "MaxT",
     "McNemar",
@@ -339,26 +274,21 @@ __all__ = [
     "OwnPreference",
     "PairedCounts",
     "PairedDifference",
-    "PanelSide",
     "PooledReplacement",
     "PositionBias",
     "ProbeEffect",
     "Proportion",
     "Reason",
-    "Recalibration",
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
     "SharedErrors",
-    "SharedGuess",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",
-    "TestedThreshold",
     "ThresholdCheck",
     "ThresholdPoint",
     "Trust",
-    "TrustedCoverage",
     "TwoWayVariance",
     "Unanimity",
     "VerbosityBias",
@@ -366,12 +296,10 @@ __all__ = [
     "accuracy_at_coverage",
     "accuracy_bounds",
     "adjusted_states",
-    "alpha_sd",
     "alt_test",
     "alt_test_certainty",
     "annotator_blocks",
     "annotator_quality",
-    "annotators_needed",
     "answer_accuracy",
     "benjamini_yekutieli",
     "block_difference",
@@ -380,28 +308,20 @@ __all__ = [
     "brennan_prediger",
     "brier_score",
     "calibration_error",
-    "centred_certainty",
     "certainty_alpha",
     "certainty_band_counts",
-    "certainty_by_source",
     "certainty_from_entropy",
-    "certainty_icc",
-    "certainty_quality",
     "certainty_weights",
-    "certify_threshold",
     "change_beyond_noise",
     "change_of_shift",
     "check_threshold",
     "class_agreement",
-    "cochran_q",
     "cohen_kappa",
     "compare_certainty",
     "compare_certainty_distributions",
     "compare_groups",
     "compare_high_sets",
-    "compare_judges",
     "count_pairs",
-    "coverage_steps",
     "detectable_difference",
     "difference_bounds",
     "discrimination",
@@ -409,54 +329,40 @@ __all__ = [
     "draw_probabilities",
     "effective_number",
     "equivalence",
-    "equivalence_items",
-    "error_consistency",
     "error_spread",
     "errors_by_group",
     "expected_agreement",
     "expected_majority_accuracy",
-    "fewest_at_start",
     "fewest_items",
     "fleiss_kappa",
     "flipped_signs",
-    "folds_by_key",
     "general_agreement",
     "general_contrast",
     "general_difference",
     "general_differences",
     "general_proportion",
     "general_proportions",
-    "general_quality",
     "general_spearman",
     "gwet_ac",
-    "held_out_threshold",
     "holding",
     "holm",
     "human_advantage",
-    "human_likeness",
-    "human_likeness_of_several",
     "individual_accuracy",
     "intraclass_correlation",
     "item_clustered_proportion",
-    "joint_bootstrap",
     "krippendorff_alpha",
-    "leave_one_out",
     "length_pull",
-    "like_for_like",
     "log_odds_weights",
     "majority_accuracy",
     "majority_proportion",
     "majority_vote",
-    "matched_accuracy",
     "mcnemar",
     "mcnemar_items",
     "multiway_mean",
     "multiway_proportion",
     "multiway_variance",
     "newcombe_interval",
-    "one_per_cluster",
     "own_preference",
-    "paired_contrast",
     "paired_difference",
     "percent_agreement",
     "percentile_interval",
@@ -468,8 +374,6 @@ __all__ = [
     "position_bias_single_order",
     "preference_entropy",
     "probe_effect",
-    "recalibrate",
-    "recruiting_cost",
     "reference_judges",
     "risk_coverage",
     "run_noise",
@@ -479,16 +383,13 @@ __all__ = [
     "shared_annotator_interval",
     "shared_annotator_variance",
     "shared_errors",
-    "shared_guess",
     "shared_stereotype",
     "stands_out",
-    "starting_threshold",
     "support",
     "tango_interval",
     "tango_statistic",
     "threshold_sweep",
     "tie_credit_accuracy",
-    "trusted_coverage",
     "two_way_proportion",
     "two_way_variance",
     "unanimity",
@@ -498,6 +399,5 @@ __all__ = [
     "weighted_kappa",
     "weighted_vote",
     "wilson_interval",
-    "wilson_items",
     "wilson_proportion",
 ]

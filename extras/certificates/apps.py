@@ -14,6 +14,7 @@ class CertificatesConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
+        from analysis.promises import FAMILIES
         from analysis.report import rules
         from analysis.report.words import REASONS
         from extras.certificates import views
@@ -21,4 +22,8 @@ class CertificatesConfig(AppConfig):
         REASONS.update(_REASONS)
         READERS.add(f"{self.name}.computed:CERTIFICATES")
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CERTIFICATES", after="bias")
+        parts = rules.MORE_PARTS["certainty"]
+        parts.add(f"{self.name}.certified:SIGNALS_SHOWN", after="high_sets")
+        parts.add(f"{self.name}.certified:CERTIFIED", after="thresholds")
+        FAMILIES.add(f"{self.name}.promises:CERTIFIED", after="certainty")
         views.register()

@@ -12,15 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.data.item_texts import item_facts
 from analysis.data.verdicts import Ints, run_verdicts
 from analysis.errors import BadParameters
-from analysis.stats.certainty.certified_thresholds import (
-    CertifiedThreshold,
-    Weighting,
-    certify_threshold,
-    fewest_at_start,
-    fewest_items,
-    one_per_cluster,
-    starting_threshold,
-)
+from analysis.stats.comparison.sample_sizes import fewest_items
 from extras.certificates.facts import (
     judge_description,
     protocol_description,
@@ -31,6 +23,14 @@ from extras.certificates.facts import (
 from extras.certificates.passports import BY, NoSuchJudge, Passport
 from extras.certificates.signals import certifiable, domain_of, score, truth_of
 from extras.certificates.statistics import POWER, labels_needed
+from extras.certificates.stats.certified_thresholds import (
+    CertifiedThreshold,
+    Weighting,
+    certify_threshold,
+    fewest_at_start,
+    one_per_cluster,
+    starting_threshold,
+)
 from studies.models.studies import Study
 from studies.services.studies import record
 from studies.statements import clock

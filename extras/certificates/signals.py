@@ -19,8 +19,8 @@ from analysis.data.verdicts import (
     probability_shares,
 )
 from analysis.errors import BadParameters
-from analysis.stats.certainty.certified_thresholds import GRID
 from analysis.stats.comparison.noise import certainty_from_entropy
+from extras.certificates.stats.certified_thresholds import GRID
 
 STATED, ENTROPY = "stated", "entropy"
 FIRST_PERSON, MAJORITY = "first_person", "majority"

@@ -8,7 +8,6 @@ import numpy.typing as npt
 from scipy import optimize, special
 
 from analysis.stats.certainty.calibration import usable_answers
-from analysis.stats.certainty.certified_thresholds import GRID, fewest_at_start, starting_threshold
 from analysis.stats.comparison.paired import PairedCounts, tango_interval
 from analysis.stats.core.results import (
     FloatArray,
@@ -18,6 +17,7 @@ from analysis.stats.core.results import (
     known_rows,
     normal_quantile,
 )
+from extras.certificates.stats.certified_thresholds import GRID, fewest_at_start, starting_threshold
 
 POWER = 0.8
 # More labels or anchors than this are not practical.

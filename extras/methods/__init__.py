@@ -1,1 +1,1 @@
-"""Statistics and report chapters that few studies need: insight, criteria, other choices."""
+"""Statistics and report chapters that few studies need: insight, criteria, disagreement, crowds."""

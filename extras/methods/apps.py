@@ -14,12 +14,9 @@ class MethodsConfig(AppConfig):
         MORE_CHAPTERS.add("extras.methods.disagreement:DISAGREEMENT", after="agreement")
         MORE_CHAPTERS.add("extras.methods.distances:DISTANCES", after="agreement")
         MORE_CHAPTERS.add("extras.methods.criteria:CHAPTER", after="bias")
-        MORE_CHAPTERS.add("extras.methods.choices:CHOICES", after="methods")
         MORE_PARTS["glance"].add(
             "extras.methods.crowds:EQUIVALENCE", "extras.methods.crowds:FRONTIER"
         )
-        MORE_PARTS["certainty"].add("extras.methods.preferences:PREFERENCES")
-        MORE_PARTS["agreement"].add("extras.methods.tiers:TIERS")
         FAMILIES.add("extras.methods.promises:CROWDS", after="replacement")
         FAMILIES.add("extras.methods.promises:INSIGHT", after="certainty")
         FAMILIES.add("extras.methods.promises:DISAGREEMENT", after="planning")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import BadParameters
-from analysis.stats.comparison.sample_sizes import annotators_needed
 from extras.planning.assumptions import OF_PILOT, Assumptions
 from extras.planning.sources import (
     Rates,
@@ -18,6 +17,7 @@ from extras.planning.sources import (
     rates_of,
 )
 from extras.planning.stats.power import Power, simulate_power
+from extras.planning.stats.sample_sizes import annotators_needed
 from extras.planning.stats.simulated_studies import Effects, StudyModel, random_layout
 from extras.planning.stats.variance_components import VarianceComponents, variance_components
 from studies.models.studies import Study

@@ -187,7 +187,7 @@ def design_effect(study: Study) -> float:
 
 @cache
 def _spread(answers: int) -> float:
-    """Standard deviation of alpha from one item, as in `analysis.stats.alpha_sd`."""
+    """Standard deviation of alpha from one item, as in `extras.planning.stats.alpha_sd`."""
     shape = (1 / TYPICAL_ALPHA - 1) / 2
 
     def chance(m: int) -> float:

@@ -74,7 +74,7 @@ def rates_of(study: Study) -> Rates:
 def cost_of(study: Study, people: int, rates: Rates, judges: Decimal | None) -> dict[str, Any]:
     """Money in minor units of the study's currency, judges in dollars; None where unknown.
 
-    As `analysis.stats.recruiting_cost`, which pages do not load: its package needs numpy.
+    As `recruiting_cost` of the statistics, which pages do not load: its package needs numpy.
     """
     rewards = people * study.reward
     fee = None if rates.fee is None else _rounded(rewards * rates.fee)

@@ -89,31 +89,6 @@ def runs_of(rng: np.random.Generator, p: FloatArray, n_runs: int) -> Votes:
     return Votes.from_matrix((rng.random((len(p), n_runs)) < p[:, None]).astype(np.int64))
 
 
-def people_and_model(
-    rng: np.random.Generator,
-    n: int,
-    *,
-    c: float,
-    r: float,
-    when_right: float,
-    when_wrong: float,
-    k: int = 3,
-) -> tuple[Votes, IntArray, IntArray]:
-    """Votes, model and truth when k people follow a shared guess with probability c.
-
-    The guess is right with probability r; the model follows it with `when_right` or `when_wrong`.
-    Option 0 is always right.
-    """
-    guess = (rng.random(n) >= r).astype(np.int64)
-    people = np.where(rng.random((n, k)) < c, guess[:, None], 1 - guess[:, None])
-    follows = rng.random(n) < np.where(guess == 0, when_right, when_wrong)
-    return (
-        Votes.from_matrix(people),
-        np.where(follows, guess, 1 - guess),
-        np.zeros(n, dtype=np.int64),
-    )
-
-
 def careful_errors(
     rng: np.random.Generator,
     *,

@@ -115,14 +115,6 @@ def test_table_a_splits_every_topic_by_certainty():
             assert (cell["correct"], cell["n"]) == (right, right + wrong)
 
 
-def test_one_judge_is_compared_with_no_other():
-    report = built(random_study(8, runs=TWO_JUDGES[:1]))
-
-    found = report["several_judges"]
-    assert (found["q"], found["q_reason"], found["pairs"]) == (None, "one_judge", [])
-    assert "Judges compared with one another" not in page_of(report)
-
-
 def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
     report = built(random_study(10))
 

@@ -13,7 +13,6 @@ from analysis.report.sections.methods import Downloads, Methods
 from analysis.report.sections.position import Position
 from analysis.report.sections.record.section import Record
 from analysis.report.sections.view import ViewSection
-from analysis.report.sections.wording import WordingSection
 
 SECTIONS: list[Section] = [
     ViewSection(),
@@ -23,7 +22,6 @@ SECTIONS: list[Section] = [
     AgreementSection(),
     GroupsSection(),
     Ablations(),
-    WordingSection(),
     Position(),
     Bias(),
     Record(),

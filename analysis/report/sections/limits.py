@@ -6,8 +6,8 @@ import numpy as np
 
 from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, estimate, number, put
-from analysis.report.rules import LEVEL, MORE_CHAPTERS
-from analysis.report.section import ReportJson, Section, Sentence
+from analysis.report.rules import LEVEL
+from analysis.report.section import ReportJson, Section, Sentence, of_extras
 from analysis.report.sentences import (
     CALIBRATION,
     CERTAIN,
@@ -20,8 +20,6 @@ from analysis.report.sentences import (
     SINGLE,
     TOGETHER,
     TOPICS,
-    TRUSTED,
-    WORDING,
 )
 from analysis.report.study import ReportedStudy, on_side
 from analysis.report.tables import Table, TableColumn
@@ -35,8 +33,6 @@ from analysis.stats.core.shared_variance import Sharing
 _NEEDED = (
     "group_errors",
     "high_sets",
-    "kinds_of_certainty",
-    "wording",
     "bias_probes",
     "own_responses",
 )
@@ -84,15 +80,6 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
         earlier["comparison"][place]["certainty"]["high_sets"]["difference_general"].get("p_holm")
         for place in whole
     ]
-    found[TRUSTED] = [
-        each["p_max"] for row in earlier["certainty_kinds"]["rows"] for each in row["trusted"]
-    ]
-    found[WORDING] = [
-        effect["p_holm"]
-        for entry in earlier["wording"]
-        for effect in entry["effects"]
-        if effect["factor"] == "wording"
-    ]
     bias = earlier.get("bias", {})
     found[PROBES] = [
         each["p_holm"]
@@ -103,7 +90,7 @@ def _elsewhere(study: ReportedStudy, earlier: ReportJson) -> dict[str, list[floa
         each["own" if each["own"]["n"] else "people"]["bias"].get("p_holm")
         for each in bias.get("own", ())
     ]
-    for section in MORE_CHAPTERS:
+    for section in of_extras():
         if section.has_claims:
             found |= {kind: list(tests) for kind, tests in section.claims(earlier).items()}
     return found
@@ -286,7 +273,7 @@ class Claims(Section):
 
     @property
     def needs(self) -> Sequence[str]:  # type: ignore[override]
-        return (*_NEEDED, *(section.name for section in MORE_CHAPTERS if section.has_claims))
+        return (*_NEEDED, *(section.name for section in of_extras() if section.has_claims))
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return claims(study, earlier)

@@ -379,3 +379,42 @@ def _simultaneous_band(
         else None
         for g in range(groups)
     ]
+
+
+def unreachable_thresholds(
+    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, low: int = 1, high: int = 100
+) -> tuple[int, ...]:
+    """List the whole certainties that no answer has.
+
+    At such a threshold, "at least" and "above" accept the same answers, so the data cannot show
+    which of the two a study meant.
+
+    Parameters
+    ----------
+    certainty : array_like of float, shape (n,)
+        Stated certainty, 0 to 100; NaN is missing.
+    correct : array_like of int, shape (n,)
+        1 right, 0 wrong, -1 missing.
+    low, high : int, default 1 and 100
+        First and last point of the scale.
+
+    Returns
+    -------
+    tuple of int
+        Ascending; empty if nothing could be used.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit or a value is out of range.
+
+    Examples
+    --------
+    >>> unreachable_thresholds([90, 80, 86.5], [1, 0, 1], low=79, high=91)
+    (79, 81, 82, 83, 84, 85, 86, 87, 88, 89, 91)
+    """
+    values, _, _ = usable_answers(certainty, correct)
+    if values.size == 0:
+        return ()
+    reached = set(values.tolist())
+    return tuple(tau for tau in range(low, high + 1) if tau not in reached)

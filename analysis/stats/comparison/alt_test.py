@@ -323,3 +323,51 @@ def _one_sided_p(n: int, total: float, squares: float, epsilon: float) -> float:
     if variance <= 1e-15:
         return 0.0 if mean < epsilon else 1.0
     return float(special.stdtr(n - 1, (mean - epsilon) / math.sqrt(variance / n)))
+
+
+@dataclass(frozen=True)
+class ReferenceJudge:
+    """A trivial judge's agreement with people, on both scales."""
+
+    name: str
+    raw: float
+    balanced: float
+
+
+def reference_judges(votes: Votes) -> tuple[ReferenceJudge, ...]:
+    """Agreement of trivial judges with people: the minimum that a judge must beat.
+
+    Parameters
+    ----------
+    votes : Votes
+        Choices of people; items with one choice are not used.
+
+    Returns
+    -------
+    tuple of ReferenceJudge
+        Always the most common label, a coin (or die), and another person at random; empty if no
+        item has two choices. The coin has its expected agreement.
+
+    Examples
+    --------
+    >>> found = reference_judges(Votes.from_matrix([[0, 0, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1]]))
+    >>> [(judge.name, round(judge.raw, 2), round(judge.balanced, 2)) for judge in found]
+    [('commonest label', 0.67, 0.5), ('coin', 0.5, 0.5), ('another person', 0.5, 0.44)]
+    """
+    counts = votes.counts()
+    counts = counts[counts.sum(axis=1) >= 2]
+    if not len(counts):
+        return ()
+    k = counts.sum(axis=1, keepdims=True)
+    mean, alike = (counts / k).mean(axis=0), (counts * (counts - 1) / (k * (k - 1))).mean(axis=0)
+    occurs = mean > 0
+    labels = max(2, int(occurs.sum()))
+    return (
+        ReferenceJudge("commonest label", float(mean.max()), 1 / labels),
+        ReferenceJudge("coin", 1 / labels, 1 / labels),
+        ReferenceJudge(
+            "another person",
+            float(alike.sum()),
+            float((alike[occurs] / mean[occurs]).sum() / labels),
+        ),
+    )

@@ -171,8 +171,12 @@ def seed_of(rng: np.random.Generator) -> int | None:
 
 
 def check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise ValueError(f"`level` must lie between 0 and 1, got {level}.")
+    check_share("level", level)
+
+
+def check_share(name: str, value: float) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"`{name}` must lie between 0 and 1, got {value}.")
 
 
 def normal_quantile(level: float) -> float:

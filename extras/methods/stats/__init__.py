@@ -9,7 +9,6 @@ from extras.methods.stats.ceiling import (
     share_of_ceiling,
     share_of_possible,
 )
-from extras.methods.stats.contrasts import SharedPeople, set_contrast, shared_people
 from extras.methods.stats.cost_accuracy import Mix, price_mixes
 from extras.methods.stats.crowd_equivalence import (
     CrowdEquivalence,
@@ -36,7 +35,6 @@ __all__ = [
     "Insight",
     "Mix",
     "ShareOfPossible",
-    "SharedPeople",
     "SoftLabelScores",
     "agreed_with",
     "agreement_ceiling",
@@ -50,11 +48,9 @@ __all__ = [
     "price_mixes",
     "ranks",
     "retest_ceiling",
-    "set_contrast",
     "set_distance",
     "set_vectors",
     "share_of_ceiling",
     "share_of_possible",
-    "shared_people",
     "soft_label_scores",
 ]

@@ -1,4 +1,4 @@
-"""Agreement of annotators, of a judge with itself, and errors shared by people and judges."""
+"""Agreement of annotators, of a judge with itself, and annotators who err as a judge does."""
 
 from functools import partial
 from itertools import product
@@ -10,7 +10,6 @@ from analysis.stats import (
     change_beyond_noise,
     krippendorff_alpha,
     shared_errors,
-    shared_guess,
     stands_out,
 )
 from analysis.stats.agreement.shared_errors import (
@@ -20,7 +19,7 @@ from analysis.stats.agreement.shared_errors import (
     LIMIT_WHEN_HURRIED,
 )
 from analysis.stats.core.results import IntArray
-from extras.planted_truth.answers import careful_errors, people_and_model, runs_of
+from extras.planted_truth.answers import careful_errors, runs_of
 
 ALPHA = 0.2
 
@@ -42,13 +41,6 @@ def same_judge(rng: np.random.Generator, counts: Counts) -> None:
     counts.covered("change beyond noise", found.excess.interval, 0.0)
 
 
-def guess(rng: np.random.Generator, counts: Counts) -> None:
-    data = people_and_model(rng, 300, c=0.85, r=0.65, when_right=0.8, when_wrong=0.5)
-    found = shared_guess(*data, n_draws=300, rng=rng)
-    counts.covered("model follows a right guess", found.model_follows_right.interval, 0.8)
-    counts.covered("model follows a wrong guess", found.model_follows_wrong.interval, 0.5)
-
-
 CHECKS = (
     *(
         MethodCheck(
@@ -68,17 +60,6 @@ CHECKS = (
         {"change beyond noise": covers(least=0.92)},
         quick=150,
         full=3000,
-    ),
-    MethodCheck(
-        "the guess that people share",
-        "Three people follow a shared guess with .85, a model with .8 if it is right, else .5.",
-        guess,
-        {
-            "model follows a right guess": covers(least=0.92),
-            "model follows a wrong guess": covers(least=0.92),
-        },
-        quick=100,
-        full=2000,
     ),
 )
 

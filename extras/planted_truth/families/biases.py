@@ -6,8 +6,7 @@ import numpy as np
 
 from analysis.promises import Counts, MethodCheck, compared, covers, errs
 from analysis.stats import Sharing, length_pull, own_preference, probe_effect
-from analysis.stats.comparison.contrasts import factor_effects
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import IntArray
 
 # Result of 2,000,000 items of `pulled` with pull .4 and SD 1.2 across personas.
 PULL_OF_LENGTH = 0.241
@@ -23,27 +22,6 @@ def pulled(
     ratio = np.log2(two / one)
     odds = (pull + own) * ratio + np.where(truth == 1, 0.8, -0.8) - 0.2
     return one, two, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int), truth, persona
-
-
-def asked(
-    rng: np.random.Generator,
-    *,
-    wording: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    order: tuple[float, float] = (0.0, 0.0),
-    items: int = 240,
-    per_persona: int = 3,
-) -> tuple[FloatArray, IntArray]:
-    """Credits of items × 3 wordings × 2 framings × 2 orders with these effects, and personas."""
-    persona = np.repeat(np.arange(items // per_persona), per_persona)
-    ability = 0.65 + 0.15 * rng.standard_normal(items // per_persona)[persona]
-    chance = (
-        ability[:, None, None, None]
-        + np.array(wording)[:, None, None]
-        + np.zeros(2)[:, None]
-        + np.array(order)
-    )
-    drawn = rng.random(chance.shape) < np.clip(chance, 0, 1)
-    return drawn.astype(float), persona
 
 
 def probed(
@@ -76,16 +54,6 @@ def of_own(
     rate = np.where(gold == 1, missed, taken) + rng.uniform(-sd, sd, 30)[persona]
     wrong = rng.random(300) < rate
     return np.where(wrong, 1 - gold, gold), gold, persona
-
-
-def factors(rng: np.random.Generator, counts: Counts) -> None:
-    """A wording that matters, and a framing and an order that do not."""
-    _, framing, order = factor_effects(*asked(rng, wording=(0.12, 0.0, -0.12))).effects
-    counts.happened("an effect of the framing is found", framing.p is not None and framing.p < 0.05)
-    counts.happened("an effect of the order is found", order.p is not None and order.p < 0.05)
-    wording = factor_effects(*asked(rng)).effects[0]
-    name = "an effect of wordings that do not differ is found"
-    counts.happened(name, wording.p is not None and wording.p < 0.05)
 
 
 def probes(rng: np.random.Generator, counts: Counts, *, shift: float) -> None:
@@ -137,18 +105,6 @@ CHECKS = (
         {"DBG": covers(), "errors that favour own responses": covers()},
         quick=150,
         full=3000,
-    ),
-    MethodCheck(
-        "crossed factors of the prompt",
-        "240 items × 3 wordings × 2 framings × 2 orders; only wordings differ, or nothing does.",
-        factors,
-        {
-            "an effect of the framing is found": errs(0.05, most=0.06),
-            "an effect of the order is found": errs(0.05, most=0.06),
-            "an effect of wordings that do not differ is found": errs(0.05, most=0.06),
-        },
-        quick=300,
-        full=5000,
     ),
     MethodCheck(
         "a probe that works",

@@ -8,18 +8,16 @@ from functools import cache, partial
 
 import numpy as np
 
-from analysis.promises import Counts, MethodCheck, covers, errs
+from analysis.promises import Counts, MethodCheck, covers
 from analysis.stats import (
     Sharing,
-    certify_threshold,
     cohen_kappa,
     general_difference,
     general_proportion,
     krippendorff_alpha,
     percent_agreement,
-    starting_threshold,
 )
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import FloatArray
 
 # Diagnoses of 30 patients by six psychiatrists each, as counts over five categories: depression,
 # personality disorder, schizophrenia, neurosis, other (Fleiss, 1971, table 1).
@@ -112,8 +110,6 @@ FITNESS = np.array(
 
 
 N = 120
-DELTA = 0.1
-NEUROSIS = 3  # the column of DIAGNOSES
 
 
 def of_patients(n: int) -> Sharing:
@@ -135,46 +131,6 @@ def psychiatrists(rng: np.random.Generator, counts: Counts) -> None:
     found = percent_agreement(rows, rng=rng, n_draws=300)
     counts.covered("percent agreement", found.interval, agreed)
     counts.covered("alpha", krippendorff_alpha(rows, rng=rng, n_draws=300).interval, alpha)
-
-
-def _split(rng: np.random.Generator, rows: IntArray, k: int) -> tuple[IntArray, IntArray]:
-    """Counts of answers by k of each patient's six psychiatrists, and by the others."""
-    answers = np.repeat(np.tile(np.arange(5), len(rows)), rows.ravel()).reshape(-1, 6)
-    drawn = rng.permuted(answers, axis=1)
-    one, other = (
-        (part[:, :, None] == np.arange(5)).sum(axis=1) for part in (drawn[:, :k], drawn[:, k:])
-    )
-    return one, other
-
-
-@cache
-def _follows(threshold: int) -> float:
-    """Error rate of a jury of five whose answer has `threshold` or more votes."""
-    wrong = total = 0.0
-    for row in DIAGNOSES:
-        for sixth in range(5):
-            others = row.copy()
-            others[sixth] -= 1
-            if row[sixth] and others.max() >= threshold:
-                # The first of tied answers wins; ties have at most two votes.
-                total += row[sixth]
-                wrong += row[sixth] * (others.argmax() != sixth)
-    return wrong / total if total else 0.0
-
-
-def jury(rng: np.random.Generator, counts: Counts) -> None:
-    """A jury of five psychiatrists predicts the sixth; its certainty is the number that agree."""
-    rows = DIAGNOSES[rng.integers(0, 30, 300)]
-    one, five = _split(rng, rows, 1)
-    certainty = five.max(axis=1) * 20.0
-    correct = (five.argmax(axis=1) == one.argmax(axis=1)).astype(int)
-    max_error = 0.3
-    start = starting_threshold(certainty, 300)
-    found = certify_threshold(
-        certainty, correct, max_error=max_error, delta=DELTA, start=start
-    ).threshold
-    wrong = found is not None and _follows(int(np.ceil(found / 20))) > max_error
-    counts.happened("certificate is wrong", wrong)
 
 
 def _shares(column: int) -> FloatArray:
@@ -213,15 +169,6 @@ CHECKS = (
         {"percent agreement": covers(), "alpha": covers()},
         quick=150,
         full=3000,
-        source="published",
-    ),
-    MethodCheck(
-        "a jury of five predicts the sixth (Fleiss, 1971)",
-        "300 patients; a jury is trusted from the number of equal votes that 30 % errors allow.",
-        jury,
-        {"certificate is wrong": errs(DELTA)},
-        quick=500,
-        full=10000,
         source="published",
     ),
     MethodCheck(

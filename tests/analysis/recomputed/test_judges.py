@@ -2,7 +2,6 @@
 
 import pytest
 
-from analysis.stats import cochran_q
 from tests.analysis import brute_force_groups as by_hand
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import pair, same
@@ -35,7 +34,7 @@ def test_every_item_and_its_verdicts(study, report, counted):
             assert same(found["certainty"], certainty)
 
 
-def test_sides_ties_and_several_judges(report, counted):
+def test_sides_and_ties(report, counted):
     for judge in report["judges"]:
         expected = by_side.position(counted, judge["run"])
         found = {key: judge["position"][key] for key in ("share_a", "truth_share_a")}
@@ -46,11 +45,3 @@ def test_sides_ties_and_several_judges(report, counted):
             assert (judge["ties"]["n"], judge["ties"]["ties"]) == by_side.ties(
                 counted.verdicts[judge["run"]]
             )
-    several = report["several_judges"]
-    runs = [entry["run"] for entry in several["runs"]]
-    if runs:
-        sides = [counted.judges[run] for run in runs]
-        common = [key for key in sides[0] if all(key in side for side in sides)]
-        expected = cochran_q([[int(side[key][0]) for side in sides] for key in common])
-        assert several["n"] == len(common)
-        assert same(several["q"], expected.statistic)

@@ -6,7 +6,6 @@ from scipy import stats as scipy_stats
 
 from analysis.stats import (
     brennan_prediger,
-    certainty_quality,
     gwet_ac,
     krippendorff_alpha,
     percent_agreement,
@@ -63,17 +62,6 @@ def test_agreement_that_never_varies_has_an_exact_interval_and_alpha_none(counts
     twice = brennan_prediger(counts, rng=rng()).interval
     assert twice.low == pytest.approx(2 * expected.low - 1)
     assert twice.high == pytest.approx(2 * expected.high - 1)
-
-
-def test_a_certainty_that_never_varies_separates_nothing_and_says_how_sure_that_is():
-    constant = certainty_quality([80] * 40, [1, 0] * 20, rng=rng())
-    always_right = certainty_quality([90] * 40, [1] * 40, rng=rng())
-
-    assert constant.auroc.value == 0.5
-    assert 0.25 < constant.auroc.interval.low < 0.4
-    assert always_right.brier.interval.method == "exact, all values the same"
-    assert always_right.brier.interval.high == pytest.approx(0.01 + (1 - 0.05 ** (1 / 40)) * 0.99)
-    assert always_right.skill.interval_reason == "no_variation"
 
 
 def test_resamples_that_leave_out_their_estimate_give_no_interval():

@@ -13,14 +13,11 @@ import pytest
 
 from analysis.stats import (
     brier_score,
-    certify_threshold,
     count_pairs,
     discrimination,
     mcnemar,
     paired_difference,
     position_bias_single_order,
-    recalibrate,
-    starting_threshold,
     threshold_sweep,
     verbosity_bias,
 )
@@ -68,32 +65,6 @@ if RELEASED:
         for tau, (k, n) in expected["sweep"].items():
             point = min((p for p in sweep if p.threshold >= int(tau)), key=lambda p: p.threshold)
             assert (point.accuracy.correct, point.accuracy.n) == (k, n)
-
-    @pytest.mark.parametrize("alpha", [0.1, 0.15, 0.2, 0.25, 0.3])
-    def test_certified_thresholds(rows, certainty, alpha):
-        expected = vector("ltt_prism_command_r_plus")[f"alpha={alpha},delta=.1"]
-        start = starting_threshold(certainty, len(rows))
-
-        found = certify_threshold(certainty, right(rows), max_error=alpha, start=start)
-
-        assert found.threshold == expected["tau"]
-        assert found.coverage == pytest.approx(expected["coverage"])
-        assert found.accepted.value == pytest.approx(expected["emp_acc"])
-
-    def test_brier_scores_after_recalibration(rows, certainty):
-        expected = vector("recalibration_prism_command_r")
-        folds = np.arange(len(rows)) % 5
-
-        isotonic = recalibrate(certainty, right(rows), folds)
-        logistic = recalibrate(certainty, right(rows), folds, method="logistic")
-
-        assert isotonic.raw == pytest.approx(expected["brier_raw"])
-        assert isotonic.recalibrated == pytest.approx(expected["brier_isotonic_cf"], abs=1e-6)
-        assert logistic.recalibrated == pytest.approx(expected["brier_platt_cf"], abs=1e-6)
-        constant = brier_score(certainty, right(rows)).uncertainty
-        assert constant == pytest.approx(expected["base_rate_brier"])
-        assert isotonic.raw > constant > isotonic.recalibrated > logistic.recalibrated
-        assert isotonic.base_rate == pytest.approx(constant, abs=0.001)  # made out of sample
 
     def test_verbosity(rows):
         """The reference takes the second of two equally long responses for the longer one."""

@@ -159,33 +159,14 @@ STATISTICS = {
     "bootstrap_agreement": lambda s: stats.bootstrap_agreement(
         s.votes, size=3, n_draws=20, rng=rng()
     ),
-    "certainty_icc": lambda s: [
-        stats.certainty_icc(s.votes),
-        stats.certainty_icc(s.votes, centred=True),
-    ],
     "mcnemar": lambda s: stats.mcnemar(pairs(s)),
     "paired_difference": lambda s: stats.paired_difference(pairs(s)),
     "equivalence": lambda s: stats.equivalence(pairs(s)),
-    "cochran_q": lambda s: stats.cochran_q(np.stack([s.model_right, s.people_right], axis=1)),
-    "compare_judges": lambda s: stats.compare_judges(
-        np.stack([s.model_right, s.people_right, s.model_right], axis=1)
-    ),
-    "joint_bootstrap": lambda s: stats.joint_bootstrap(
-        np.stack([s.model_right, s.people_right], axis=1), rng=rng(), n_draws=20
-    ),
     "alt_test": lambda s: stats.alt_test(s.votes, s.model, epsilon=0.1, min_items=2),
     "alt_test_certainty": lambda s: stats.alt_test_certainty(
         s.votes, s.certainty, epsilon=0.1, min_items=2
     ),
-    "leave_one_out": lambda s: stats.leave_one_out(s.votes, s.model),
     "pooled_replacement": lambda s: stats.pooled_replacement_test(s.votes, s.model, epsilon=0.1),
-    "human_likeness": lambda s: stats.human_likeness(
-        s.votes, s.model, rng=rng(), n_draws=20, min_common=2
-    ),
-    "error_consistency": lambda s: stats.error_consistency(
-        s.model_right, s.people_right, rng=rng(), n_draws=20
-    ),
-    "shared_guess": lambda s: stats.shared_guess(s.votes, s.model, s.truth, rng=rng(), n_draws=20),
     "run_noise": lambda s: stats.run_noise(s.runs, s.truth, rng=rng(), n_draws=20),
     "change": lambda s: stats.change_beyond_noise(s.runs, s.votes, rng=rng(), n_draws=20),
     "calibration": lambda s: [
@@ -194,28 +175,17 @@ STATISTICS = {
     ],
     "brier": lambda s: stats.brier_score(s.certainty, s.model_right),
     "discrimination": lambda s: stats.discrimination(s.certainty, s.model_right, min_each=1),
-    "certainty_quality": lambda s: stats.certainty_quality(
-        s.certainty, s.model_right, rng=rng(), n_draws=20
-    ),
-    "recalibrate": lambda s: [
-        stats.recalibrate(s.certainty, s.model_right, np.arange(s.model.size) % 3, method=m)
-        for m in ("isotonic", "logistic")
-    ],
     "risk_coverage": lambda s: stats.risk_coverage(s.certainty, s.model_right),
     "threshold_sweep": lambda s: stats.threshold_sweep(
         s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
     ),
     "check_threshold": lambda s: stats.check_threshold(s.certainty, s.model_right, 80),
-    "held_out": lambda s: stats.held_out_threshold(
-        s.certainty, s.model_right, np.arange(s.model.size) % 2 == 0, target=0.5, min_n=1
-    ),
     "compare_certainty": lambda s: stats.compare_certainty(
         stats.majority_vote(s.votes).certainty, s.certainty
     ),
     "certainty_distributions": lambda s: stats.compare_certainty_distributions(
         s.votes.certainty, s.certainty
     ),
-    "like_for_like": lambda s: stats.like_for_like(s.votes, s.runs, s.truth, rng=rng()),
     "high_sets": lambda s: stats.compare_high_sets(
         stats.majority_vote(s.votes).certainty,
         s.people_right,
@@ -223,12 +193,6 @@ STATISTICS = {
         s.model_right,
         rng=rng(),
         n_draws=20,
-    ),
-    "certainty_by_source": lambda s: stats.certainty_by_source(
-        np.concatenate([s.people_right, s.model_right]),
-        np.concatenate([stats.majority_vote(s.votes).certainty, s.certainty]),
-        np.repeat([False, True], s.model.size),
-        {"item": np.tile(np.arange(s.model.size), 2)},
     ),
     "position_bias": lambda s: stats.position_bias(s.model, s.truth),
     "position_bias_single_order": lambda s: stats.position_bias_single_order(s.model, s.truth),

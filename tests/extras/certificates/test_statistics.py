@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import extras.certificates.signals
 import extras.certificates.statistics
-from analysis.stats import Trust, certify_threshold, starting_threshold
+from analysis.stats import Trust
 from extras.certificates.signals import shifts
 from extras.certificates.statistics import (
     anchors_needed,
@@ -17,6 +17,10 @@ from extras.certificates.statistics import (
     judges_part,
     labels_needed,
     trust_in,
+)
+from extras.certificates.stats import (
+    certify_threshold,
+    starting_threshold,
 )
 
 

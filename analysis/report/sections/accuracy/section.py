@@ -1,11 +1,11 @@
-"""The chapter on accuracy: each judge minus the majority, and judges compared."""
+"""The chapter on accuracy: each judge minus the majority."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from analysis.data.verdicts import Verdicts
-from analysis.report.report_json import Json, estimate, number, pick, put, put_interval, undefined
+from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
 from analysis.report.rules import SMALL
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.sections.accuracy.high_and_low import EqualCertainty, HighAndLow, SingleAnswers
@@ -19,7 +19,7 @@ from analysis.report.study import (
     identity,
     rests_on,
 )
-from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import named_entries, run_names
 from analysis.stats.accuracy.general_accuracy import difference_bounds
 from analysis.stats.comparison.differences import adjusted_states, equivalence, paired_difference
@@ -28,7 +28,6 @@ from analysis.stats.comparison.general_difference import (
     detectable_difference,
     general_difference,
 )
-from analysis.stats.comparison.judges import compare_judges, joint_bootstrap
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, mcnemar
 from analysis.stats.core.clusters import annotator_blocks
 from analysis.stats.core.multiplicity import holm
@@ -282,122 +281,6 @@ class PairedDifferenceSection(Section):
         yield difference_intervals(report)
 
 
-def several_judges(study: ReportedStudy) -> Json:
-    """The runs that saw the whole persona, on the items that all of them decided.
-
-    The joint tests come first; read the Holm-adjusted pairs and ranks only after them.
-    """
-    data, judges = study.data, study.judges
-    chosen = [
-        index
-        for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True))
-        if run.features == "all" and verdicts.scored.any()
-    ]
-    out: Json = {"runs": [identity(data.runs[index]) for index in chosen]}
-    if len(chosen) < 2:
-        return (
-            out | {"n": 0, "pairs": [], "ranks": []} | undefined("one_judge", "q", "p", "p_joint")
-        )
-    correct = np.stack([judges[index].correct for index in chosen], axis=1)
-    found = compare_judges(correct)
-    joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
-    overall = found.overall
-    out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
-    put(out, "q", number(overall.statistic), overall.reason)
-    put(out, "p", number(overall.p), overall.reason)
-    put(out, "p_joint", number(joint.p), joint.reason)
-    out["pairs"] = []
-    for pair in found.pairs:
-        entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
-        put(entry, "difference", number(pair.difference.value), pair.difference.reason)
-        put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
-        put(entry, "p", number(pair.p), "no_discordant")
-        put(entry, "p_holm", number(pair.p_adjusted), "no_discordant")
-        by_persona = joint.pairs.get((pair.first, pair.second))
-        put(entry, "p_joint", number(by_persona), joint.reason)
-        out["pairs"].append(entry)
-    out["ranks"] = [
-        {"run": index, "best": best, "worst": worst}
-        for index, (best, worst) in zip(chosen, found.ranks, strict=True)
-    ]
-    return out
-
-
-def pairs_of_judges(report: ReportJson) -> Table:
-    names, found = run_names(report), report["several_judges"]
-    rows = [
-        [
-            names[pair["first"]],
-            names[pair["second"]],
-            pair["difference"],
-            pair["ci"],
-            pair["p"],
-            pair["p_holm"],
-            pair["p_joint"],
-        ]
-        for pair in found["pairs"]
-    ]
-    columns = (
-        TableColumn("First"),
-        TableColumn("Second"),
-        TableColumn("Difference", "points"),
-        TableColumn("95 % interval", "points_range"),
-        TableColumn("McNemar p", "p"),
-        TableColumn("Holm p", "p"),
-        TableColumn("Joint p, by persona", "p"),
-    )
-    return Table(
-        "several_judges",
-        "Judges compared with one another",
-        columns,
-        rows,
-        f"On the {found['n']} items that all of them decided. Read a pair only by its adjusted p "
-        "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
-        "personas.",
-    )
-
-
-def ranks(report: ReportJson) -> Table:
-    names = run_names(report)
-    rows = [
-        [names[entry["run"]], entry["best"], entry["worst"]]
-        for entry in report["several_judges"]["ranks"]
-    ]
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Best rank", "count"),
-        TableColumn("Worst rank", "count"),
-    )
-    return Table(
-        "ranks",
-        "Ranks compatible with the data",
-        columns,
-        rows,
-        "All ranges hold together with 95 % confidence.",
-    )
-
-
-class RankingSection(Section):
-    """The runs that saw the whole persona, compared with one another."""
-
-    name = "ranking"
-    analyses = (
-        Analysis(
-            "several",
-            tables=("several_judges", "ranks"),
-            paths=("several_judges",),
-            uses=("resamples",),
-        ),
-    )
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"several_judges": several_judges(study)}
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield pairs_of_judges(report)
-        yield ranks(report)
-
-
 MAX_NAMED = 8
 
 
@@ -421,11 +304,11 @@ def _small_cells(report: ReportJson) -> Iterator[Sentence]:
 
 
 class Accuracy(Section):
-    """Accuracy by certainty, on common items, and compared between judges."""
+    """Accuracy by certainty, and on common items."""
 
     name = "accuracy"
     title = "Accuracy by certainty"
-    inside = "Tables A and B, both sides on common items, and judges compared"
+    inside = "Tables A and B, and both sides on common items"
     is_printed = True
     has_threshold = True
     parts = (
@@ -433,7 +316,6 @@ class Accuracy(Section):
         PairedDifferenceSection(),
         SingleAnswers(),
         EqualCertainty(),
-        RankingSection(),
     )
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:

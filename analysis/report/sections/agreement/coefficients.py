@@ -42,7 +42,7 @@ from analysis.stats.agreement.coefficients import (
     gwet_ac,
     percent_agreement,
 )
-from analysis.stats.agreement.shared_errors import shared_stereotype
+from analysis.stats.agreement.from_accuracy import shared_stereotype
 from analysis.stats.core.aggregation import unanimity
 from analysis.stats.core.resampling import bootstrap_agreement
 from analysis.stats.core.results import FloatArray, IntArray

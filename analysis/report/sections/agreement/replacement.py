@@ -1,18 +1,21 @@
-"""Whether a judge can replace an annotator: tests, a description and leave-one-out."""
+"""Whether a judge can replace an annotator: two tests, and trivial judges."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from analysis.data.arrays import EPSILON
-from analysis.data.verdicts import Verdicts, run_options
+from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, estimate, number, pick, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.study import IN_GENERAL, ReportedStudy, fix_people, rests_on
-from analysis.report.tables import Table, TableColumn, table_of_entries
-from analysis.report.words import named_comparisons, named_entries
-from analysis.stats.comparison.alt_test import AltTest, alt_test, alt_test_certainty
-from analysis.stats.comparison.human_likeness import HumanLikeness, human_likeness_of_several
-from analysis.stats.comparison.leave_one_out import leave_one_out, reference_judges
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import named_entries
+from analysis.stats.comparison.alt_test import (
+    AltTest,
+    alt_test,
+    alt_test_certainty,
+    reference_judges,
+)
 from analysis.stats.comparison.replacement import AgreementScale, pooled_replacement_test
 from analysis.stats.core.votes import Votes
 
@@ -22,38 +25,13 @@ def _alt_test(test: AltTest) -> Json:
     return out | {"tested": len(test.annotators), "skipped": test.n_skipped}
 
 
-def _likenesses(study: ReportedStudy) -> tuple[HumanLikeness, ...]:
-    """Every run's kappa with annotators, and annotators' with each other, on the same resamples."""
-    votes = study.votes
-    options = max([votes.n_options, *(run_options(run) for run in study.data.runs)])
-    return human_likeness_of_several(
-        replace(votes, n_options=options),
-        [judge.answer for judge in study.judges],
-        n_draws=study.draws,
-        rng=study.rng(),
-    )
-
-
-def _in_place_of_a_person(
-    study: ReportedStudy, votes: Votes, judge: Verdicts, likeness: HumanLikeness
-) -> Json:
-    """Two tests of whether the judge can replace an annotator, and a description."""
+def _in_place_of_a_person(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
+    """Two tests of whether the judge can replace an annotator."""
     epsilon = study.data.epsilon
     test = alt_test(votes, judge.answer, epsilon=epsilon)
     alt = _alt_test(test) | {"epsilon": test.epsilon, "q": test.q}
     alt["certainty"] = _alt_test(alt_test_certainty(votes, judge.certainty, epsilon=epsilon))
-
-    out: Json = {"alt_test": alt, "pooled_replacement": _pooled(study, votes, judge)}
-    put(out, "human_likeness_z", number(likeness.z), likeness.reason)
-    kappas: Json = {"people": likeness.n_people, "pairs": likeness.n_pairs}
-    kappas["pairs_skipped"] = likeness.n_pairs_skipped
-    gap = likeness.difference
-    kappas |= estimate(gap, "difference")
-    put(kappas, "judge_kappa", number(likeness.model_kappa), likeness.reason)
-    put(kappas, "people_kappa", number(likeness.human_kappa), likeness.reason)
-    put(kappas, "label", likeness.label, likeness.reason or "too_few_annotators")
-    out["human_likeness"] = kappas
-    return out
+    return {"alt_test": alt, "pooled_replacement": _pooled(study, votes, judge)}
 
 
 def _pooled(study: ReportedStudy, votes: Votes, judge: Verdicts) -> Json:
@@ -115,8 +93,6 @@ def replacement(report: ReportJson) -> Table:
             ("skipped", "count", "alt_test.skipped", test),
             ("ω", "decimal", "alt_test.certainty.omega", "the same of certainty"),
             ("ρ", "decimal", "alt_test.certainty.rho", "the same of certainty"),
-            ("z", "decimal", "human_likeness_z", "kappa with people"),
-            ("difference", "decimal", "human_likeness.difference", "kappa with people"),
         ],
         "Balanced agreement is the mean over the labels that people gave, so a judge that always "
         "gives the same one of two labels has 50 %. The pooled test asks about the average "
@@ -155,19 +131,16 @@ def _references(votes: Votes) -> list[Json]:
 
 
 class ReplacementSection(Section):
-    """The alternative annotator test, the pooled test, and kappa with annotators."""
+    """The alternative annotator test, and the pooled test."""
 
     name = "replacement"
     analyses = (
         Analysis(
             "replacement",
-            tables=("replacement", "leave_one_out"),
+            tables=("replacement",),
             paths=(
                 "comparison.*.alt_test",
                 "comparison.*.pooled_replacement",
-                "comparison.*.human_likeness",
-                "comparison.*.human_likeness_z",
-                "comparison.*.leave_one_out",
                 "human.reference_judges",
             ),
             uses=("resamples",),
@@ -179,76 +152,14 @@ class ReplacementSection(Section):
     )
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = zip(study.data.runs, study.judges, _likenesses(study), strict=True)
+        found = zip(study.data.runs, study.judges, strict=True)
         return {
             "human": {"reference_judges": _references(study.votes)},
             "comparison": [
-                _in_place_of_a_person(study, study.votes_with_options_of(run), judge, likeness)
-                for run, judge, likeness in found
+                _in_place_of_a_person(study, study.votes_with_options_of(run), judge)
+                for run, judge in found
             ],
         }
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield replacement(report)
-
-
-def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
-    """The judge and each annotator compared with the majority of the others, on the same items."""
-    found = leave_one_out(votes, judge.answer)
-    difference = found.difference
-    out: Json = {"n": found.n, "ties": found.n_ties, "people": len(found.annotators)}
-    out |= estimate(difference, "difference")
-    put(out, "judge_agreement", number(found.model_agreement), difference.reason)
-    put(out, "people_agreement", number(found.human_agreement), difference.reason)
-    return out
-
-
-def leave_one_out_table(report: ReportJson) -> Table:
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["leave_one_out"]
-        if found["n"]:
-            rows.append(
-                [
-                    name,
-                    found["n"],
-                    found["judge_agreement"],
-                    found["people_agreement"],
-                    found["difference"],
-                    found["ci"],
-                ]
-            )
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Answers", "count"),
-        TableColumn("Judge", "percent", "As the majority of the others"),
-        TableColumn("Person", "percent", "As the majority of the others"),
-        TableColumn("Difference", "points"),
-        TableColumn("95 % interval", "points_range"),
-    )
-    return Table(
-        "leave_one_out",
-        "Judge and person compared with the majority of the others",
-        columns,
-        rows,
-        "Every answer of a person is compared with the majority of the item's other people; if "
-        "they tie, it is left out. The interval allows for shared items and people.",
-    )
-
-
-class LeaveOneOutSection(Section):
-    """The judge and each person compared with the majority of the other annotators."""
-
-    name = "leave_one_out"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        runs = zip(study.data.runs, study.judges, strict=True)
-        return {
-            "comparison": [
-                {"leave_one_out": _leave_one_out(study.votes_with_options_of(run), judge)}
-                for run, judge in runs
-            ]
-        }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield leave_one_out_table(report)

@@ -1,4 +1,4 @@
-"""The chapter on agreement: of people, of judges with the majority, and of errors."""
+"""The chapter on agreement: of people, and of judges with the majority."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,12 +10,10 @@ from analysis.data.arrays import CHOICES
 from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.report_json import (
     Json,
-    estimate,
     number,
     put,
     put_estimate,
     put_interval,
-    undefined,
 )
 from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.sections.agreement.coefficients import (
@@ -24,16 +22,14 @@ from analysis.report.sections.agreement.coefficients import (
     Coefficients,
     check_words,
 )
-from analysis.report.sections.agreement.replacement import LeaveOneOutSection, ReplacementSection
+from analysis.report.sections.agreement.replacement import ReplacementSection
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, table_of_entries
-from analysis.report.words import named_comparisons, named_entries, run_names, whole_runs
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import run_names, whole_runs
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.agreement.alpha import krippendorff_alpha
 from analysis.stats.agreement.coefficients import cohen_kappa
-from analysis.stats.comparison.mistakes import error_consistency, shared_guess
 from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.votes import Votes
 
 
 def agreement_matrix(
@@ -130,120 +126,18 @@ class AgreementWithJudges(Section):
         yield from matrices(report)
 
 
-def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) -> Json:
-    """Whether both are right and wrong on the same items, beyond chance from their accuracies."""
-    found = error_consistency(
-        judge.correct, people.correct, n_draws=draws, rng=np.random.default_rng(seed)
-    )
-    return {
-        "n": found.n,
-        "both_right": found.n_both_right,
-        "only_judge": found.n_first_only,
-        "only_people": found.n_second_only,
-        "both_wrong": found.n_both_wrong,
-    } | estimate(found.kappa, "kappa")
-
-
-_GUESS = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
-
-
-def _shared_guess(
-    votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
-) -> Json:
-    found = shared_guess(votes, judge.answer, truth, n_draws=draws, rng=np.random.default_rng(seed))
-    return {"n": found.n} | {key: estimate(getattr(found, key)) for key in _GUESS}
-
-
-def same_mistakes(report: ReportJson) -> Table:
-    return table_of_entries(
-        "same_mistakes",
-        "Do people and judge make the same mistakes?",
-        [pair for pair in named_entries(report, "comparison") if pair[1]["same_mistakes"]["n"]],
-        [
-            ("Both right", "count", "same_mistakes.both_right"),
-            ("Only judge", "count", "same_mistakes.only_judge"),
-            ("Only people", "count", "same_mistakes.only_people"),
-            ("Both wrong", "count", "same_mistakes.both_wrong"),
-            ("Kappa of being right", "decimal", "same_mistakes.kappa"),
-            ("95 % interval", "range", "same_mistakes.ci"),
-        ],
-        "Kappa beyond the agreement expected from both accuracies: 0 for unrelated mistakes, 1 "
-        "for identical ones.",
-    )
-
-
-def shared_guess_table(report: ReportJson) -> Table:
-    keys = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["shared_guess"]
-        if found["right"]["value"] is not None:
-            row: list[Any] = [name, found["n"]]
-            for key in keys:
-                row += [found[key]["value"], found[key]["ci"]]
-            rows.append(row)
-    columns = [TableColumn("Run"), TableColumn("Items", "count")]
-    for group in (
-        "c: people follow the guess",
-        "r: the guess is right",
-        "Judge follows a right guess",
-        "… and a wrong one",
-    ):
-        columns += [TableColumn("share", "decimal", group), TableColumn("95 %", "range", group)]
-    return Table(
-        "shared_guess",
-        "A guess that all share",
-        tuple(columns),
-        rows,
-        "A model with one common guess per item. A judge that follows wrong guesses as often as "
-        "right ones shares the stereotype.",
-    )
-
-
-class SharedErrorsSection(Section):
-    """Kappa of being right, and the model of a shared guess."""
-
-    name = "shared_errors"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {
-            "comparison": [
-                {
-                    "same_mistakes": _same_mistakes(
-                        judge, study.people, seed=study.seed, draws=study.draws
-                    ),
-                    "shared_guess": self._guess(study, judge),
-                }
-                for judge in study.judges
-            ]
-        }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield same_mistakes(report)
-        yield shared_guess_table(report)
-
-    def _guess(self, study: ReportedStudy, judge: Verdicts) -> Json:
-        if not study.is_binary(judge):
-            return {"n": 0} | {key: undefined("not_offered", "value", "ci") for key in _GUESS}
-        return _shared_guess(
-            study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws
-        )
-
-
 class AgreementSection(Section):
     """Agreement among annotators, and of judges with them."""
 
     name = "agreement"
     title = "Agreement"
-    inside = "Coefficients, pairs of sides, replacing a person, and shared mistakes"
+    inside = "Coefficients, pairs of sides, and replacing a person"
     parts = (
         Coefficients(),
         AgreementFromAccuracy(),
         AlphaCheck(),
         AgreementWithJudges(),
         ReplacementSection(),
-        LeaveOneOutSection(),
-        SharedErrorsSection(),
     )
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset, Floats, RunData
-from analysis.data.verdicts import Ints, Verdicts, agreement_certainty, probability_certainty
+from analysis.data.arrays import Floats
+from analysis.data.verdicts import Ints
 from analysis.report.figures import (
     REFERENCE,
     Figure,
@@ -248,10 +248,6 @@ class CalibrationSection(Section):
                 "coverage",
                 "bands",
                 "certainty_measures",
-                "certainty_kinds",
-                "certainty_kinds_curves",
-                "signals",
-                "certified",
             ),
             paths=(
                 "human.majority.calibration",
@@ -260,10 +256,6 @@ class CalibrationSection(Section):
                 "human.individual.certainty",
                 "judges.*.calibration",
                 "judges.*.certainty",
-                "judges.*.other_certainties",
-                "judges.*.signals",
-                "certainty_kinds",
-                "selective",
             ),
             uses=("threshold", "resamples"),
         ),
@@ -285,26 +277,3 @@ class CalibrationSection(Section):
 
     def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield reliability_figure(report)
-
-
-def _other_certainties(data: Dataset, run: RunData, verdicts: Verdicts) -> Json:
-    """Measure two certainties that the model did not state in words."""
-    return {
-        "probabilities": calibration(probability_certainty(data, run, verdicts), verdicts.correct),
-        "agreement": calibration(agreement_certainty(verdicts), verdicts.correct),
-    }
-
-
-class OtherCertainties(Section):
-    """Calibration of the probability of an answer, and of the agreement of a run's readings."""
-
-    name = "other_certainties"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        runs = zip(study.data.runs, study.judges, strict=True)
-        return {
-            "judges": [
-                {"other_certainties": _other_certainties(study.data, run, verdicts)}
-                for run, verdicts in runs
-            ]
-        }

@@ -1,45 +1,32 @@
-"""Compare certainty of annotators and a run: by item, like for like, and where certain."""
+"""Compare certainty of annotators and a run: by item, and where each is certain."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from analysis.data.arrays import Floats, RunData
-from analysis.data.verdicts import Verdicts, run_votes
-from analysis.report.report_json import (
-    Json,
-    cell,
-    estimate,
-    number,
-    put,
-    put_estimate,
-    put_interval,
-)
+from analysis.data.verdicts import Verdicts
+from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.sentences import DETECTABLE
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, without_interval
-from analysis.report.words import named_comparisons, run_names
+from analysis.report.words import run_names
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.certainty.high_sets import HighSets as ComparedSets
-from analysis.stats.certainty.high_sets import certainty_by_source, compare_high_sets
+from analysis.stats.certainty.high_sets import compare_high_sets
 from analysis.stats.certainty.human_llm import (
     compare_certainty,
     compare_certainty_distributions,
     general_spearman,
 )
-from analysis.stats.certainty.like_for_like import LikeForLike, PanelSide, like_for_like
 from analysis.stats.comparison.general_difference import detectable_difference
 from analysis.stats.core.multiplicity import holm
-from analysis.stats.core.results import Estimate
-
-MAJORITY = 3
 
 
 def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> Json:
-    """Compare certainty item by item, as distributions, and like for like."""
-    data, people, votes = study.data, study.people, study.votes
+    """Compare certainty item by item, and as distributions."""
+    people, votes = study.people, study.votes
     pairs = compare_certainty(people.certainty, judge.certainty)
     # Distributions use single answers, because a mean of three annotators varies less than one
     # reply.
@@ -56,78 +43,7 @@ def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> J
     put(out, "wilcoxon_p", number(pairs.wilcoxon_p), pairs.wilcoxon_reason)
     for key in ("ks", "ks_p", "wasserstein", "human_mean", "model_mean", "human_sd", "model_sd"):
         put(out, key, number(getattr(spread, key)), spread.reason)
-
-    # One truth for both sides: a true tie counts if both could choose a tie.
-    offers_tie = run.offers_tie and data.study.allow_tie
-    truth = data.scored_truth(offers_tie=offers_tie).astype(np.int64)
-    panel = like_for_like(
-        votes,
-        run_votes(data, run),
-        truth,
-        threshold=study.threshold,
-        votes_per_item=MAJORITY,
-        rng=study.rng(),
-    )
-    out["like_for_like"] = _panel(panel)
     return out
-
-
-def _panel(panel: LikeForLike) -> Json:
-    out: Json = {"votes_per_item": panel.votes_per_item}
-    put(out, "coverage", number(panel.coverage))
-    for name in ("human_single", "model_single", "human_majority", "model_majority"):
-        out[name] = _side(getattr(panel, name))
-    return out
-
-
-def _side(side: PanelSide) -> Json:
-    out: Json = {"overall": cell(side.overall), "high": cell(side.high)}
-    out |= {"ties": side.n_ties, "no_certainty": side.n_no_certainty}
-    put(out, "high_share", number(side.high_share), side.reason)
-    matched = side.matched if side.reason is None else Estimate(None, side.reason)
-    put_estimate(out, "matched_accuracy", matched)
-    return out
-
-
-def like_for_like_table(report: ReportJson) -> Table:
-    people: list[list[Any]] = []
-    judges: list[list[Any]] = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
-        panel = versus["certainty"]["like_for_like"]
-        if versus["certainty"]["judgments"] == 0:
-            continue
-        for rows, key, label in (
-            (people, "human_single", "One person"),
-            (people, "human_majority", "Three people, majority"),
-            (judges, "model_single", f"{name}, one reply"),
-            (judges, "model_majority", f"{name}, three replies, majority"),
-        ):
-            side = panel[key]
-            row = [label, without_interval(side["overall"]), side["high_share"]]
-            row.append(without_interval(side["high"]))
-            row += [side["matched_accuracy"], side["matched_accuracy_ci"]]
-            # Annotators' values are the same for every run, unless a run scores true ties.
-            if side["overall"]["n"] and row not in rows:
-                rows.append(row)
-    rows = people + judges
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Overall", "share"),
-        TableColumn("Share high", "percent"),
-        TableColumn("High", "share"),
-        TableColumn("At people's coverage", "percent"),
-        TableColumn("95 % interval", "percent_range"),
-    )
-    return Table(
-        "like_for_like",
-        "Like for like: one person with one reply, majority with majority",
-        columns,
-        rows,
-        "The mean of three certainties varies less than one, so equal judges look different if a "
-        "majority is compared with a single reply. “At people's coverage”: accuracy of the most "
-        "certain answers, taking the same share as people's high single answers; its interval "
-        "allows for the estimation of this share.",
-    )
 
 
 _BY_ITEM = (
@@ -183,7 +99,7 @@ class CertaintyComparison(Section):
     analyses = (
         Analysis(
             "certainty_beside",
-            tables=("like_for_like", "high_sets", "interaction", "certainty_by_item", "by_band"),
+            tables=("high_sets", "certainty_by_item", "by_band"),
             paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
             uses=("threshold", "resamples"),
         ),
@@ -198,7 +114,6 @@ class CertaintyComparison(Section):
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield item_by_item(report)
-        yield like_for_like_table(report)
 
 
 def _high_sets(sets: ComparedSets) -> Json:
@@ -322,80 +237,3 @@ class HighSetsSection(Section):
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield high_sets(report)
-
-
-def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
-    """Fit annotators' single answers and the run's verdicts in one regression."""
-    votes, shared = study.votes, study.shared
-    items = np.arange(judge.correct.size)
-    item = np.concatenate([votes.item, items])
-    is_model = np.arange(item.size) >= votes.n
-    annotator = np.concatenate([votes.annotator, np.full(items.size, votes.n_annotators)])
-    found = certainty_by_source(
-        np.concatenate([study.correct_alone, judge.correct]),
-        np.concatenate([votes.certainty, judge.certainty]),
-        is_model,
-        {
-            "item": item,
-            "annotator": annotator,
-            "persona": shared.persona[item],
-            "question": shared.question[item],
-        },
-        threshold=study.threshold,
-    )
-    out: Json = {"n": found.n}
-    out |= {key: estimate(getattr(found, key)) for key in ("people", "model", "interaction")}
-    put(out, "p", number(found.p), found.interaction.reason or found.interaction.interval_reason)
-    return out
-
-
-def interaction_table(report: ReportJson) -> Table:
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["certainty"]["interaction"]
-        if found["interaction"]["value"] is not None:
-            rows.append(
-                [
-                    name,
-                    found["n"],
-                    found["people"]["value"],
-                    found["model"]["value"],
-                    found["interaction"]["value"],
-                    found["interaction"]["ci"],
-                    found["p"],
-                ]
-            )
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Answers", "count"),
-        TableColumn("people", "decimal", "Log odds ratio of high certainty"),
-        TableColumn("judge", "decimal", "Log odds ratio of high certainty"),
-        TableColumn("Judge minus people", "decimal"),
-        TableColumn("95 % interval", "range"),
-        TableColumn("p", "p"),
-    )
-    return Table(
-        "interaction",
-        "Does high certainty say more from the judge than from a person?",
-        columns,
-        rows,
-        "A sensitivity analysis: logistic regression of being right on who answers, high "
-        "certainty and their interaction, over single answers; its variance allows for shared "
-        "items, people, personas and questions. Above 0: the judge's high certainty says more.",
-    )
-
-
-class InteractionSection(Section):
-    """Logistic regression of being right on who answers and high certainty."""
-
-    name = "interaction"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {
-            "comparison": [
-                {"certainty": {"interaction": interaction(study, judge)}} for judge in study.judges
-            ]
-        }
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield interaction_table(report)

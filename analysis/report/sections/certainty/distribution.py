@@ -25,17 +25,14 @@ from analysis.report.figures import (
     styles,
     vertical,
 )
-from analysis.report.report_json import Json, cell, estimate, number, put
+from analysis.report.report_json import Json, cell, put
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section
 from analysis.report.sentences import RANKING, held, of_names, sentence_case
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import percent, run_names, whole_runs
-from analysis.stats.certainty.calibration import discrimination
-from analysis.stats.certainty.human_llm import centred_certainty, certainty_icc
 from analysis.stats.core.proportions import wilson_proportion
-from analysis.stats.core.votes import Votes
 from studies.prompts import BANDS
 
 
@@ -356,56 +353,3 @@ class DistributionSection(Section):
     def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield histograms(report)
         yield certainty_curves(report)
-
-
-def scale_use(votes: Votes, correct: Ints) -> Json:
-    """Measure how much certainty depends on the item, with and without annotators' levels."""
-    centred = centred_certainty(votes)
-    out: Json = {
-        "icc": estimate(certainty_icc(votes)),
-        "icc_centred": estimate(certainty_icc(votes, centred=True)),
-    }
-    # Only the order affects the area, so differences of -100 to 100 can be rescaled.
-    for key, values in (("auroc", votes.certainty), ("auroc_centred", 50 + centred / 2)):
-        found = discrimination(values, correct)
-        put(out, key, number(found.auroc), found.reason)
-    return out
-
-
-def scale_use_table(report: ReportJson) -> Table:
-    found = report["human"]["scale_use"]
-    rows = [
-        ["As stated", found["icc"]["value"], found["icc"]["ci"], found["auroc"]],
-        [
-            "Minus each person's mean",
-            found["icc_centred"]["value"],
-            found["icc_centred"]["ci"],
-            found["auroc_centred"],
-        ],
-    ]
-    columns = (
-        TableColumn("People's certainty"),
-        TableColumn("ICC(1,1)", "decimal"),
-        TableColumn("95 % interval", "range"),
-        TableColumn("AUROC", "decimal"),
-    )
-    return Table(
-        "scale_use",
-        "How people use the scale",
-        columns,
-        rows if any(row[1] is not None for row in rows) else [],
-        "ICC: the share of the variance of certainty that is between items, not between the "
-        "people who answered them.",
-    )
-
-
-class ScaleUse(Section):
-    """The share of the variance of certainty that is between items."""
-
-    name = "scale_use"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"human": {"scale_use": scale_use(study.votes, study.correct_alone)}}
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield scale_use_table(report)

@@ -6,16 +6,10 @@ from typing import Any
 from analysis.report.report_json import Json
 from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
-from analysis.report.sections.certainty.calibration import CalibrationSection, OtherCertainties
-from analysis.report.sections.certainty.certified import Certified, Signals
-from analysis.report.sections.certainty.comparison import (
-    CertaintyComparison,
-    HighSetsSection,
-    InteractionSection,
-)
-from analysis.report.sections.certainty.distribution import DistributionSection, ScaleUse
-from analysis.report.sections.certainty.kinds_shown import KindsOfCertainty
-from analysis.report.sections.certainty.thresholds import Thresholds, Validation
+from analysis.report.sections.certainty.calibration import CalibrationSection
+from analysis.report.sections.certainty.comparison import CertaintyComparison, HighSetsSection
+from analysis.report.sections.certainty.distribution import DistributionSection
+from analysis.report.sections.certainty.thresholds import Thresholds
 from analysis.report.sentences import (
     CERTAIN,
     THRESHOLD,
@@ -253,17 +247,10 @@ class CertaintySection(Section):
     parts: Sequence[Section] = (
         CertaintyHeadline(),
         DistributionSection(),
-        KindsOfCertainty(),
         CalibrationSection(),
         CertaintyComparison(),
         HighSetsSection(),
-        InteractionSection(),
-        Validation(),
-        OtherCertainties(),
-        Signals(),
         Thresholds(),
-        Certified(),
-        ScaleUse(),
     )
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:

@@ -1,20 +1,18 @@
-"""Accuracy and coverage at every threshold of certainty, and their validation on other items."""
+"""Accuracy and coverage at every threshold of certainty."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from analysis.data.arrays import Dataset, Floats
+from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints
-from analysis.report.figures import Figure, Key, panel, plain, scatter_trace, share_axis, styles
-from analysis.report.report_json import Json, cell, estimate, number, put, put_interval
-from analysis.report.rules import FOLDS, TARGET, TOO_SMALL
+from analysis.report.figures import Figure, Key, panel, plain, scatter_trace, share_axis
+from analysis.report.report_json import Json, cell, put_interval
+from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     SideOfCertainty,
-    Stated,
     certain_sides,
     drawn_sides,
     on_every_side,
@@ -22,15 +20,12 @@ from analysis.report.sections.certainty.distribution import (
 from analysis.report.sentences import RANKING, held, of_names
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn, in_general, without_interval
-from analysis.report.words import chosen, percent, run_names, whole_runs
-from analysis.stats.certainty.held_out import (
-    folds_by_key,
-    held_out_threshold,
-    recalibrate,
+from analysis.report.words import percent
+from analysis.stats.certainty.risk_coverage import (
+    check_threshold,
+    threshold_sweep,
     unreachable_thresholds,
 )
-from analysis.stats.certainty.intervals import certainty_quality
-from analysis.stats.certainty.risk_coverage import check_threshold, threshold_sweep
 
 
 def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
@@ -188,9 +183,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         )
     if not traces:
         return None
-    stars = certified_marks(report)
-    traces += stars
-    alt = f"Accuracy by share of accepted answers. {certified_words(report)}"
+    alt = "Accuracy by share of accepted answers."
     drawing = panel(
         "",
         f"{alt} At certainty {tau}: {'; '.join(words) or 'too few answers to mark'}",
@@ -206,9 +199,7 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         "risk_coverage",
         _coverage_title(report),
         "Accuracy of the most certain answers as more are accepted; the marks are at the "
-        "threshold of high certainty"
-        + (", stars at a certified one. " if stars else "; no threshold is certified. ")
-        + "Thresholds that accept fewer than 10 answers are not drawn. "
+        "threshold of high certainty. Thresholds that accept fewer than 10 answers are not drawn. "
         "AURC: the mean share of wrong answers over all coverages, lower is better.",
         "thresholds",
         [drawing],
@@ -238,46 +229,6 @@ def _coverage_title(report: ReportJson) -> str:
     return f"Accepting only certain answers {', '.join(parts)}"
 
 
-def certified_marks(report: ReportJson) -> list[dict[str, Any]]:
-    """Stars at the runs' certified thresholds, which stay when a reader tries another one."""
-    names, drawn = run_names(report), styles(report)
-    return [
-        scatter_trace(
-            x=[found["coverage"]],
-            y=[found["accuracy"]],
-            name=plain(names[index]),
-            meta="certified",
-            mode="markers",
-            marker={
-                "color": drawn[index][0],
-                "symbol": "star",
-                "size": 16,
-                "line": {"color": "#0b0c0c", "width": 1.5},
-            },
-            showlegend=False,
-            hovertemplate=f"{plain(names[index])}, certified from {found['threshold']:.0f}: "
-            "%{y:.1%} of %{x:.1%}<extra></extra>",
-        )
-        for index, found in _certified(report)
-    ]
-
-
-def certified_words(report: ReportJson) -> str:
-    """The certified thresholds as text, for screen readers."""
-    names = run_names(report)
-    stars = [
-        f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
-        f"{percent(found['coverage'])}"
-        for index, found in _certified(report)
-    ]
-    return f"Certified: {'; '.join(stars)}." if stars else "No threshold is certified."
-
-
-def _certified(report: ReportJson) -> list[tuple[int, ReportJson]]:
-    found = [(index, report["selective"][index]) for index in whole_runs(report)]
-    return [(index, entry) for index, entry in found if entry["threshold"] is not None]
-
-
 class Thresholds(Section):
     """Coverage and accuracy of every threshold."""
 
@@ -304,146 +255,3 @@ class Thresholds(Section):
 
     def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield risk_coverage_figure(report)
-
-
-def item_folds(data: Dataset) -> Ints:
-    """Fold of each item for corrections, by a hash of its key."""
-    return folds_by_key([item.key for item in data.items], FOLDS)
-
-
-def held_out_items(data: Dataset) -> npt.NDArray[np.bool_]:
-    """Items held out when choosing a threshold: about half of the personas, or of one's items."""
-    keys = [item.persona or item.key for item in data.items]
-    if len(set(keys)) == 1:
-        keys = [item.key for item in data.items]
-    return np.asarray(folds_by_key(keys, 2) == 1, dtype=np.bool_)
-
-
-def _measures(certainty: Floats, correct: Ints, item: Ints, *, seed: int, draws: int) -> Json:
-    found = certainty_quality(
-        certainty, correct, item, rng=np.random.default_rng(seed), n_draws=draws
-    )
-    names: Sequence[str] = ("ece", "squared_error", "brier", "skill", "auroc")
-    return {"n": found.n, "few": found.few} | {
-        name: estimate(getattr(found, name)) for name in names
-    }
-
-
-def _recalibration(certainty: Floats, correct: Ints, folds: Ints) -> Json:
-    """Brier scores as stated, corrected on other items, and of a constant."""
-    isotonic = recalibrate(certainty, correct, folds, method="isotonic")
-    logistic = recalibrate(certainty, correct, folds, method="logistic")
-    out: Json = {"n": isotonic.n, "folds": FOLDS}
-    put(out, "raw", number(isotonic.raw), isotonic.reason)
-    put(out, "isotonic", number(isotonic.recalibrated), isotonic.reason)
-    put(out, "logistic", number(logistic.recalibrated), logistic.reason)
-    put(out, "base_rate", number(isotonic.base_rate), isotonic.reason)
-    return out
-
-
-def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_]) -> Json:
-    found = held_out_threshold(certainty, correct, held_out, target=TARGET)
-    out: Json = {"target": TARGET}
-    put(out, "threshold", number(found.threshold), found.reason)
-    put(out, "coverage", number(found.coverage), found.reason)
-    out |= {"n_choosing": found.n_choosing, "n_held_out": found.n_held_out}
-    return out | {"chosen_on": cell(found.chosen_on), "measured_on": cell(found.measured_on)}
-
-
-def recalibration(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        found, measures = side["certainty"]["recalibration"], side["certainty"]["measures"]
-        rows.append(
-            [who, found["n"]]
-            + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
-            # Without variation all resamples are equal, which does not mean certainty.
-            + [measures["skill"]["ci"] if found["raw"] is not None else None]
-            + [measures["auroc"]["value"], measures["auroc"]["ci"]]
-        )
-    columns = (
-        TableColumn("Who"),
-        TableColumn("n", "count"),
-        TableColumn("as stated", "decimal", "Brier score"),
-        TableColumn("isotonic", "decimal", "Brier score"),
-        TableColumn("logistic", "decimal", "Brier score"),
-        TableColumn("a constant", "decimal", "Brier score"),
-        TableColumn("Constant minus stated, 95 %", "range"),
-        TableColumn("AUROC", "decimal"),
-        TableColumn("95 % interval", "range"),
-    )
-    return Table(
-        "recalibration",
-        "Value of certainty, as stated and corrected",
-        columns,
-        rows,
-        "Lower Brier scores are better. Corrections are fitted on four fifths of the items and "
-        "measured on the rest; the constant is the share of right answers there. If the score as "
-        "stated is above the constant's, always stating the same number would be better. "
-        "Intervals resample items.",
-    )
-
-
-def threshold_rules(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        rules, held = side["certainty"]["rules"], side["certainty"]["held_out"]
-        rows.append(
-            [
-                who,
-                rules["at"],
-                without_interval(rules["at_least"]),
-                rules["above"],
-                held["threshold"],
-                held["chosen_on"],
-                held["measured_on"],
-                held["coverage"],
-            ]
-        )
-    tau = report["parameters"]["threshold"]
-    columns = (
-        TableColumn("Who"),
-        TableColumn(f"Exactly {tau}", "count"),
-        TableColumn(f"≥ {tau}", "share"),
-        TableColumn(f"> {tau}", "share"),
-        TableColumn("Threshold", "number", "Chosen on half, measured on the other"),
-        TableColumn("choosing half", "share", "Chosen on half, measured on the other"),
-        TableColumn("other half", "share", "Chosen on half, measured on the other"),
-        TableColumn("Coverage", "percent", "Chosen on half, measured on the other"),
-    )
-    return Table(
-        "threshold_rules",
-        f"The threshold {tau} ({chosen(report)}), read both ways, and one chosen on half of the "
-        "items",
-        columns,
-        rows,
-        "The lowest certainty that reaches 80 % on one half of the personas, with at least 30 "
-        "answers. Only its accuracy on the other half is unbiased.",
-    )
-
-
-class Validation(Section):
-    """Measures with intervals, and corrections and thresholds tested on other items."""
-
-    name = "validation"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        folds, held_out = item_folds(study.data), held_out_items(study.data)
-
-        def checks(side: Stated) -> Json:
-            certainty, correct = side.certainty, side.correct
-            return {
-                "certainty": {
-                    "measures": _measures(
-                        certainty, correct, side.item, seed=study.seed, draws=study.draws
-                    ),
-                    "recalibration": _recalibration(certainty, correct, folds[side.item]),
-                    "held_out": _held_out(certainty, correct, held_out[side.item]),
-                }
-            }
-
-        return on_every_side(study, checks)
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield threshold_rules(report)
-        yield recalibration(report)

@@ -1,0 +1,1 @@
+"""Judges compared with one another: whether any differ, which pairs, and possible ranks."""

@@ -1,0 +1,156 @@
+"""The runs that saw the whole persona, compared with one another."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.report.report_json import Json, number, put, put_interval, undefined
+from analysis.report.section import Analysis, ReportJson, Section
+from analysis.report.study import ReportedStudy, identity
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import decimal, p_value, reason, run_names
+from extras.judges_compared.stats import compare_judges, joint_bootstrap
+
+
+def several_judges(study: ReportedStudy) -> Json:
+    """The runs that saw the whole persona, on the items that all of them decided.
+
+    The joint tests come first; read the Holm-adjusted pairs and ranks only after them.
+    """
+    data, judges = study.data, study.judges
+    chosen = [
+        index
+        for index, (run, verdicts) in enumerate(zip(data.runs, judges, strict=True))
+        if run.features == "all" and verdicts.scored.any()
+    ]
+    out: Json = {"runs": [identity(data.runs[index]) for index in chosen]}
+    if len(chosen) < 2:
+        return (
+            out | {"n": 0, "pairs": [], "ranks": []} | undefined("one_judge", "q", "p", "p_joint")
+        )
+    correct = np.stack([judges[index].correct for index in chosen], axis=1)
+    found = compare_judges(correct)
+    joint = joint_bootstrap(correct, study.shared.persona, rng=study.rng(), n_draws=study.draws)
+    overall = found.overall
+    out |= {"n": overall.n, "n_missing": overall.n_missing, "personas": joint.n_clusters}
+    put(out, "q", number(overall.statistic), overall.reason)
+    put(out, "p", number(overall.p), overall.reason)
+    put(out, "p_joint", number(joint.p), joint.reason)
+    out["pairs"] = []
+    for pair in found.pairs:
+        entry: Json = {"first": chosen[pair.first], "second": chosen[pair.second]}
+        put(entry, "difference", number(pair.difference.value), pair.difference.reason)
+        put_interval(entry, "ci", pair.difference.interval, pair.difference.reason)
+        put(entry, "p", number(pair.p), "no_discordant")
+        put(entry, "p_holm", number(pair.p_adjusted), "no_discordant")
+        by_persona = joint.pairs.get((pair.first, pair.second))
+        put(entry, "p_joint", number(by_persona), joint.reason)
+        out["pairs"].append(entry)
+    out["ranks"] = [
+        {"run": index, "best": best, "worst": worst}
+        for index, (best, worst) in zip(chosen, found.ranks, strict=True)
+    ]
+    return out
+
+
+def pairs_of_judges(report: ReportJson) -> Table:
+    names, found = run_names(report), report["several_judges"]
+    rows = [
+        [
+            names[pair["first"]],
+            names[pair["second"]],
+            pair["difference"],
+            pair["ci"],
+            pair["p"],
+            pair["p_holm"],
+            pair["p_joint"],
+        ]
+        for pair in found["pairs"]
+    ]
+    columns = (
+        TableColumn("First"),
+        TableColumn("Second"),
+        TableColumn("Difference", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("McNemar p", "p"),
+        TableColumn("Holm p", "p"),
+        TableColumn("Joint p, by persona", "p"),
+    )
+    return Table(
+        "several_judges",
+        "Judges compared with one another",
+        columns,
+        rows,
+        f"{_whether_any_differ(found)} Read a pair only by its adjusted p "
+        "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
+        "personas.",
+    )
+
+
+def _whether_any_differ(found: ReportJson) -> str:
+    """The joint tests, which come before any pair."""
+    q = f"Cochran’s Q is undefined ({reason(found['p_reason'])})"
+    if found["p"] is not None:
+        q = f"Cochran’s Q is {decimal(found['q'])} (p {p_value(found['p'])}, items as independent)"
+    joint = f"is undefined ({reason(found['p_joint_reason'])})"
+    if found["p_joint"] is not None:
+        joint = f"gives p {p_value(found['p_joint'])}"
+    return (
+        f"On the {found['n']:,} items that all of them decided, {q}; the joint bootstrap over "
+        f"{found['personas']:,} personas {joint}."
+    )
+
+
+def ranks(report: ReportJson) -> Table:
+    names = run_names(report)
+    rows = [
+        [names[entry["run"]], entry["best"], entry["worst"]]
+        for entry in report["several_judges"]["ranks"]
+    ]
+    columns = (
+        TableColumn("Run"),
+        TableColumn("Best rank", "count"),
+        TableColumn("Worst rank", "count"),
+    )
+    return Table(
+        "ranks",
+        "Ranks compatible with the data",
+        columns,
+        rows,
+        "All ranges hold together with 95 % confidence.",
+    )
+
+
+class RankingSection(Section):
+    """The runs that saw the whole persona, compared with one another."""
+
+    name = "ranking"
+    shows = ("ranks", "several_judges")
+    keys = """
+several_judges | object | Tests of all runs against each other.
+several_judges.runs | list | Places of the runs in `judges`.
+several_judges.q | number | Cochran's Q.
+n_missing | count | Items that not all runs decided.
+best | count | Best place that the run may have.
+worst | count | Worst place that the run may have.
+ranks | list | Which places are possible for each run.
+p_joint | probability | The p-value of a joint test of all runs.
+"""
+    analyses = (
+        Analysis(
+            "several",
+            tables=("several_judges", "ranks"),
+            paths=("several_judges",),
+            uses=("resamples",),
+        ),
+    )
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return {"several_judges": several_judges(study)}
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        yield pairs_of_judges(report)
+        yield ranks(report)
+
+
+RANKING = RankingSection()

@@ -1,0 +1,69 @@
+"""Whatever the input: a finite number or a reason; arguments that make no sense are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import analysis.stats as stats
+from extras.certainty.stats import (
+    certainty_by_source,
+    certainty_icc,
+    certainty_quality,
+    folds_by_key,
+    held_out_threshold,
+    like_for_like,
+    matched_accuracy,
+    recalibrate,
+)
+from tests.analysis.stats.test_undefined import check, rng, studies
+from tests.sampling import examples
+
+STATISTICS = {
+    "certainty_icc": lambda s: [
+        certainty_icc(s.votes),
+        certainty_icc(s.votes, centred=True),
+    ],
+    "certainty_quality": lambda s: certainty_quality(
+        s.certainty, s.model_right, rng=rng(), n_draws=20
+    ),
+    "recalibrate": lambda s: [
+        recalibrate(s.certainty, s.model_right, np.arange(s.model.size) % 3, method=m)
+        for m in ("isotonic", "logistic")
+    ],
+    "held_out": lambda s: held_out_threshold(
+        s.certainty, s.model_right, np.arange(s.model.size) % 2 == 0, target=0.5, min_n=1
+    ),
+    "like_for_like": lambda s: like_for_like(s.votes, s.runs, s.truth, rng=rng()),
+    "certainty_by_source": lambda s: certainty_by_source(
+        np.concatenate([s.people_right, s.model_right]),
+        np.concatenate([stats.majority_vote(s.votes).certainty, s.certainty]),
+        np.repeat([False, True], s.model.size),
+        {"item": np.tile(np.arange(s.model.size), 2)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@given(study=studies())
+@settings(max_examples=examples(15, every=60))
+def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
+    check(name, STATISTICS[name](study))
+
+
+REFUSED = [
+    (
+        lambda: matched_accuracy(
+            [90], [1], {"item": [0]}, reference_high=[1], reference_clusters={"person": [0]}
+        ),
+        "same names",
+    ),
+    (lambda: recalibrate([80.0], [1], [0], method="beta"), "method"),
+    (lambda: recalibrate([80.0], [1], [0, 1]), "folds"),
+    (lambda: folds_by_key(["a"], 1), "n_folds"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_arguments_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,58 @@
+"""Whatever the input: a finite number or a reason; arguments that make no sense are refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from analysis.stats import Votes
+from extras.likeness.stats import (
+    error_consistency,
+    human_likeness,
+    leave_one_out,
+    shared_guess,
+)
+from tests.analysis.stats.test_undefined import check, rng, studies
+from tests.sampling import examples
+
+STATISTICS = {
+    "leave_one_out": lambda s: leave_one_out(s.votes, s.model),
+    "human_likeness": lambda s: human_likeness(
+        s.votes, s.model, rng=rng(), n_draws=20, min_common=2
+    ),
+    "error_consistency": lambda s: error_consistency(
+        s.model_right, s.people_right, rng=rng(), n_draws=20
+    ),
+    "shared_guess": lambda s: shared_guess(s.votes, s.model, s.truth, rng=rng(), n_draws=20),
+}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@given(study=studies())
+@settings(max_examples=examples(15, every=60))
+def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
+    check(name, STATISTICS[name](study))
+
+
+REFUSED = [
+    (
+        lambda: human_likeness(
+            Votes.from_matrix([[0, 1]] * 30), [0] * 30, rng=np.random.default_rng(0), n_draws=1
+        ),
+        "n_draws",
+    ),
+    (
+        lambda: human_likeness(
+            Votes.from_matrix([[0, 1]] * 30), [0] * 30, rng=np.random.default_rng(0), min_common=1
+        ),
+        "min_common",
+    ),
+    (lambda: shared_guess(Votes.from_matrix([[0, 1]], n_options=3), [0], [0]), "two options"),
+    (lambda: shared_guess(Votes.from_matrix([[0, 1]]), [0, 1], [0]), "one value per item"),
+    (lambda: error_consistency([1], [1, 0]), "differ in shape"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_arguments_that_make_no_sense_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
