@@ -71,10 +71,12 @@ def search(name: str, data: bytes, blinding: Blinding) -> Counter[Identity]:
 
 def _parts(data: bytes) -> Iterator[bytes]:
     yield data
+    if b"\0" in data:  # texts of two bytes a letter, as in properties of pictures and sounds
+        yield data.replace(b"\0", b"")
     if data[:4] == b"PK\x03\x04":  # also XLSX
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist():
-                yield entry.filename.encode() + b"\n" + entry.comment
+                yield b"\n".join((entry.filename.encode(), entry.comment, entry.extra))
                 yield from _parts(archive.read(entry))
     elif data[:8] == b"\x89PNG\r\n\x1a\n":
         for kind, chunk in re.findall(rb"(zTXt|iTXt|eXIf)(.{,65536})", data, re.DOTALL):

@@ -40,8 +40,9 @@ from analysis.exports.table_files import (
     write_table,
     write_text,
 )
-from analysis.lifecycle.build_job import named_report, newest_report, write_report_copy
+from analysis.lifecycle.build_job import current_report, named_report, write_report_copy
 from analysis.lifecycle.deviations import as_json, as_text
+from analysis.models import Report
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.statements import clock
@@ -83,15 +84,38 @@ def write_folder(
     licence: str,
     on_rows: OnRows | None = None,
     on_doubts: OnDoubts | None = None,
+    report: Report | None = None,
+    named: Path | None = None,
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears once complete.
 
     Tables are JSON Lines and CSV, and another format if `also` names one. With `on_doubts` the
-    bundle is for blind review, and what may still name somebody is passed to it.
+    bundle is for blind review, and what may still name somebody is passed to it; `named` is then a
+    new folder for the same bundle with names. The report is the newest one, or `report`.
     Returns the number of rows of each table. Raises `ExportError` or `OSError`.
     """
+    blinding = Blinding(identities_of(study)) if on_doubts else None
+    report = current_report(study, report)
     with new_folder(out, private=disclosure.identified) as part:
-        return _fill(study, part, also, disclosure, licence, on_rows, on_doubts)
+        write_report = partial(_write_report, report, part / "report")
+        has_copy = write_report(None if named else blinding)
+        rows = _fill(
+            study, part, also, disclosure, licence, on_rows, named_report(report, is_here=has_copy)
+        )
+        if blinding and on_doubts:
+            if named:
+                shutil.copytree(part, named)
+                _write_checksums(named)
+                write_report(blinding)
+            on_doubts(blind_folder(part, blinding))
+        _write_checksums(part)
+    return rows
+
+
+def _write_report(report: Report | None, folder: Path, blinding: Blinding | None) -> bool:
+    """Draw the report, in place of one that was drawn before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return report is not None and write_report_copy(report, folder, blinding)
 
 
 def _fill(
@@ -101,9 +125,8 @@ def _fill(
     disclosure: Disclosure,
     licence: str,
     on_rows: OnRows | None,
-    on_doubts: OnDoubts | None,
+    report: str,
 ) -> dict[str, int]:
-    blinding = Blinding(identities_of(study)) if on_doubts else None
     keeper = ScoreKeeper()
     parts = {}
     for name in BUNDLED:
@@ -120,8 +143,6 @@ def _fill(
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
-    report = newest_report(study)
-    has_copy = report is not None and write_report_copy(report, folder / "report", blinding)
     if read_plan(study) is not None:
         write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
         write_text(folder / "deviations.md", as_text(study))
@@ -136,14 +157,11 @@ def _fill(
             parts=ordered,
             left_out=left_out,
             wide=tuple(wide),
-            report=named_report(report, is_here=has_copy),
+            report=report,
             scores=keeper.scores,
             data_sha256=data_sha256(folder),
         ),
     )
-    if blinding and on_doubts:
-        on_doubts(blind_folder(folder, blinding))
-    _write_checksums(folder)
     return {part.name: part.rows for part in ordered}
 
 

@@ -27,7 +27,7 @@ from analysis.exports.table_files import (
     write_table,
 )
 from analysis.lifecycle.storage import export_dir, kept_for, remove_files
-from analysis.models import Export
+from analysis.models import Export, Report, ShareLink
 from studies.errors import StudyError
 from studies.jobs.runner import JobProgress, Steps, carry_out
 from studies.models.studies import Study
@@ -48,6 +48,8 @@ def export_study(
     user: User | None = None,
     on_rows: OnRows | None = None,
     on_doubts: Callable[[list[str]], None] | None = None,
+    report: Report | None = None,
+    named: Path | None = None,
     **noted: Any,
 ) -> dict[str, int]:
     """Write one table to the file `out`, or all tables or the study's design to the folder `out`.
@@ -56,7 +58,9 @@ def export_study(
     Both appear only once complete. Platform ids are written only if `identified`, to a file that
     only its owner can read. With `fresh_pseudonyms` all annotators get new names, and times that
     could match the names are left out. `on_doubts` gets what may still name somebody in an export
-    for blind review. The study's log records who exported what, together with `noted`.
+    for blind review, which is also written with names to the new folder `named`. The report in a
+    bundle is the newest one, or `report`. The study's log records who exported what, together with
+    `noted`.
 
     Raises `ExportError`.
     """
@@ -80,6 +84,8 @@ def export_study(
                 disclosure=disclosure,
                 licence=licence,
                 on_rows=on_rows,
+                report=report,
+                named=named,
             )
         elif folder := added_folder(what):
             from analysis.exports.bundle import new_folder
@@ -136,6 +142,7 @@ def expected_rows(study: Study, what: str) -> int:
     return sizes.get(what) or items
 
 
+WITH_NAMES = "with-names.zip"  # next to the file of a link for blind review
 # Progress steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
 
@@ -156,12 +163,14 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         share=_ROWS_PERCENT,
         sentence=_sentence,
     )
+    link = ShareLink.objects.select_related("report").filter(bundle=export).first()
     with export_dir(export.public_id).replacing() as draft:
-        of = "" if export.what == "blind" else f"{export.study.slug}-"
-        name = f"{of}{export.what}-{clock.now():%Y-%m-%d}"
+        of, today = f"{export.study.slug}-", f"{clock.now():%Y-%m-%d}"
+        name = f"{'' if export.what == 'blind' else of}{export.what}-{today}"
         out = draft / (
             f"export-{name}" if is_folder(export.what) else f"{name}.{suffix_of(export.format)}"
         )
+        named = draft / f"export-{of}all-{today}" if link and link.is_blind else None
         doubts = list[str]()
         rows = export_study(
             export.study,
@@ -175,16 +184,22 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             fresh_pseudonyms=export.fresh_pseudonyms,
             user=export.requested_by,
             on_rows=steps.update,
+            report=link.report if link else None,
+            named=named,
             export=export.public_id,
         )
         progress(_ROWS_PERCENT, "Packing the files.")
+        if named:
+            _packed(named).rename(draft / WITH_NAMES)
+        tables = _hash_of_tables(out) if export.what in ("all", "blind") else ""
         file = _packed(out) if out.is_dir() else out
         stored = {
             "rows": rows,
             "filename": file.name,
             "size": file.stat().st_size,
             "sha256": sha256_of(file),
-            "expires_at": clock.now() + kept_for(export),
+            "data_sha256": tables,
+            "expires_at": link.expires_at if link else clock.now() + kept_for(export),
             "message": f"Look at these words: {'; '.join(doubts)}." if doubts else "Ready.",
         }
     return stored
@@ -194,12 +209,26 @@ def _sentence(done: int, total: int) -> str:
     return f"{done:,} of about {total:,} rows."
 
 
+def _hash_of_tables(folder: Path) -> str:
+    from analysis.exports.bundle import data_sha256
+
+    return data_sha256(folder)
+
+
 def _packed(folder: Path) -> Path:
-    """Pack the folder as a zip file next to it, and remove the folder."""
+    """Pack the folder as a zip file next to it, and remove the folder.
+
+    Its entries have no times and no owners, which depend on the place and not on the data.
+    """
     archive = folder.with_name(f"{folder.name}.zip")
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as bundle:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                bundle.write(path, path.relative_to(folder.parent).as_posix())
+                entry = zipfile.ZipInfo(path.relative_to(folder.parent).as_posix())
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o644 << 16
+                entry.file_size = path.stat().st_size  # large ones need another form of entry
+                with path.open("rb") as source, bundle.open(entry, "w") as target:
+                    shutil.copyfileobj(source, target)
     shutil.rmtree(folder)
     return archive

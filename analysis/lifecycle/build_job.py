@@ -334,10 +334,13 @@ def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: boo
     return page
 
 
-def newest_report(study: Study) -> Report | None:
-    """The newest own report; None if answers were withdrawn, left out or counted again since."""
-    built = marked(Report.own.filter(study=study, state=Report.State.DONE))
-    report = built.order_by("-number").first()
+def current_report(study: Study, only: Report | None = None) -> Report | None:
+    """The newest own report, or `only`.
+
+    None if answers were withdrawn, left out or counted again since.
+    """
+    reports = Report.objects.filter(pk=only.pk) if only else Report.own.filter(study=study)
+    report = marked(reports.filter(state=Report.State.DONE)).order_by("-number").first()
     if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
         return None
     return report

@@ -6,6 +6,7 @@ once and stored as a hash. Wrong, expired and revoked links all get the same res
 
 import hashlib
 import hmac
+import io
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from django.db.models import F, Max
 from analysis.data.identities import Blinding, identities_of
 from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters, NotShareable
+from analysis.exports.requests import delete_export, request_export
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.storage import check_parameters, report_dir
 from analysis.models import Recheck, Report, ShareLink
@@ -88,6 +90,7 @@ KEY_LENGTH = 43  # 256 bits
 DAYS_RANGE = (1, 365)
 DEFAULT_DAYS = 30
 SHARED_PAGE, BLIND_PAGE = "shared.html", "shared_blind.html"
+CARD, BLIND_CARD = "card.png", "card_blind.png"
 
 
 @transaction.atomic
@@ -98,10 +101,13 @@ def share_report(
     note: str = "",
     days: int = DEFAULT_DAYS,
     is_blind: bool = False,
+    with_files: bool = False,
+    licence: str = "",
 ) -> tuple[ShareLink, str]:
     """Create a link that opens the report for `days`; return the link and its key.
 
-    With `is_blind`, it shows no names of researchers until `reveal_names`.
+    With `is_blind`, it shows no names of researchers until `reveal_names`. With `with_files`, it
+    also offers the bundle of an export, with `licence`.
 
     The key cannot be read again. Raises `NotShareable` if the report has no files, and
     `BadParameters`.
@@ -122,6 +128,9 @@ def share_report(
         created_by=user,
         expires_at=clock.now() + timedelta(days=days),
     )
+    if with_files:
+        what = "blind" if is_blind else "all"
+        request_export(study_id=report.study_id, user=user, what=what, licence=licence, link=link)
     record(
         report.study,
         "report shared",
@@ -129,6 +138,7 @@ def share_report(
         report=report.public_id,
         link=link.public_id,
         is_blind=is_blind,
+        with_files=with_files,
         until=link.expires_at.isoformat(),
     )
     return link, key
@@ -136,11 +146,13 @@ def share_report(
 
 @transaction.atomic
 def revoke_link(*, link_id: int, user: User) -> bool:
-    """Revoke a link immediately; return False if it was revoked before."""
+    """Revoke a link immediately and delete its files; return False if it was revoked before."""
     revoked = ShareLink.objects.filter(pk=link_id, revoked_at=None).update(revoked_at=clock.now())
     if revoked:
         link = ShareLink.objects.select_related("report__study").get(pk=link_id)
         record(link.report.study, "share link revoked", user=user, link=link.public_id)
+        if link.bundle_id:
+            delete_export(export_id=link.bundle_id, user=user)
     return bool(revoked)
 
 
@@ -214,6 +226,10 @@ def shared_page(report: Report, *, hides_names: bool = False) -> Stored:
     return report_dir(report.public_id) / (BLIND_PAGE if hides_names else SHARED_PAGE)
 
 
+def shared_card_of(report: Report, *, hides_names: bool) -> Stored:
+    return report_dir(report.public_id) / (BLIND_CARD if hides_names else CARD)
+
+
 def write_shared_page(report: Report) -> Stored:
     """Write the report's page without rows about single annotators or items, once."""
     page = shared_page(report)
@@ -234,7 +250,8 @@ def write_blind_page(report: Report) -> Stored:
     Raises `NotShareable` if a name is left.
     """
     blinding = Blinding(identities_of(report.study))
-    text = _rendered(report, blinding.value(without_people(report.result or {})))
+    blind = blinding.value(without_people(report.result or {}))
+    text = _rendered(report, blind)
     if left := [one.word for one in blinding.found_in(text.encode()) if one.is_sure]:
         raise NotShareable(
             f"The report still has “{left[0]}”. Correct the items or the title of the study, and "
@@ -242,6 +259,12 @@ def write_blind_page(report: Report) -> Stored:
         )
     page = shared_page(report, hides_names=True)
     page.save(text.encode())
+    if shared_card_of(report, hides_names=False).is_file() and report.finished_at is not None:
+        from analysis.report.card import write_card  # imported late because it imports matplotlib
+
+        card = io.BytesIO()
+        write_card(blind, card, date=report.finished_at.date(), kind="png")
+        shared_card_of(report, hides_names=True).save(card.getvalue())
     return page
 
 

@@ -379,6 +379,14 @@ class Migration(migrations.Migration):
                 ("size", models.PositiveBigIntegerField(blank=True, help_text="Bytes.", null=True)),
                 ("sha256", models.CharField(blank=True, max_length=64)),
                 (
+                    "data_sha256",
+                    models.CharField(
+                        blank=True,
+                        help_text="Of the tables of a bundle, with or without names.",
+                        max_length=64,
+                    ),
+                ),
+                (
                     "requested_by",
                     models.ForeignKey(
                         blank=True,
@@ -695,6 +703,17 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(default=0, help_text="How often it was opened."),
                 ),
                 ("last_opened_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "bundle",
+                    models.OneToOneField(
+                        blank=True,
+                        help_text="Files that it offers next to the report.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="share_link",
+                        to="analysis.export",
+                    ),
+                ),
                 (
                     "created_by",
                     models.ForeignKey(

@@ -131,6 +131,14 @@ class ShareLink(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
     opened = models.PositiveIntegerField(default=0, help_text="How often it was opened.")
     last_opened_at = models.DateTimeField(null=True, blank=True)
+    bundle = models.OneToOneField(
+        "Export",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="share_link",
+        help_text="Files that it offers next to the report.",
+    )
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -176,6 +184,9 @@ class Export(Job):
     filename = models.CharField(max_length=120, blank=True)
     size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Bytes.")
     sha256 = models.CharField(max_length=64, blank=True)
+    data_sha256 = models.CharField(
+        max_length=64, blank=True, help_text="Of the tables of a bundle, with or without names."
+    )
 
     class Meta(Job.Meta):
         constraints = [

@@ -111,11 +111,11 @@ def _drawn(file: Stored) -> Stored:
 def card(request: HttpRequest, slug: str, public_id: str, kind: str) -> FileResponse:
     """Send the verdict as a card, a picture."""
     _, folder = report_files(request.user, slug, public_id)
-    return card_picture(folder, kind, slug)
+    return card_picture(folder / f"card.{kind}", kind, slug)
 
 
-def card_picture(folder: Stored, kind: str, name: str) -> FileResponse:
-    file = _drawn(folder / f"card.{kind}").open()
+def card_picture(stored: Stored, kind: str, name: str) -> FileResponse:
+    file = _drawn(stored).open()
     content_type = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     response = FileResponse(file, content_type=content_type, filename=f"{name}.card.{kind}")
     response["Cache-Control"] = "private"

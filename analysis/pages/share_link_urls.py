@@ -8,5 +8,6 @@ app_name = "shared"
 urlpatterns = [
     path("<str:link_id>/", share_link_views.shared_report, name="report"),
     path("<str:link_id>/card.png", share_link_views.shared_card, name="card"),
+    path("<str:link_id>/files.zip", share_link_views.shared_files, name="files"),
     path("<str:link_id>/report.html", share_link_views.shared_file, name="file"),
 ]

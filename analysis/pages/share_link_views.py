@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -15,17 +15,20 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.data.collection import owners
-from analysis.errors import AnalysisError
+from analysis.data.identities import Blinding, identities_of
+from analysis.errors import AnalysisError, ExportError
+from analysis.exports.requests import ask_again, link_files
 from analysis.lifecycle.requests import (
     count_opening,
     open_link,
     reveal_names,
     revoke_link,
     share_report,
+    shared_card_of,
     shared_page,
 )
-from analysis.lifecycle.storage import get_report, marked, report_dir
-from analysis.models import Report, ShareLink
+from analysis.lifecycle.storage import get_report, marked
+from analysis.models import Export, Report, ShareLink
 from analysis.pages.files import card_picture, scripted_page
 from analysis.pages.views import ShareForm
 from studies.models.studies import Membership
@@ -55,7 +58,10 @@ def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     context = {
         "study": report.study,
         "report": report,
-        "links": report.share_links.select_related("created_by"),
+        "links": [
+            (link, link_files(link))
+            for link in report.share_links.select_related("created_by", "bundle__study")
+        ],
         "form": form,
         "new": new,
     }
@@ -86,20 +92,39 @@ def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
     return redirect("analysis:share", slug=slug, public_id=public_id)
 
 
+@login_required
+@require_POST
+def write(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
+    """Write the files of a link again, after an error or a withdrawal."""
+    report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
+    link = get_object_or_404(report.share_links, public_id=link_id, bundle__isnull=False)
+    try:
+        ask_again(export=cast(Export, link.bundle), user=cast(User, request.user))
+    except ExportError as error:
+        messages.error(request, str(error))
+    return redirect("analysis:share", slug=slug, public_id=public_id)
+
+
 @require_GET
 def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Show the page of a link: a summary, and a link to the whole report."""
     link, report = _opened(request, link_id)
     count_opening(link)
     card = ""
-    if (report_dir(report.public_id) / "card.png").is_file():
+    if shared_card_of(report, hides_names=link.hides_names).is_file():
         card = f"{reverse('shared:card', args=[link_id])}?{urlencode({'key': request.GET['key']})}"
-    context = {
+    shown = {
         "title": report.study.title,
+        "headline": report.result.get("headline") if report.result else None,
+    }
+    if link.hides_names:
+        shown = Blinding(identities_of(report.study)).value(shown)
+    context = {
+        **shown,
         "is_simulated": report.study.is_simulated,
         "report": report,
-        "headline": report.result.get("headline") if report.result else None,
         "link": link,
+        "files": link_files(link),
         "authors": owners(report.study) if link.revealed_at else [],
         "card": card,
         # A preview has a full address, and an address names a host.
@@ -112,8 +137,19 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
 @require_GET
 def shared_card(request: HttpRequest, link_id: str) -> HttpResponseBase:
     """Send the verdict as a card; its name does not say which study it is."""
-    _, report = _opened(request, link_id)
-    return _guarded(card_picture(report_dir(report.public_id), "png", "report"))
+    link, report = _opened(request, link_id)
+    card = shared_card_of(report, hides_names=link.hides_names)
+    return _guarded(card_picture(card, "png", "report"))
+
+
+@require_GET
+def shared_files(request: HttpRequest, link_id: str) -> HttpResponseBase:
+    """Send the files of a link: without names until they are revealed."""
+    link, _ = _opened(request, link_id)
+    found = link_files(link)
+    if found is None:
+        raise Http404("This link has no files, or they are deleted.")
+    return _guarded(FileResponse(found.file.open(), as_attachment=True, filename=found.filename))
 
 
 # The page has neither secrets nor words of a request, so it may be compressed.

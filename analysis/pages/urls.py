@@ -35,4 +35,5 @@ urlpatterns = [
     path("<str:public_id>/share/", share_link_views.share, name="share"),
     path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
     path("<str:public_id>/share/<str:link_id>/names/", share_link_views.reveal, name="reveal"),
+    path("<str:public_id>/share/<str:link_id>/files/", share_link_views.write, name="write-files"),
 ]

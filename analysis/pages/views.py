@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from analysis.data.plans import data_so_far, read_plan
 from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
+from analysis.exports.facts import LICENCES
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import DAYS_RANGE, DEFAULT_DAYS, request_recheck, request_report
@@ -156,6 +157,18 @@ class ShareForm(forms.Form):
         label="For blind review",
         required=False,
         help_text="Shows no names of people, accounts, addresses or hosts until you reveal them.",
+    )
+    with_files = forms.BooleanField(
+        label="With all files",
+        required=False,
+        help_text="Also offers a zip file: all tables, the report with its figures, data card, "
+        "citation and metadata. For blind review without names, and with them after you reveal "
+        "them. It is deleted with the link.",
+    )
+    licence = forms.ChoiceField(
+        label="Licence of the answers in the files",
+        required=False,
+        choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
     )
 
 
