@@ -92,7 +92,9 @@ def alone(installed, tmp_path_factory) -> Path:
         wanted += [Requirement(line) for line in distribution.requires or ()]
         for file in distribution.files or ():
             if file.parts[0] not in ("..", "__pycache__") and not (site / file.parts[0]).exists():
-                (site / file.parts[0]).symlink_to(Path(str(distribution.locate_file(file.parts[0]))))
+                (site / file.parts[0]).symlink_to(
+                    Path(str(distribution.locate_file(file.parts[0])))
+                )
     (site / "thirdperson").symlink_to(wheel / "thirdperson")
     return folder
 

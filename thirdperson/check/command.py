@@ -226,9 +226,9 @@ def _check(options: Namespace) -> int:
 
     set_up()
     # These need the settings.
-    from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED
     from analysis.report.build import build_report
     from analysis.report.render import render_html
+    from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
     from thirdperson.check.dataset import choices_of, dataset_of
     from thirdperson.check.levels import scale_of
     from thirdperson.check.reading import read_labels
