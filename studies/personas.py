@@ -1,11 +1,16 @@
 """A persona as text, the same for the page and the prompt, and named sets of its features."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from studies.errors import StudyError
-from studies.models import FeatureSet, Item, Persona, Study
 from studies.texts.normalisation import fold
 from studies.texts.slots import Fact, HistoryEntry, HistoryWords, Profile
+
+if TYPE_CHECKING:
+    from studies.models import Item, Persona, Study
 
 
 def asked_in(*, question: str, context: str) -> str:
@@ -64,6 +69,8 @@ _ENGLISH = HistoryWords()
 
 def profile_text(profile: Profile, *, style: str, words: HistoryWords = _ENGLISH) -> str:
     """The profile as in the judge's prompt: whole sentences, or one labelled fact per line."""
+    from studies.models import Study
+
     if style == Study.PersonaStyle.SENTENCES:
         lines = [" ".join(fact.text for fact in profile.facts)]
     else:
@@ -124,6 +131,8 @@ def in_few_words(features: str, known: set[str]) -> str:
 
 def own_sets(study: Study) -> dict[str, list[str]]:
     """The keys of each set of features that the study has itself."""
+    from studies.models import FeatureSet
+
     return dict(FeatureSet.objects.filter(study=study).values_list("name", "keys"))
 
 

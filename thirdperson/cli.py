@@ -5,6 +5,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from thirdperson.program import APPS, IS_INSTALLED
@@ -24,8 +25,9 @@ Can an LLM stand in for people? Thirdperson compares the labels of judges with t
   --version      the version of this program
   --help         this text; `thirdperson COMMAND --help` describes a command
 
-Serve, demo and the other commands store everything in the folder thirdperson-data of the current
-folder, or in VAR_DIR. `check` stores only its report."""
+All but check, completion and man need more packages: pip install "thirdperson[server]". They store
+everything in the folder thirdperson-data of the current folder, or in VAR_DIR. `check` stores only
+its report."""
 DATA = "thirdperson-data"
 
 
@@ -41,7 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"thirdperson {version()}\n")
         return 0
+    if command not in _ALONE and not _has_server():
+        sys.stderr.write(
+            f"thirdperson {command} needs packages that are not installed. Install them: pip "
+            'install "thirdperson[server]", or pip install -r requirements.txt in a checkout.\n'
+        )
+        return 2
     return _COMMANDS.get(command, _manage)([command, *rest])
+
+
+def _has_server() -> bool:
+    """Whether the optional packages of the server are installed; one stands for all."""
+    return find_spec("celery") is not None
 
 
 def _find_apps() -> None:
@@ -143,20 +156,22 @@ def _migrate() -> int:
 
 
 def _parsers() -> dict[str, ArgumentParser]:
-    """All commands, by name."""
+    """All commands that can be installed here, by name."""
     from thirdperson.check.command import parser as check_parser
     from thirdperson.shell import commands_of_django
 
-    _use_data_folder()
-    import django
-
-    django.setup()
     own = {
         "check": check_parser(),
         "serve": _serve_parser(),
         "setup": _setup_parser(),
         "demo": _demo_parser(),
     }
+    if not _has_server():
+        return own
+    _use_data_folder()
+    import django
+
+    django.setup()
     return own | dict(commands_of_django())
 
 
@@ -202,3 +217,4 @@ _COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "completion": _completion,
     "man": _man,
 }
+_ALONE = {"check", "completion", "man"}

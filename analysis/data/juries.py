@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from analysis.data.arrays import (
 from analysis.data.verdicts import FAILURES, run_verdicts
 from judging.bias.probes import RULES_BY_SIDE, Maker, own_sides, own_source, target_of
 from judging.bias.registry import probe_choice
-from judging.models import SAMPLED, JudgeRun
+
+if TYPE_CHECKING:
+    from judging.models import JudgeRun
 
 T = TypeVar("T", int, float)
 
@@ -230,6 +232,8 @@ def probed(row: JudgeRun, run: RunData, items: Sequence[ItemData], makers: Maker
 
 
 def _asked_as(run: JudgeRun) -> tuple[Any, ...]:
+    from judging.models import SAMPLED
+
     settings = (run.setting, run.features, run.wording_id, run.framing, run.prompt_language)
     parameters = tuple(repr(run.parameters.get(name)) for name in SAMPLED)
     return (run.judge_id, *settings, run.reading, run.seed, *parameters)

@@ -10,7 +10,6 @@ from analysis.data.arrays import CHOICES, MISSING, TIE, Codes, Dataset, Floats, 
 from analysis.stats.core.aggregation import MajorityVote, majority_vote
 from analysis.stats.core.results import relabel
 from analysis.stats.core.votes import Votes
-from judging.backends.registry import gives_only_probabilities
 
 # Reasons for an item without a valid judgment; the first that applies is reported.
 FAILURES = ("refused", "unparseable", "skipped", "error", "open")
@@ -158,7 +157,12 @@ def probability_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Fl
 
 def is_native(run: RunData) -> bool:
     """Whether the judge answers with probabilities instead of text."""
-    return gives_only_probabilities(str(run.parameters.get("backend", "")))
+    backend = str(run.parameters.get("backend", ""))
+    if not backend:  # of a table of labels, which need not wait for the backends
+        return False
+    from judging.backends.registry import gives_only_probabilities
+
+    return gives_only_probabilities(backend)
 
 
 def native_certainty(data: Dataset, run: RunData, verdicts: Verdicts) -> Floats:

@@ -21,8 +21,6 @@ from analysis.exports.table_files import write_text
 from analysis.lifecycle.deviation_effects import with_effects
 from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import (
-    DEFAULT_BOOTSTRAP,
-    DEFAULT_SEED,
     FOR_PAPER,
     ITEM_ROWS,
     marked,
@@ -40,6 +38,7 @@ from analysis.report.render import (
     tables_across,
 )
 from analysis.report.report_json import json_parts, to_json, without_people
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.report.section import ReportJson as Contents
 from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables

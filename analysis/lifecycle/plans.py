@@ -17,9 +17,9 @@ from analysis.data.plans import (
     wording_of,
 )
 from analysis.errors import BadParameters, PlanIsFrozen
-from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED, check_parameters
+from analysis.lifecycle.storage import check_parameters
 from analysis.models import AnalysisPlan
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock

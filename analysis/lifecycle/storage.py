@@ -51,8 +51,6 @@ def get_report(
     return get_object_or_404(reports_for(user, slug, role=role), public_id=public_id)
 
 
-DEFAULT_SEED = 20240701
-DEFAULT_BOOTSTRAP = 1000
 BOOTSTRAP_RANGE = (100, 100_000)
 ITEM_ROWS = "item_rows"  # the folder of a report with the rows of items that its page asks for
 # Every JSON reader keeps a seed up to this value exactly.

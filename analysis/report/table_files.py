@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.report.tables import Cell, Table, compact, csv_columns
 from studies.exporters.tables import Book, CsvWriter, csv_cells, workbook
-from studies.file_storage.storage import Stored
+
+if TYPE_CHECKING:
+    from studies.file_storage.storage import Stored
 
 # Tables with more rows do not fit on a page: they are in their own file, not in all.tex.
 LONG = 60
@@ -281,7 +283,7 @@ def write_item_rows(rows: Sequence[Any], folder: Path) -> None:
     (folder / KEYS).write_text(compact([part[-1][0][0] for part in parts]), encoding="utf-8")
 
 
-def read_item_rows(folder: Path | Stored, *, after: str) -> tuple[list[Any], bool]:
+def read_item_rows(folder: "Path | Stored", *, after: str) -> tuple[list[Any], bool]:
     """The rows of one file whose keys follow `after`, and whether more follow.
 
     Raises `FileNotFoundError` if the report has no such files, because its page has all rows.

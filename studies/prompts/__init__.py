@@ -5,20 +5,24 @@ gets a folder. A file has a line `question: …`, a line `---`, and the prompt. 
 open `[[`, which a reply can continue (`A]]`) or not (`[[A]]`).
 """
 
+from __future__ import annotations
+
 import hashlib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import get_language_info
 
-from studies.models import Item, Side, Study, Task
 from studies.personas import profile_for, profile_text
 from studies.texts.normalisation import digest
 from studies.texts.slots import HistoryWords, Profile, Slots, fill, media_mark, without_marks
+
+if TYPE_CHECKING:
+    from studies.models import Item, Study
 
 PROMPT_LANGUAGE = "en"  # of the files in this folder; each other language has a folder here
 _FOLDER = Path(__file__).parent
@@ -192,6 +196,8 @@ def slots_of(
     language: str = PROMPT_LANGUAGE,
 ) -> Slots:
     """The texts of `item` for a prompt; `ask`, the question of its task, is left empty."""
+    from studies.models import Side  # Here, because reports of a table need no models.
+
     second = Side.R2 if shown_first == Side.R1 else Side.R1
     words = words_in(language)
     media = MediaMarks(language)
@@ -271,10 +277,6 @@ def _response(response: Mapping[str, Any], words: Mapping[str, str], media: Medi
     return text
 
 
-OWN_QUESTIONS: dict[str, str] = {
-    Task.PREFERENCE: "Which response do you prefer?",
-    Task.SURVEY_ANSWER: "Which answer would you give?",
-}
 # By the names of the bands in bands.txt, which defines them for somebody else's answers.
 OWN_DEFINITIONS = {
     "uncertain": "Close to a guess. You could as well have chosen the other one.",
@@ -294,7 +296,10 @@ def own_bands() -> tuple[Band, ...]:
 @cache
 def own_wording(task: str, setting: str) -> Wording:
     """The question to people who answer for themselves; no model is asked it."""
-    question = OWN_QUESTIONS.get(task, OWN_QUESTIONS[Task.PREFERENCE])
+    from studies.models import Task
+
+    is_survey = task == Task.SURVEY_ANSWER
+    question = "Which answer would you give?" if is_survey else "Which response do you prefer?"
     return Wording(question, "", digest([question, setting, OWN_DEFINITIONS]))
 
 

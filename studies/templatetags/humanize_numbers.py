@@ -7,7 +7,6 @@ from typing import Any
 from django import template
 
 from studies.money import format_money
-from studies.statements import clock
 
 register = template.Library()
 _HOUR, _DAY = 60, 24 * 60  # in minutes
@@ -69,6 +68,8 @@ def as_percent(share: float) -> str:
 @register.filter
 def ago(moment: datetime) -> str:
     """A moment as “2 min ago” or “3 h ago”; after a day as its date."""
+    from studies.statements import clock  # Here, because a report of a table has no database.
+
     minutes = int((clock.now() - moment).total_seconds() // 60)
     if minutes < 1:
         return "just now"

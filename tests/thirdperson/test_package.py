@@ -1,5 +1,7 @@
 """The wheel and the source archive: built, installed into an environment, and used from there."""
 
+import csv
+import gzip
 import json
 import os
 import re
@@ -15,6 +17,7 @@ from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
+import openpyxl
 import pytest
 from packaging.requirements import Requirement
 
@@ -71,6 +74,31 @@ def installed(archives, tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def alone(installed, tmp_path_factory) -> Path:
+    """The same with only the packages that the wheel needs without its optional groups."""
+    folder = tmp_path_factory.mktemp("alone")
+    venv.create(folder, with_pip=False)
+    [site] = folder.glob("lib/python*/site-packages")
+    [wheel] = installed.glob("lib/python*/site-packages")
+    found = {"thirdperson"}
+    wanted = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+    while wanted:
+        needed = wanted.pop()
+        if needed.name in found or (needed.marker and not needed.marker.evaluate({"extra": ""})):
+            continue
+        found.add(needed.name)
+        distribution = metadata.distribution(needed.name)
+        wanted += [Requirement(line) for line in distribution.requires or ()]
+        for file in distribution.files or ():
+            if file.parts[0] not in ("..", "__pycache__") and not (site / file.parts[0]).exists():
+                (site / file.parts[0]).symlink_to(
+                    Path(str(distribution.locate_file(file.parts[0])))
+                )
+    (site / "thirdperson").symlink_to(wheel / "thirdperson")
+    return folder
+
+
 @BUILT
 def test_the_wheel_adds_one_name_to_an_environment(archives):
     [wheel] = archives.glob("*.whl")
@@ -122,6 +150,53 @@ def test_the_command_of_the_installed_package_checks_a_table(installed, tmp_path
     assert "Can this judge stand in for people?" in page
     # It stores nothing else, neither here nor next to its modules.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels.csv", "report.html"]
+
+
+def as_files(folder: Path) -> list[str]:
+    """The table as CSV, JSON, JSON Lines and XLSX, plain and packed."""
+    rows = list(csv.DictReader(TABLE.splitlines()))
+    (folder / "labels.csv").write_text(TABLE)
+    (folder / "labels.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    (folder / "labels.json").write_text(json.dumps(rows))
+    (folder / "labels.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    book = openpyxl.Workbook()
+    for line in TABLE.splitlines():
+        book.active.append(line.split(","))
+    book.save(folder / "labels.xlsx")
+    return ["labels.csv", "labels.csv.gz", "labels.json", "labels.jsonl", "labels.xlsx"]
+
+
+@BUILT
+def test_without_optional_packages_every_other_file_is_checked(alone, tmp_path):
+    command = [alone / "bin" / "python", "-m", "thirdperson", "check"]
+
+    answers = [run([*command, file, "--json"], tmp_path) for file in as_files(tmp_path)]
+    answers.append(run([*command, "labels.csv", "--json", "--level", "nominal"], tmp_path))
+
+    assert [json.loads(done.stdout)["items"] for done in answers] == [40] * 6
+    assert {done.stderr for done in answers} == {""}
+
+
+@BUILT
+def test_what_needs_an_optional_package_names_its_group(alone, tmp_path):
+    (tmp_path / "labels.csv").write_text(TABLE)
+    (tmp_path / "labels.parquet").write_bytes(b"PAR1" + bytes(20) + b"PAR1")
+    command = [alone / "bin" / "python", "-m", "thirdperson"]
+    asked = {
+        "report": "check labels.csv --card card.png",
+        "parquet": "check labels.parquet",
+        "server": "serve",
+    }
+
+    refused = {group: run([*command, *words.split()], tmp_path) for group, words in asked.items()}
+    words = run([*command, "completion", "bash"], tmp_path)
+
+    for group, done in refused.items():
+        assert f'pip install "thirdperson[{group}]"' in done.stderr
+        assert (done.returncode, done.stdout, done.stderr.count("\n") < 3) == (2, "", True)
+    assert not (tmp_path / "report.html").exists()
+    assert words.returncode == 0
+    assert "check" in words.stdout
 
 
 @BUILT
@@ -212,7 +287,12 @@ def test_the_ranges_of_the_package_hold_the_versions_that_are_tested():
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
     pinned = {
-        "requirements.txt": project["dependencies"],
+        "requirements.txt": [
+            *project["dependencies"],
+            *extras["report"],
+            *extras["parquet"],
+            *extras["server"][1:],
+        ],
         "requirements-providers.txt": extras["providers"],
         "requirements-agents.txt": extras["agents"],
         "requirements-s3.txt": extras["s3"],

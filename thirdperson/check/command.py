@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -225,9 +226,9 @@ def _check(options: Namespace) -> int:
 
     set_up()
     # These need the settings.
-    from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED
     from analysis.report.build import build_report
     from analysis.report.render import render_html
+    from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
     from thirdperson.check.dataset import choices_of, dataset_of
     from thirdperson.check.levels import scale_of
     from thirdperson.check.reading import read_labels
@@ -339,6 +340,11 @@ def _check_file(file: Path) -> None:
 def _check_paths(out: Path, card: Path | None) -> None:
     if card and card.suffix not in {".png", ".svg"}:
         raise BadTable(f"--card {card}: name a file that ends in .png or .svg.")
+    if card and find_spec("matplotlib") is None:
+        raise BadTable(
+            "--card needs the package matplotlib, which is not installed. Install it: pip install "
+            '"thirdperson[report]". Or leave --card out.'
+        )
     if card and (card.is_dir() or not card.parent.is_dir()):
         raise BadTable(f"--card {card}: write to a file in a folder that exists.")
     if out.is_dir() or not out.parent.is_dir():

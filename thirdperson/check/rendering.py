@@ -1,57 +1,32 @@
-"""Django for one page: templates and models, without a database, pages or a settings file."""
+"""Django for one page: its templates, without a database, models or a settings file."""
 
-import django
-from django.apps import AppConfig, apps
+from django.apps import apps
 from django.conf import settings
 
 from thirdperson.program import APPS
 
-
-class StudiesTables(AppConfig):
-    """An app's models alone: nothing registers pages, which take most of a start."""
-
-    name = "studies"
-
-
-class AnnotationTables(AppConfig):
-    name = "annotation"
-
-
-class JudgingTables(AppConfig):
-    name = "judging"
-
-
-class AnalysisTables(AppConfig):
-    name = "analysis"
-
-
-_TABLES = (StudiesTables, AnnotationTables, JudgingTables, AnalysisTables)
+_TAGS = {
+    "humanize_numbers": "studies.templatetags.humanize_numbers",
+    "report_words": "analysis.templatetags.report_words",
+}
 
 
 def set_up() -> None:
-    """Configure Django for this process, unless it is already set up.
-
-    A second set-up would close the streams of log handlers.
-    """
+    """Configure Django for this process, unless it is already set up."""
     if apps.ready:
         return
     if not settings.configured:
         settings.configure(
             BASE_DIR=APPS,
-            INSTALLED_APPS=[
-                *(f"{__name__}.{one.__name__}" for one in _TABLES),
-                "django.contrib.auth",
-                "django.contrib.contenttypes",
-            ],
             TEMPLATES=[
                 {
                     "BACKEND": "django.template.backends.django.DjangoTemplates",
                     "DIRS": [APPS / "templates"],
-                    "APP_DIRS": True,
+                    "OPTIONS": {"libraries": _TAGS},
                 }
             ],
-            DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
             USE_I18N=False,
             USE_TZ=True,
         )
-    django.setup()
+    # `django.setup()` does this too, but first imports the parts for requests and databases.
+    apps.populate(settings.INSTALLED_APPS)

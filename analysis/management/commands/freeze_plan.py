@@ -7,8 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.plans import freeze_plan, parse_judge
-from analysis.lifecycle.storage import DEFAULT_BOOTSTRAP, DEFAULT_SEED
-from analysis.report.rules import ANALYSES
+from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from studies.management.terminal import find_study
 
 

@@ -12,14 +12,12 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import (
-    DEFAULT_BOOTSTRAP,
-    DEFAULT_SEED,
     OF_REPORT,
     check_output_folder,
     check_parameters,
     holds,
 )
-from analysis.report.rules import MORE_PAGES
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
 from studies.services.studies import record
 from studies.statements import clock

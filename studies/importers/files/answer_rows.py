@@ -12,7 +12,6 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, ImportRow, same_id
 from studies.importers.files.lines import missing_column, table_rows
 from studies.importers.files.readers import BadLine
-from studies.models import Choice, Side
 
 NumberedRows = Iterator[tuple[int, Any] | BadLine]
 _NO_SIDES = "Sides A and B are decided when the item is shown."
@@ -81,12 +80,18 @@ class AnswerRow(ImportRow):
         return key
 
     def choice(self, raw: Mapping[str, Any]) -> str:
+        from studies.models import Choice
+
         return self.one_of(raw, "choice", Choice.values, hint=_NO_SIDES)
 
     def shown_first(self, raw: Mapping[str, Any]) -> str:
+        from studies.models import Side
+
         return self.one_of(raw, "shown_first", Side.values, hint="Leave it empty if unknown.")
 
     def certainty(self, raw: Mapping[str, Any], *, choice: str) -> int | None:
+        from studies.models import Choice
+
         if self._scale == PERCENT:
             certainty = self.whole_number(raw, "certainty", low=1, high=100)
         else:

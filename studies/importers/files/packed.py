@@ -84,8 +84,13 @@ class Parts(io.RawIOBase):
 
 def _opened(file: IO[bytes], name: str) -> Any:
     """The open file, within the limits that its description can show."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        message = "a Parquet file needs the package pyarrow, which is not installed."
+        remedy = 'Install it: pip install "thirdperson[parquet]". Or save it as CSV or JSON Lines.'
+        raise _refused(name, message, remedy) from error
 
     try:
         about = pq.read_metadata(file)
