@@ -31,6 +31,7 @@ NAMES = [
     "replication",
     "rules",
     "sample",
+    "several_studies",
     "telemetry",
     "validation",
 ]
