@@ -119,11 +119,11 @@ def delete_files(study: Study, items: Collection[int]) -> None:
 
 def _delete(report_id: int, user: User | None = None) -> None:
     """Delete the files of a report; its row stays as a record."""
-    report = StudiesReport.objects.get(pk=report_id)
-    report.state = StudiesReport.State.GONE
-    report.message = "Deleted because data of a person in it was deleted. Build it again."
-    report.save(update_fields=["state", "message"])
-    transaction.on_commit(folder_of(report).delete)
+    StudiesReport.objects.filter(pk=report_id).update(
+        state=StudiesReport.State.GONE,
+        message="Deleted because data of a person in it was deleted. Build it again.",
+    )
+    transaction.on_commit(folder_of(StudiesReport.objects.get(pk=report_id)).delete)
 
 
 def _copies(person: PersonIn) -> Iterator[HeldCopy]:
