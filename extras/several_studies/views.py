@@ -36,8 +36,13 @@ LINK = ListPart(
 )
 
 
+class ChosenStudies(forms.ModelMultipleChoiceField):
+    def label_from_instance(self, study: Study) -> str:
+        return f"{study.title} ({study.slug}{', simulated' if study.is_simulated else ''})"
+
+
 class StudiesForm(forms.Form):
-    studies = forms.ModelMultipleChoiceField(
+    studies = ChosenStudies(
         queryset=None,
         label="Studies",
         to_field_name="slug",
@@ -54,8 +59,7 @@ class StudiesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = cast("forms.ModelMultipleChoiceField[Any]", self.fields["studies"])
-        field.queryset = studies_for(user).order_by("-created_at", "-pk")
+        cast(ChosenStudies, self.fields["studies"]).queryset = studies_for(user).order_by("-created_at", "-pk")
 
     def clean_studies(self) -> Any:
         studies = self.cleaned_data["studies"]
