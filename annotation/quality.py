@@ -50,13 +50,10 @@ MOST_ANSWERS = 0.5
 # Fewer answers say nothing about an annotator.
 FEWEST = 10
 
-# Answers must not decide about pay, so settling leaves out agreement and certainty.
+# Answers must not decide about pay, so settling shows the other flags without any consequence.
 OF_CONDUCT = frozenset(
     {"speed", "even_times", "page_hidden", "no_active_time", "one_sided", "failed_checks"}
 )
-
-# Shown beside the person there, without a change of what is proposed.
-TO_KNOW = frozenset({"media_missing", "machine"})
 
 _STANDING = (Annotation.Standing.COUNTED, Annotation.Standing.IMPORTED)
 _ANSWERED_HERE = frozenset(Annotation.Standing.values) - {Annotation.Standing.IMPORTED}

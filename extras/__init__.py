@@ -36,6 +36,7 @@ NAMES = [
     "replication",
     "rules",
     "sample",
+    "several_studies",
     "study_files",
     "telemetry",
     "validation",

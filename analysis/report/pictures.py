@@ -376,5 +376,5 @@ def _set_axis(axes: Axes, given: PictureJson, side: str) -> None:
 
 
 def _formatter(pattern: str) -> Any:
-    """A function that writes a tick in plotly's pattern, which is Python's."""
-    return lambda value, _: format(value, pattern)
+    """A function that writes a tick in plotly's pattern, which is Python's; as in texts, “30 %”."""
+    return lambda value, _: format(value, pattern).replace("%", " %")

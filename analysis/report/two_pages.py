@@ -5,7 +5,7 @@ the report itself. The page has no script; its figures are pictures inside it.
 """
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from pathlib import Path
@@ -16,11 +16,11 @@ from django.template.loader import render_to_string
 
 from analysis.report.card import DOTS_PER_INCH, KINDS, write_card
 from analysis.report.citation import bibtex, methods_paragraph
-from analysis.report.figures import Figure
+from analysis.report.figures import Figure, Panel
 from analysis.report.pictures import drawn_figure, save_picture
 from analysis.report.render import style_of
 from analysis.report.sections.glance.accuracies import forest
-from analysis.report.tables import Table
+from analysis.report.tables import Cell, Table
 from analysis.report.verdict import verdict_of
 from analysis.report.words import run_names, whole_runs
 
@@ -32,6 +32,8 @@ FIGURES = (
 )
 # Panels in a row, and the pixels of a figure that has half or all of the page's width.
 IN_A_ROW, HALF, WIDE = 3, 430, 900
+# A figure of half the width is drawn this high at most, so that its letters need not shrink.
+HIGHEST = 250
 MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 6, 4
 
 
@@ -96,8 +98,9 @@ def _pictures(
             continue
         is_wide = group is FIGURES[-1]
         whole = figures[name]
-        figure = replace(whole, panels=whole.panels[:MOST_PANELS])
         columns, width = (IN_A_ROW, WIDE) if is_wide else (1, HALF)
+        kept = whole.panels[:MOST_PANELS]
+        figure = replace(whole, panels=kept if is_wide else [_lower(panel) for panel in kept])
         svg = io.BytesIO()
         with drawn_figure(figure, columns=columns, width=width, title=title) as drawing:
             for kind in KINDS:
@@ -106,6 +109,12 @@ def _pictures(
         address = f"data:image/svg+xml,{quote(svg.getvalue(), safe=_UNQUOTED)}"
         left = len(whole.panels) - len(figure.panels)
         yield PaperPicture(figure, address, is_wide=is_wide, left_out=left)
+
+
+def _lower(panel: Panel) -> Panel:
+    layout = panel.drawing["layout"]
+    lower = {**layout, "height": min(layout["height"], HIGHEST)}
+    return replace(panel, drawing={**panel.drawing, "layout": lower})
 
 
 # Characters that an address within quotes may have as they are; percent-codes compress badly.
@@ -120,6 +129,10 @@ class PaperTable:
     left_out: str
 
 
+def _says_much(cells: Sequence[Cell]) -> bool:
+    return any(cell.text not in ("too few", "–") for cell in cells[1:])
+
+
 def _tables(report: Mapping[str, Any], tables: Mapping[str, Table]) -> Iterator[PaperTable]:
     names = run_names(report)
     whole = {"People", *(names[index] for index in whole_runs(report))}
@@ -129,8 +142,12 @@ def _tables(report: Mapping[str, Any], tables: Mapping[str, Table]) -> Iterator[
         table = tables[name]
         sides = list(dict.fromkeys(c.group for c in table.columns if c.group))[:MOST_SIDES]
         places = [at for at, c in enumerate(table.columns) if not c.group or c.group in sides]
-        # Runs that saw less of the persona are in the report.
-        rows = [row for row in table.rows if name == "table_a" or row[0] in whole]
+        # Topics with few answers, and runs that saw less of the persona, are in the report.
+        rows = [
+            row
+            for number, (row, cells) in enumerate(zip(table.rows, table.cells, strict=True))
+            if row[0] in whole or (name == "table_a" and (not number or _says_much(cells)))
+        ]
         cut = replace(
             table,
             columns=tuple(table.columns[at] for at in places),

@@ -116,7 +116,9 @@ def _licence(study: Study) -> LaunchCheck:
     if licence:
         return LaunchCheck(f"The items' licence is {licence}.", False)
     return LaunchCheck(
-        "The items name no licence. Make sure that you may show them to annotators.", True
+        "The items name no licence. Make sure that you may show them to annotators. Name it in "
+        "dataset.json before you import items.",
+        True,
     )
 
 

@@ -157,8 +157,11 @@ class TooLittleTime(ItemCheck):
 class LicenceMissing(ItemCheck):
     name: ClassVar[str] = "licence"
     title = "Licence"
-    rule = "Advice if the study's source names no licence."
-    remedy = "Name the licence in the study's settings: a report cannot be published without it."
+    rule = "Noted if the study's source names no licence; “Ready to launch?” has an advice of its own."
+    remedy = (
+        "Name the licence in dataset.json before you import the items, or in source.json of the "
+        "study as files: a bundle cannot be published without it."
+    )
 
     def finding(self, study: AuditedStudy) -> AuditFinding:
         words = (
@@ -167,6 +170,7 @@ class LicenceMissing(ItemCheck):
         return self.outcome(
             state=FindingState.CLEAR if study.licence else FindingState.FOUND,
             sentence=words,
+            level=Level.INFORMATIVE,
         )
 
 

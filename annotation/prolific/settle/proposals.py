@@ -30,7 +30,7 @@ from annotation.prolific.launch.follow_up import MORE
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
-from annotation.quality import OF_CONDUCT, TO_KNOW, Flag, quality_of
+from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
 from studies.models import Study
@@ -139,7 +139,7 @@ def settlement(study: Study) -> Settlement:
                 why,
                 mismatch(submission, questions),
                 raised,
-                tuple(flag for flag in flags if flag.rule in TO_KNOW),
+                tuple(flag for flag in flags if flag.rule not in OF_CONDUCT),
                 promised_to(study, submission),
             )
         )

@@ -149,16 +149,16 @@ def is_confirmed(annotator: Annotator, refresh: Refresh) -> bool:
     )
     if is_known or identity is None:
         return True
-    now = clock.now()
-    claimed = ProlificIdentity.objects.filter(
+    due = ProlificIdentity.objects.filter(
         Q(looked_at=None) | clock.long_ago("looked_at", _PAGE_WAIT), pk=identity.pk
-    ).update(looked_at=now)
-    if claimed:
-        try:
-            with page_client(annotator.study_id) as client:
+    )
+    try:
+        # Marked only inside: somebody who cannot be looked up now may look again at once.
+        with page_client(annotator.study_id) as client:
+            if due.update(looked_at=clock.now()):
                 _look(identity, client, refresh, identity.session_ids)
-        except ProlificError as error:
-            logger.info("annotator %s could not be looked up: %s", annotator.pk, error)
+    except ProlificError as error:
+        logger.info("annotator %s could not be looked up: %s", annotator.pk, error)
     return not is_doubtful(annotator)
 
 

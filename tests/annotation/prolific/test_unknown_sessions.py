@@ -1,6 +1,7 @@
 """Invented ids hold nothing and see no code; real people lose nothing while Prolific is slow."""
 
 import datetime as dt
+from contextlib import ExitStack
 
 import pytest
 from django.test import Client
@@ -10,7 +11,7 @@ from django.utils import timezone
 from annotation import services
 from annotation.models import Annotator, ProlificIdentity, QuotaGroup
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.sync import follow, is_due
+from annotation.prolific.sync.sync import MOST_ASKING, follow, is_due, page_client
 from annotation.seats.flow import codes_of
 from annotation.services.admission import PATIENCE
 from tests.annotation.pages.walking import post_answer
@@ -87,7 +88,7 @@ def test_an_invented_id_gets_through_without_a_seat_and_sees_no_code(study, row,
     annotator.refresh_from_db()
     html = end_page(client, study)
     assert annotator.state == Annotator.State.COMPLETED
-    assert "Prolific does not know your place yet" in html
+    assert "Prolific has not confirmed your place yet" in html
     assert not code_on(html, study)
     assert "submissions/complete" not in html
     assert "You can close this page" not in html
@@ -152,6 +153,23 @@ def test_people_unknown_until_the_end_count_once_prolific_knows_them(study, row,
     # The page itself looks again.
     assert code_on(end_page(client, study), study)
     assert (counted(annotator), seats_taken(study)) == (3, 3)
+
+
+def test_who_finishes_while_others_are_looked_up_sees_the_code_on_looking_again(
+    study, row, prolific
+):
+    person = prolific.world.arrive(row.prolific_id)
+    prolific.fault("GET", f"submissions/{person['submission']}", "404")
+    client, annotator = enter(study, person)
+    complete(walk(annotator))
+    later(1)
+
+    with ExitStack() as others:
+        for _ in range(MOST_ASKING):
+            others.enter_context(page_client(study.pk))
+        assert not code_on(end_page(client, study), study)
+
+    assert code_on(end_page(client, study), study)
 
 
 @pytest.mark.parametrize("fault", ["500", "dropped_before"])

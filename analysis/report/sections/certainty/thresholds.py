@@ -192,7 +192,9 @@ def risk_coverage_figure(report: ReportJson) -> Figure | None:
         marks={"kind": "coverage", "alt": alt},
         xaxis=share_axis("share of answers accepted", range=[0, 1.02]),
         yaxis=share_axis(
-            "right among them", range=[min(shown) - 0.05, min(1.0, max(shown) + 0.05) + 0.005]
+            # Room for a whole mark at 100 %.
+            "right among them",
+            range=[min(shown) - 0.05, min(1.0, max(shown) + 0.05) + 0.02],
         ),
     )
     return Figure(
