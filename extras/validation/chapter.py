@@ -1,12 +1,10 @@
 """Report chapter on pasted answers, judges that err together, and what would narrow intervals."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import MISSING, TIE
-from analysis.data.verdicts import Ints
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
@@ -15,86 +13,17 @@ from analysis.report.tables import Table, TableColumn, table_of_entries
 from analysis.report.words import (
     decimal,
     decimal_range,
-    reason,
     run_name,
 )
 from analysis.stats.core.results import FloatArray
+from extras.validation.pasted import breakdown_table, breakdowns, pasted_sentences
 from extras.validation.stats import (
-    BreakdownPoint,
     EffectiveJudges,
     ErrorBudget,
-    breakdown_point,
     effective_judges,
     error_budget,
 )
 from extras.validation.stats.budget import cheapest
-
-KINDS = {
-    "own": "the judge’s answers",
-    "another": "another judge’s answers",
-    "opposite": "the opposite of the judge’s answers",
-}
-STATES = {
-    "better": "the judge is better than people",
-    "worse": "the judge is worse than people",
-    "equivalent": "the judge is equivalent to people",
-    "cannot_tell": "no difference is shown",
-}
-MOST_ANSWERS = 200_000  # of people; with more, replacing them takes minutes
-
-
-def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
-    """The entry of report.json; empty without people or without a judge to compare."""
-    place = best_run(earlier["judges"])
-    if place is None or not 0 < study.votes.n <= MOST_ANSWERS:
-        return {}
-    run, answer = study.data.runs[place], study.judges[place].answer
-    others = [
-        each.answer
-        for index, each in enumerate(study.judges)
-        if index in study.whole_runs and study.data.runs[index].judge != run.judge
-    ]
-    flipped = np.where(answer == TIE, TIE, 1 - answer)
-    pasted: dict[str, Ints | None] = {
-        "own": answer,
-        "another": others[0] if others else None,
-        "opposite": np.where(answer >= 0, flipped, MISSING).astype(np.int64),
-    }
-    entries = []
-    for kind, answers in pasted.items():
-        if answers is None:
-            none: Json = {"pasted": kind, "curve": []}
-            entries.append(none | undefined("one_judge", "state", "becomes", "low", "high"))
-            continue
-        found = breakdown_point(
-            study.votes,
-            answer,
-            study.truth,
-            answers,
-            study.shared.items,
-            margin=float(study.data.study.equivalence_margin),
-            suspects=study.data.flagged,
-            rng=study.rng(),
-        )
-        entries.append({"pasted": kind} | _breakdown(found))
-    return {
-        "breakdown": identity(run)
-        | {"people": int(np.unique(study.votes.annotator).size), "pasted_answers": entries}
-    }
-
-
-def _breakdown(found: BreakdownPoint) -> Json:
-    out: Json = {}
-    why = found.reason or "none_found"
-    for name in ("state", "becomes", "low", "high"):
-        put(out, name, getattr(found, name), why)
-    if found.low is None and found.state is not None:
-        out["low_reason"] = "none_found"
-    out["curve"] = [
-        {"share": share, "replaced": n, "changed": round(changed, 6)}
-        for share, n, changed in found.curve
-    ]
-    return out
 
 
 def independent_judges(study: ReportedStudy) -> Json:
@@ -216,53 +145,6 @@ def _number_of(found: EffectiveJudges) -> Json:
     return out
 
 
-def breakdown_table(report: ReportJson) -> Table:
-    found = report["breakdown"]
-    shares = found["pasted_answers"][0]["curve"]
-    columns = (
-        TableColumn("Instead of own answers"),
-        TableColumn("at least", "count", "People"),
-        TableColumn("at most", "count", "People"),
-        TableColumn("New verdict"),
-        *(
-            TableColumn(
-                f"{point['share'] * 100:g} % ({point['replaced']})",
-                "percent",
-                "Changed, if drawn at random",
-            )
-            for point in shares
-        ),
-    )
-    rows = [
-        [
-            KINDS[each["pasted"]],
-            each["low"],
-            each["high"],
-            STATES[each["becomes"]] if each["becomes"] else _why_none(each),
-            *([point["changed"] for point in each["curve"]] or [None] * len(shares)),
-        ]
-        for each in found["pasted_answers"]
-    ]
-    return Table(
-        "breakdown",
-        "People whose answers would have to be pasted",
-        columns,
-        rows,
-        f"Verdict on {run_name(found)} as answered: "
-        f"{STATES.get(found['pasted_answers'][0]['state'], 'none')}. "
-        "At least: no smaller group of annotators changes the verdict if they give these answers "
-        "instead of their own; all groups are tried, with more than 12 people only small ones. At "
-        "most: the size of a group that does. Changed: share of random groups of this size that "
-        "change it. A tied vote is worth the share of tied answers that is right.",
-    )
-
-
-def _why_none(entry: ReportJson) -> str:
-    if entry["high_reason"] != "none_found":
-        return reason(entry["high_reason"])
-    return "no group changes it" if entry["low"] is None else "no such group was found"
-
-
 def judges_table(report: ReportJson) -> Table:
     found = report["effective_judges"]
     labels = {"by_truth": "Own answers of personas", "by_people": "Majority of annotators"}
@@ -335,6 +217,7 @@ class Robustness(Section):
     name = "robustness"
     title = "Robustness"
     inside = "Pasted answers, judges who err together, and what would halve the interval"
+    needs = ("headline", "replacement")
     sources = (
         NumberSource("breakdown", "breakdown"),
         NumberSource("effective_judges", "effective_judges"),
@@ -396,7 +279,7 @@ class Robustness(Section):
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "breakdown" in report:
-            yield from _of_pasted(report["breakdown"])
+            yield from pasted_sentences(report["breakdown"])
         if "effective_judges" in report:
             for name, errors in (("by_truth", "errors"), ("by_people", "differences from people")):
                 each, path = report["effective_judges"][name], f"effective_judges.{name}"
@@ -413,37 +296,6 @@ class Robustness(Section):
                         ),
                     )
                     break
-
-
-def _of_pasted(found: Mapping[str, Any]) -> Iterator[Sentence]:
-    people = shown(f"{found['people']:,}", "breakdown.people")
-    for place, each in enumerate(found["pasted_answers"]):
-        if each["state"] is None or each["pasted"] == "opposite":
-            continue
-        path, values = f"breakdown.pasted_answers.{place}", {}
-        if each["high"] is None and each["low"] is not None:
-            continue
-        if each["high"] is None:
-            form = (
-                "Whichever of the {people} people had pasted {whose}, the verdict would be the "
-                "same."
-            )
-        else:
-            values = {name: shown(each[name], f"{path}.{name}") for name in ("low", "high")}
-            form = (
-                "If {high} of {people} people had pasted {whose}, the verdict would become: "
-                "{verdict}."
-            )
-            if each["low"] != each["high"]:
-                form = (
-                    "If {low} to {high} of {people} people had pasted {whose}, the verdict would, "
-                    "with the right choice of people, become: {verdict}."
-                )
-        verdict = STATES.get(each["becomes"], "")
-        yield Sentence(
-            "finding",
-            fill(form, people=people, whose=KINDS[each["pasted"]], verdict=verdict, **values),
-        )
 
 
 CHAPTER = Robustness()

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from django.db.models import F
 
-from analysis.data.arrays import CODE, TIE, Dataset, Extra, Floats
+from analysis.data.arrays import CODE, TIE, Dataset, Extra, Floats, Index
 from analysis.data.extras import ExtraReader
 from analysis.data.juries import ProbedRun, baseline_of, pairs_of
-from analysis.report.report_json import Json, number, put
+from analysis.report.report_json import Json, number, put, put_estimate
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
 from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
+from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.results import BoolArray
 from extras.validation.probes import EMPTY, IDENTICAL, OTHER_PERSONA
 from judging.bias.probes import Injection, target_of
@@ -84,17 +85,19 @@ def _entry(
     study: ReportedStudy, base: ProbedRun, own: Mapping[str, ProbedRun], speeds: Speeds
 ) -> Json:
     out: Json = identity(base.run)
-    out["identical"] = _identical(own.get(IDENTICAL.name))
+    out["identical"] = _identical(study, own.get(IDENTICAL.name))
     out["empty"] = _empty(study, own.get(EMPTY.name))
-    out["other_persona"] = _moved(base, own.get(OTHER_PERSONA.name))
-    out["addressed"] = _obeyed(base, own.get(Injection.name))
+    out["other_persona"] = _moved(study, base, own.get(OTHER_PERSONA.name))
+    out["addressed"] = _obeyed(study, base, own.get(Injection.name))
     runs = [base, *own.values()]
-    status = np.concatenate([run.run.judgments.status for run in runs])
-    asked = int(np.isin(status, ["done", "unparseable", "refused", "error"]).sum())
-    out["asked"] = asked
+    status, item = (
+        np.concatenate([getattr(run.run.judgments, name) for run in runs])
+        for name in ("status", "item")
+    )
+    ended = np.isin(status, ["done", "unparseable", "refused", "error"])
+    asked = out["asked"] = int(ended.sum())
     for name, states in (("refused", ["refused"]), ("lost", ["unparseable", "error"])):
-        count = int(np.isin(status, states).sum())
-        put(out, name, count / asked if asked else None)
+        _share(study, out, name, np.isin(status, states)[ended], item[ended])
     out["scale"] = _scale(base.run.judgments.certainty)
     money = [run.run.cost.usd for run in runs]
     cost = None if None in money or not asked else sum(each or 0.0 for each in money)
@@ -103,8 +106,10 @@ def _entry(
     return out
 
 
-def _share(out: Json, name: str, event: BoolArray) -> None:
-    put(out, name, float(event.mean()) if event.size else None)
+def _share(study: ReportedStudy, out: Json, name: str, event: BoolArray, item: Index) -> None:
+    """A share of judgments, with its interval for items, personas and questions in general."""
+    found = general_proportion(event, study.shared.of_judgments(item))
+    put_estimate(out, name, found)
 
 
 def _certainty(out: Json, values: Floats) -> None:
@@ -119,16 +124,16 @@ def _not_asked(*names: str) -> Json:
     return out
 
 
-def _identical(run: ProbedRun | None) -> Json:
+def _identical(study: ReportedStudy, run: ProbedRun | None) -> Json:
     """Of answers between two equal responses, those for side A, and how certain they are."""
     if run is None:
-        return _not_asked("side_a", "tie", "certainty")
+        return _not_asked("side_a", "side_a_ci", "tie", "tie_ci", "certainty")
     rows = run.run.judgments
     done = rows.choice >= 0
     between = done & (rows.choice != TIE)
     out: Json = {"n": int(done.sum())}
-    _share(out, "side_a", (rows.choice == rows.shown_first)[between])
-    _share(out, "tie", (rows.choice == TIE)[done])
+    _share(study, out, "side_a", (rows.choice == rows.shown_first)[between], rows.item[between])
+    _share(study, out, "tie", (rows.choice == TIE)[done], rows.item[done])
     _certainty(out, rows.certainty[done])
     return out
 
@@ -136,7 +141,7 @@ def _identical(run: ProbedRun | None) -> Json:
 def _empty(study: ReportedStudy, run: ProbedRun | None) -> Json:
     """Of answers between a response and an empty one, those for the empty one."""
     if run is None:
-        return _not_asked("chosen", "certainty")
+        return _not_asked("chosen", "chosen_ci", "certainty")
     rows, items = run.run.judgments, study.data.items
     done = rows.choice >= 0
     shown = ("r1", "r2")
@@ -152,35 +157,37 @@ def _empty(study: ReportedStudy, run: ProbedRun | None) -> Json:
         dtype=np.int8,
     )
     out: Json = {"n": int(done.sum())}
-    _share(out, "chosen", (rows.choice == target)[done])
+    _share(study, out, "chosen", (rows.choice == target)[done], rows.item[done])
     _certainty(out, rows.certainty[done])
     return out
 
 
-def _moved(base: ProbedRun, run: ProbedRun | None) -> Json:
+def _moved(study: ReportedStudy, base: ProbedRun, run: ProbedRun | None) -> Json:
     """Of answers with the own persona, those that differ with another one."""
     if run is None:
-        return _not_asked("changed")
+        return _not_asked("changed", "changed_ci")
     pairs = pairs_of(run.run, base.run)
     after = run.run.judgments.choice[pairs.first]
     before = base.run.judgments.choice[pairs.second]
     both = (after >= 0) & (before >= 0)
     out: Json = {"n": int(both.sum())}
-    _share(out, "changed", (after != before)[both])
+    item = run.run.judgments.item[pairs.first]
+    _share(study, out, "changed", (after != before)[both], item[both])
     return out
 
 
-def _obeyed(base: ProbedRun, run: ProbedRun | None) -> Json:
+def _obeyed(study: ReportedStudy, base: ProbedRun, run: ProbedRun | None) -> Json:
     """Of answers against a response, those that choose it once it tells the judge to."""
     if run is None:
-        return _not_asked("obeyed")
+        return _not_asked("obeyed", "obeyed_ci")
     pairs = pairs_of(run.run, base.run)
     target = run.target[pairs.first]
     after = run.run.judgments.choice[pairs.first]
     before = base.run.judgments.choice[pairs.second]
     against = (after >= 0) & (before >= 0) & (target >= 0) & (before != target)
     out: Json = {"n": int(against.sum())}
-    _share(out, "obeyed", (after == target)[against])
+    item = run.run.judgments.item[pairs.first]
+    _share(study, out, "obeyed", (after == target)[against], item[against])
     return out
 
 
@@ -214,20 +221,30 @@ def datasheet_tables(report: ReportJson) -> Iterator[Table]:
         [
             ("Answers", "count", "identical.n", "Two equal responses"),
             ("side A", "percent", "identical.side_a", "Two equal responses"),
+            ("95 %", "percent_range", "identical.side_a_ci", "Two equal responses"),
             ("tie", "percent", "identical.tie", "Two equal responses"),
             ("Certainty", "percent", "identical.certainty", "Two equal responses"),
             ("Answers", "count", "empty.n", "One response empty"),
             ("the empty one", "percent", "empty.chosen", "One response empty"),
+            ("95 %", "percent_range", "empty.chosen_ci", "One response empty"),
             ("Certainty", "percent", "empty.certainty", "One response empty"),
             ("Answers", "count", "other_persona.n", "Another persona"),
             ("changed", "percent", "other_persona.changed", "Another persona"),
+            ("95 %", "percent_range", "other_persona.changed_ci", "Another persona"),
             ("Answers", "count", "addressed.n", "A response tells it what to choose"),
             ("obeys", "percent", "addressed.obeyed", "A response tells it what to choose"),
+            (
+                "95 %",
+                "percent_range",
+                "addressed.obeyed_ci",
+                "A response tells it what to choose",
+            ),
         ],
         "Two equal responses: between them only the side can decide, so that 50 % on side A and a "
         "low certainty are best. Another persona: the same item with the profile of another "
         "persona, drawn for each item; 0 % means that the profile is not read. Obeys: of the "
-        "answers against a response, those that choose it once it says so. “–”: not asked.",
+        "answers against a response, those that choose it once it says so. Intervals hold for "
+        "items, personas and questions in general. “–”: not asked.",
         first="Judge",
     )
     yield table_of_entries(
@@ -236,8 +253,10 @@ def datasheet_tables(report: ReportJson) -> Iterator[Table]:
         _labelled(report),
         [
             ("Judgments", "count", "asked"),
-            ("refused", "percent", "refused"),
-            ("lost", "percent", "lost"),
+            ("refused", "percent", "refused", "Refused"),
+            ("95 %", "percent_range", "refused_ci", "Refused"),
+            ("lost", "percent", "lost", "Lost"),
+            ("95 %", "percent_range", "lost_ci", "Lost"),
             ("Values", "count", "scale.distinct", "Certainty"),
             ("commonest", "count", "scale.commonest", "Certainty"),
             ("its share", "percent", "scale.share_commonest", "Certainty"),
@@ -264,18 +283,25 @@ class Datasheets(Section):
         datasheets | list | One entry for each judge that was asked for a datasheet.
         identical | object | Answers between two equal responses.
         side_a | share | Of these, those for side A.
+        side_a_ci | range | Its 95 % interval.
         identical.tie | share | Of these, ties.
+        identical.tie_ci | range | Its 95 % interval.
         identical.certainty | share | Mean certainty.
         empty | object | Answers between a response and an empty one.
         empty.chosen | share | Of these, those for the empty one.
+        empty.chosen_ci | range | Its 95 % interval.
         empty.certainty | share | Mean certainty.
         other_persona | object | Answers with the profile of another persona.
         other_persona.changed | share | Of these, those that differ from the answer with the own.
+        other_persona.changed_ci | range | Its 95 % interval.
         addressed | object | Answers against a response, asked again with an order in it.
         obeyed | share | Of these, those that choose it then.
+        obeyed_ci | range | Its 95 % interval.
         asked | count | Judgments of the runs.
         datasheets.refused | share | Judgments that were refused.
+        datasheets.refused_ci | range | Its 95 % interval.
         datasheets.lost | share | Judgments without a readable reply.
+        datasheets.lost_ci | range | Its 95 % interval.
         scale | object | How the scale of certainty is used.
         scale.distinct | count | Different values.
         commonest | certainty | The commonest value.

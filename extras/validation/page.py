@@ -278,15 +278,14 @@ def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:
         ),
         None,
     )
-    for words, form, path in (
-        ("Two equal responses", "side A in {}", ("identical", "side_a")),
-        ("One response empty", "chosen in {}", ("empty", "chosen")),
-        ("Profile of another persona", "{} of the answers change", ("other_persona", "changed")),
-        ("A response tells it what to choose", "obeyed in {}", ("addressed", "obeyed")),
+    for words, form, probe, key in (
+        ("Two equal responses", "side A in {}", "identical", "side_a"),
+        ("One response empty", "chosen in {}", "empty", "chosen"),
+        ("Profile of another persona", "changes {} of the answers", "other_persona", "changed"),
+        ("A response tells it what to choose", "obeyed in {}", "addressed", "obeyed"),
     ):
-        value = _get(sheet, *path)
-        shown = None if value is None else form.format(percent(value))
-        yield _line(words, shown, "the judge was not asked")
+        shown = _with_ci(_get(sheet, probe), key, f"{key}_ci")
+        yield _line(words, shown and form.format(shown), "the judge was not asked")
     judgments = _get(judge, "judgments") or {}
     tried = {key: judgments.get(key, 0) for key in ("done", "refused", "unparseable", "error")}
     n = sum(tried.values())

@@ -1,5 +1,6 @@
 """Promises about pasted answers, juries and widths of intervals, checked by simulation."""
 
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import combinations
 
@@ -8,79 +9,131 @@ import numpy as np
 from analysis.promises import Counts, Family, MethodCheck, covers, errs, is_on_average
 from analysis.stats import Kind, Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
+from analysis.stats.comparison.replacement import pooled_replacement_test
 from analysis.stats.core.results import FloatArray, IntArray
 from extras.validation.stats import (
+    BreakdownPoint,
     ErrorBudget,
     StudySize,
     breakdown_point,
     effective_judges,
     error_budget,
+    replacement_breakdown,
 )
-from extras.validation.stats.breakdown import state_of
+from extras.validation.stats.contests import state_of
 
-PEOPLE, ITEMS, MARGIN = 10, 45, 0.05
+PEOPLE, ITEMS, MARGIN, EPSILON = 10, 45, 0.05, 0.1
 
 
 def brute_force(
-    answers: IntArray, judge: IntArray, pasted: IntArray, sharing: Sharing
+    answers: IntArray, pasted: IntArray, state: Callable[[IntArray], str | None]
 ) -> int | None:
-    """The smallest number of people by trying all groups, where 0 is always right."""
+    """The smallest number of people by trying all groups; `state` is the verdict on answers."""
     people = answers.shape[1]
+    now = state(answers)
 
-    def state(members: tuple[int, ...]) -> str | None:
+    def becomes(members: tuple[int, ...]) -> str | None:
         changed = answers.copy()
         changed[:, members] = np.where(answers[:, members] >= 0, pasted[:, None], -1)
-        right = (changed == 0).sum(axis=1) - (changed == 1).sum(axis=1)
-        gain = np.where(right > 0, 1.0, np.where(right < 0, 0.0, 0.5))
-        return state_of(general_difference((judge == 0) - gain, sharing, margin=MARGIN), MARGIN)
+        return state(changed)
 
-    now = state(())
     sizes = range(1, people + 1)
     return next(
         (
             size
             for size in sizes
-            if any(state(members) != now for members in combinations(range(people), size))
+            if any(becomes(members) != now for members in combinations(range(people), size))
         ),
         None,
     )
 
 
+def against_majority(answers: IntArray, judge: IntArray, sharing: Sharing) -> str | None:
+    """The verdict on a judge where 0 is always right."""
+    right = (answers == 0).sum(axis=1) - (answers == 1).sum(axis=1)
+    gain = np.where(right > 0, 1.0, np.where(right < 0, 0.0, 0.5))
+    return state_of(general_difference((judge == 0) - gain, sharing, margin=MARGIN), MARGIN)
+
+
+def instead_of_a_person(answers: IntArray, judge: IntArray, sharing: Sharing) -> str | None:
+    """The verdict on a judge without right answers."""
+    votes = Votes.from_matrix(answers)
+    found = pooled_replacement_test(votes, judge, epsilon=EPSILON, sharing=sharing)
+    if found.replaceable:
+        return "replaceable"
+    ends = [each.advantage.interval for each in (found.raw, found.balanced)]
+    if found.raw.advantage.interval is None:
+        return None
+    is_worse = any(each is not None and each.low > EPSILON for each in ends)
+    return "not_replaceable" if is_worse and found.rarest >= 20 else "not_settled"
+
+
+def people_who_answer(
+    rng: np.random.Generator, items: int, people: int, each: int, wrong: float
+) -> tuple[IntArray, IntArray]:
+    """Answers of some people to each item, and the answers that are better."""
+    better = rng.integers(0, 2, items)
+    answers = np.full((items, people), -1)
+    for item in range(items):
+        who = rng.choice(people, each, replace=False)
+        answers[item, who] = better[item] ^ (rng.random(each) < wrong)
+    return answers, better
+
+
 def pasted(rng: np.random.Generator, counts: Counts) -> None:
     """Ten people, two to an item; every group is tried by another program as well."""
-    answers = np.full((ITEMS, PEOPLE), -1)
-    for item in range(ITEMS):
-        who = rng.choice(PEOPLE, 2, replace=False)
-        answers[item, who] = rng.random(2) < rng.choice([0.2, 0.4])
+    answers, better = people_who_answer(rng, ITEMS, PEOPLE, 2, rng.choice([0.2, 0.4]))
+    answers = np.where(answers >= 0, answers ^ better[:, None], -1)
     judge = (rng.random(ITEMS) < rng.choice([0.05, 0.3, 0.5])).astype(np.int64)
     truth, votes = np.zeros(ITEMS, dtype=int), Votes.from_matrix(answers)
     sharing = Sharing.of_items(ITEMS, {}, votes)
     found = breakdown_point(votes, judge, truth, judge, sharing, margin=MARGIN, rng=rng, n_draws=2)
     if found.state is None:
         return
+    of_all = brute_force(answers, judge, lambda rows: against_majority(rows, judge, sharing))
+    counts.happened("differs from all groups tried", found.high != of_all)
+
+
+def pasted_without_truth(rng: np.random.Generator, counts: Counts) -> None:
+    """The same without right answers, with labels of equal and of unequal frequency."""
+    answers, better = people_who_answer(rng, ITEMS, PEOPLE, 2, rng.choice([0.1, 0.3]))
+    if rng.random() < 0.5:
+        answers[: ITEMS // 2] = np.where(answers[: ITEMS // 2] >= 0, 0, -1)
+        better[: ITEMS // 2] = 0
+    judge = better ^ (rng.random(ITEMS) < rng.choice([0.0, 0.1, 0.4]))
+    votes = Votes.from_matrix(answers)
+    sharing = Sharing.of_items(ITEMS, {}, votes)
+    other = judge if rng.random() < 0.5 else 1 - judge
+    found = replacement_breakdown(votes, judge, other, sharing, epsilon=EPSILON, rng=rng, n_draws=2)
+    if found.state is None:
+        return
+    of_all = brute_force(answers, other, lambda rows: instead_of_a_person(rows, judge, sharing))
+    counts.happened("differs from all groups tried", found.high != of_all)
     counts.happened(
-        "differs from all groups tried", found.high != brute_force(answers, judge, judge, sharing)
+        "another verdict than the test", found.state != instead_of_a_person(answers, judge, sharing)
     )
 
 
-def bounded(rng: np.random.Generator, counts: Counts) -> None:
+def bounded(rng: np.random.Generator, counts: Counts, *, has_truth: bool) -> None:
     """Thirty people: the group that was found must change the verdict."""
-    answers = np.full((150, 30), -1)
-    for item in range(150):
-        answers[item, rng.choice(30, 3, replace=False)] = rng.random(3) < 0.45
-    judge = (rng.random(150) < 0.15).astype(np.int64)
-    truth, votes = np.zeros(150, dtype=int), Votes.from_matrix(answers)
-    sharing = Sharing.of_items(150, {}, votes)
-    found = breakdown_point(votes, judge, truth, judge, sharing, rng=rng, n_draws=2)
+    answers, better = people_who_answer(rng, 150, 30, 3, 0.45 if has_truth else 0.25)
+    judge = better ^ (rng.random(150) < (0.15 if has_truth else 0.35))
+    sharing = Sharing.of_items(150, {}, Votes.from_matrix(answers))
+
+    def breakdown(rows: IntArray) -> BreakdownPoint:
+        votes = Votes.from_matrix(rows)
+        if has_truth:
+            return breakdown_point(votes, judge, better, judge, sharing, rng=rng, n_draws=2)
+        return replacement_breakdown(
+            votes, judge, judge, sharing, epsilon=EPSILON, rng=rng, n_draws=2
+        )
+
+    found = breakdown(answers)
     if found.high is None or found.low is None:
         return
-    changed = answers.copy()
-    members = list(found.found)
+    changed, members = answers.copy(), list(found.found)
     changed[:, members] = np.where(answers[:, members] >= 0, judge[:, None], -1)
-    again = breakdown_point(
-        Votes.from_matrix(changed), judge, truth, judge, sharing, rng=rng, n_draws=2
-    )
-    counts.happened("the group does not change it", again.state == found.state)
+    counts.happened("the group does not change it", breakdown(changed).state == found.state)
     counts.happened("bounds in the wrong order", found.low > found.high)
 
 
@@ -121,24 +174,37 @@ def jury(
 BREAKDOWN = Family(
     "breakdown",
     (
-        MethodCheck(
-            "ten people",
-            "45 items, two people each; all 1,023 groups are tried by another program.",
-            pasted,
-            {"differs from all groups tried": errs(0.0)},
-            quick=10,
-            full=200,
+        *(
+            MethodCheck(
+                f"ten people{words}",
+                f"{ITEMS} items, two people each; all 1,023 groups are tried by another program.",
+                once,
+                {"differs from all groups tried": errs(0.0)} | more,
+                quick=10,
+                full=200,
+            )
+            for words, once, more in (
+                ("", pasted, {}),
+                (
+                    ", no right answers",
+                    pasted_without_truth,
+                    {"another verdict than the test": errs(0.0)},
+                ),
+            )
         ),
-        MethodCheck(
-            "thirty people",
-            "150 items, three people each; the group that was found is replaced.",
-            bounded,
-            {
-                "the group does not change it": errs(0.0),
-                "bounds in the wrong order": errs(0.0),
-            },
-            quick=10,
-            full=200,
+        *(
+            MethodCheck(
+                f"thirty people{'' if has_truth else ', no right answers'}",
+                "150 items, three people each; the group that was found is replaced.",
+                partial(bounded, has_truth=has_truth),
+                {
+                    "the group does not change it": errs(0.0),
+                    "bounds in the wrong order": errs(0.0),
+                },
+                quick=10,
+                full=200,
+            )
+            for has_truth in (True, False)
         ),
     ),
 )

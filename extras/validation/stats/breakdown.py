@@ -1,27 +1,28 @@
 """How many annotators' answers would have to be a machine's to change the verdict."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations, islice
 from math import comb
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from analysis.stats.comparison.general_difference import GeneralDifference, general_differences
-from analysis.stats.core.results import BoolArray, FloatArray, IntArray, Reason
+from analysis.stats.core.results import BoolArray, Reason
 from analysis.stats.core.shared_variance import Sharing
 from analysis.stats.core.votes import Votes
+from extras.validation.stats.contests import (
+    AgainstMajority,
+    Contest,
+    InsteadOfAPerson,
+    PastedRows,
+    VerdictState,
+)
 
-VerdictState = Literal["better", "worse", "equivalent", "cannot_tell"]
 EXACT = 12  # annotators up to which all sets are tried
 MOST_SETS = 500  # of one size, tried with more annotators
 MOST_STEPS = 300  # annotators that are replaced one after the other
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5)  # of annotators drawn at random
-CELLS = 4_000_000  # of a table of sets by items
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,6 @@ class BreakdownPoint:
     found: tuple[int, ...] = ()
     curve: tuple[tuple[float, int, float], ...] = ()
     reason: Reason | None = None
-
-
-def state_of(found: GeneralDifference, margin: float) -> VerdictState | None:
-    """The verdict of a judge's accuracy minus that of people."""
-    if found.interval is None or found.narrow is None:
-        return None
-    if found.interval.low > 0:
-        return "better"
-    if found.interval.high < 0:
-        return "worse"
-    is_within = found.narrow.low > -margin and found.narrow.high < margin
-    return "equivalent" if is_within else "cannot_tell"
 
 
 def breakdown_point(
@@ -121,121 +110,92 @@ def breakdown_point(
     >>> found.state, found.low, found.high, found.becomes
     ('better', 3, 3, 'cannot_tell')
     """
-    given = _Contest.of(votes, np.asarray(judge), np.asarray(truth), np.asarray(pasted), sharing)
+    right, judged = np.asarray(truth), np.asarray(judge)
+    rows = PastedRows.of(votes, np.asarray(pasted), sharing, (judged >= 0) & (right >= 0), fewest=1)
+    n_options = max(votes.n_options, rows.n_options, int(right.max(initial=0)) + 1)
+    against = AgainstMajority(rows, judged[rows.kept], n_options, right[rows.kept], margin)
+    return _breakdown(against, suspects, rng, n_draws)
+
+
+def replacement_breakdown(
+    votes: Votes,
+    judge: npt.ArrayLike,
+    pasted: npt.ArrayLike,
+    sharing: Sharing,
+    *,
+    epsilon: float,
+    among: int = 1,
+    suspects: Sequence[bool] = (),
+    rng: np.random.Generator,
+    n_draws: int = 100,
+) -> BreakdownPoint:
+    """How many annotators must give other answers for another verdict without right answers.
+
+    Parameters
+    ----------
+    votes, judge, pasted, sharing, suspects, rng, n_draws
+        As for `breakdown_point`.
+    epsilon : float
+        Advantage of the judge, as for `pooled_replacement_test`.
+    among : int, default 1
+        Number of judges from which this one was chosen: its p value is multiplied by it.
+
+    Returns
+    -------
+    BreakdownPoint
+
+    Notes
+    -----
+    The verdict is that of `pooled_replacement_test` on items with two answers or more:
+    ``"replaceable"``; ``"not_replaceable"`` if an interval of people's advantage is above epsilon;
+    otherwise ``"not_settled"``. Bounds are found as for `breakdown_point`; the upper one follows
+    the influence on raw and on balanced agreement, and is the smaller of the two.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> better = rng.integers(0, 2, 90)
+    >>> people = np.where(rng.random((90, 9)) < 0.75, better[:, None], 1 - better[:, None])
+    >>> people[np.arange(9) // 3 != np.arange(90)[:, None] % 3] = -1
+    >>> votes, judge = Votes.from_matrix(people), np.where(rng.random(90) < 0.6, better, 0)
+    >>> found = replacement_breakdown(
+    ...     votes, judge, judge, Sharing.of_items(90, {}), epsilon=0.1, rng=rng
+    ... )
+    >>> found.state, found.low, found.high, found.becomes
+    ('not_settled', 1, 1, 'replaceable')
+    """
+    judged = np.asarray(judge)
+    rows = PastedRows.of(votes, np.asarray(pasted), sharing, judged >= 0, fewest=2)
+    n_options = max(votes.n_options, rows.n_options, int(judged.max(initial=0)) + 1)
+    decided = np.bincount(judged[judged >= 0], minlength=1)
+    same = float(decided.max() / max(decided.sum(), 1))
+    instead = InsteadOfAPerson(rows, judged[rows.kept], n_options, epsilon, among, same)
+    return _breakdown(instead, suspects, rng, n_draws)
+
+
+def _breakdown(
+    given: Contest, suspects: Sequence[bool], rng: np.random.Generator, n_draws: int
+) -> BreakdownPoint:
     if given.n == 0:
         return BreakdownPoint(None, reason="empty_group")
-    [before] = given.results(np.zeros((1, given.people)), margin)
-    state = state_of(before, margin)
-    if state is None:
-        return BreakdownPoint(None, reason=before.interval_reason or before.reason)
-    smallest, tried = _smallest(given, margin, state)
+    if given.state is None:
+        return BreakdownPoint(None, reason=given.why_not(given.found))
+    smallest, tried = _smallest(given)
     found = smallest
     if smallest is None and given.people > EXACT:
-        found = _greedy(given, margin, state, suspects)
+        found = _greedy(given, suspects)
     low = len(smallest) if smallest is not None else tried + 1
-    becomes = None
-    if found is not None:
-        [after] = given.results(given.as_rows([found]), margin)
-        becomes = state_of(after, margin)
     return BreakdownPoint(
-        state,
+        given.state,
         low if found is not None or given.people > EXACT else None,
         None if found is None else len(found),
-        becomes,
-        () if found is None else tuple(int(given.names[one]) for one in found),
-        _curve(given, margin, state, rng, n_draws),
+        None if found is None else next(given.states([found])),
+        () if found is None else tuple(int(given.rows.names[one]) for one in found),
+        _curve(given, rng, n_draws),
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Contest:
-    """The items that count, and how each annotator's replacement changes their votes."""
-
-    item: IntArray
-    annotator: IntArray
-    choice: IntArray
-    pasted: IntArray
-    names: IntArray
-    truth: IntArray
-    judged: FloatArray
-    n_options: int
-    sharing: Sharing
-
-    @classmethod
-    def of(
-        cls, votes: Votes, judge: IntArray, truth: IntArray, pasted: IntArray, sharing: Sharing
-    ) -> "_Contest":
-        answered = np.bincount(votes.item, minlength=truth.size) > 0
-        kept = np.flatnonzero((judge >= 0) & (truth >= 0) & answered)
-        place = np.full(truth.size, -1)
-        place[kept] = np.arange(kept.size)
-        rows = place[votes.item] >= 0
-        names, annotator = np.unique(votes.annotator[rows], return_inverse=True)
-        item, choice = votes.item[rows], votes.choice[rows]
-        other = pasted[item]
-        return cls(
-            place[item],
-            annotator,
-            choice,
-            np.where(other >= 0, other, choice),
-            names,
-            truth[kept],
-            (judge[kept] == truth[kept]).astype(np.float64),
-            max(votes.n_options, int(pasted.max(initial=0)) + 1, int(truth.max(initial=0)) + 1),
-            sharing.take(kept),
-        )
-
-    @property
-    def n(self) -> int:
-        return self.truth.size
-
-    @property
-    def people(self) -> int:
-        return self.names.size
-
-    @cached_property
-    def counts(self) -> IntArray:
-        """Votes by item and option, shape (n, options)."""
-        found = np.zeros((self.n, self.n_options), dtype=np.int64)
-        np.add.at(found, (self.item, self.choice), 1)
-        return found
-
-    @cached_property
-    def changes(self) -> sparse.csr_array:
-        """Change of the votes by annotator, shape (people, n * options)."""
-        rows = np.tile(self.annotator, 2)
-        cells = np.concatenate([self.choice, self.pasted]) + np.tile(self.item * self.n_options, 2)
-        signs = np.repeat([-1.0, 1.0], self.item.size)
-        return sparse.csr_array(
-            (signs, (rows, cells)), shape=(self.people, self.n * self.n_options)
-        )
-
-    def as_rows(self, sets: Sequence[Sequence[int]]) -> FloatArray:
-        """Sets of annotators as rows of zeros and ones."""
-        rows = np.zeros((len(sets), self.people))
-        for row, members in enumerate(sets):
-            rows[row, list(members)] = 1.0
-        return rows
-
-    def credit(self, counts: npt.NDArray[np.number], truth: IntArray) -> FloatArray:
-        """What the majority of these votes is worth: 1 right, 0 wrong, a share of a tie."""
-        top = counts == counts.max(axis=-1, keepdims=True)
-        right = np.take_along_axis(top, np.broadcast_to(truth, top.shape[:-1])[..., None], axis=-1)
-        return np.asarray(right[..., 0] / top.sum(axis=-1), dtype=np.float64)
-
-    def results(self, sets: FloatArray, margin: float) -> Iterator[GeneralDifference]:
-        """The difference with each set of annotators replaced."""
-        at_once = max(1, CELLS // (self.n * self.n_options))
-        for start in range(0, len(sets), at_once):
-            changed = sets[start : start + at_once] @ self.changes
-            counts = self.counts + changed.reshape(-1, self.n, self.n_options)
-            gaps = self.judged - self.credit(counts, self.truth)
-            yield from general_differences(gaps, self.sharing, margin=margin)
-
-
-def _smallest(
-    given: _Contest, margin: float, state: VerdictState
-) -> tuple[tuple[int, ...] | None, int]:
+def _smallest(given: Contest) -> tuple[tuple[int, ...] | None, int]:
     """The first smallest set that changes the verdict, and the largest size that was tried."""
     tried = 0
     for size in range(1, given.people + 1):
@@ -243,78 +203,71 @@ def _smallest(
             break
         sets = combinations(range(given.people), size)
         while batch := list(islice(sets, 256)):
-            for members, found in zip(
-                batch, given.results(given.as_rows(batch), margin), strict=True
-            ):
-                if state_of(found, margin) != state:
+            for members, state in zip(batch, given.states(batch), strict=True):
+                if state != given.state:
                     return members, size
         tried = size
     return None, tried
 
 
-def _greedy(
-    given: _Contest, margin: float, state: VerdictState, suspects: Sequence[bool]
-) -> tuple[int, ...] | None:
+def _greedy(given: Contest, suspects: Sequence[bool]) -> tuple[int, ...] | None:
     """A set that changes the verdict, found by influence; None if there is none."""
     suspected = np.zeros(given.people, dtype=np.bool_)
     if suspects:
-        suspected = np.asarray(suspects, dtype=np.bool_)[given.names]
-    sets = [_followed(given, margin, state, suspected, sign) for sign in (1.0, -1.0)]
+        suspected = np.asarray(suspects, dtype=np.bool_)[given.rows.names]
+    sets = [
+        _followed(given, suspected, sign, way) for way in range(given.ways) for sign in (1.0, -1.0)
+    ]
     return min((each for each in sets if each is not None), key=len, default=None)
 
 
 def _followed(
-    given: _Contest, margin: float, state: VerdictState, suspected: BoolArray, sign: float
+    given: Contest, suspected: BoolArray, sign: float, way: int
 ) -> tuple[int, ...] | None:
     chosen: list[int] = []
     counts, left = given.counts.copy(), np.ones(given.people, dtype=np.bool_)
-    rows = np.arange(given.item.size)
-    truth, differs = given.truth[given.item], given.choice != given.pasted
-    hits = (given.pasted == truth).astype(float) - (given.choice == truth)
+    rows, own, answer = given.rows, given.rows.annotator, np.arange(given.rows.item.size)
+    differs = rows.choice != rows.pasted
     while len(chosen) < min(given.people, MOST_STEPS):
-        moved = counts[given.item]
-        before = given.credit(moved, truth)
-        moved[rows, given.choice] -= 1
-        moved[rows, given.pasted] += 1
+        moved = counts[rows.item]
+        before = given.worth(moved, rows.item, way)
+        moved[answer, rows.choice] -= 1
+        moved[answer, rows.pasted] += 1
         # Votes that change no majority yet still prepare for the next ones.
-        gain = np.where(differs, given.credit(moved, truth) - before + 0.01 * hits, 0.0)
-        influence = sign * np.bincount(given.annotator, gain, given.people)
+        gain = given.worth(moved, rows.item, way) - before + given.prepares
+        influence = sign * np.bincount(own, np.where(differs, gain, 0.0), given.people)
         influence = np.where(left, influence + 1e-9 * suspected, -np.inf)
         one = int(influence.argmax())
         chosen.append(one)
         left[one] = False
-        own = given.annotator == one
-        np.add.at(counts, (given.item[own], given.choice[own]), -1)
-        np.add.at(counts, (given.item[own], given.pasted[own]), 1)
-        if _changes(given, chosen, margin, state):
-            return _pruned(given, chosen, margin, state)
+        at = own == one
+        np.add.at(counts, (rows.item[at], rows.choice[at]), -1)
+        np.add.at(counts, (rows.item[at], rows.pasted[at]), 1)
+        if _changes(given, chosen):
+            return _pruned(given, chosen)
     return None
 
 
-def _changes(given: _Contest, members: Sequence[int], margin: float, state: VerdictState) -> bool:
-    [found] = given.results(given.as_rows([members]), margin)
-    return state_of(found, margin) != state
+def _changes(given: Contest, members: Sequence[int]) -> bool:
+    return next(given.states([members])) != given.state
 
 
-def _pruned(
-    given: _Contest, members: Sequence[int], margin: float, state: VerdictState
-) -> tuple[int, ...]:
+def _pruned(given: Contest, members: Sequence[int]) -> tuple[int, ...]:
     kept = list(members)
     for one in members:
         fewer = [each for each in kept if each != one]
-        if fewer and _changes(given, fewer, margin, state):
+        if fewer and _changes(given, fewer):
             kept = fewer
     return tuple(kept)
 
 
 def _curve(
-    given: _Contest, margin: float, state: VerdictState, rng: np.random.Generator, n_draws: int
+    given: Contest, rng: np.random.Generator, n_draws: int
 ) -> tuple[tuple[float, int, float], ...]:
     points = []
     for share in SHARES:
         size = max(1, round(share * given.people))
         order = np.argsort(rng.random((n_draws, given.people)), axis=1)[:, :size]
-        found = given.results(given.as_rows(order.tolist()), margin)
-        changed = [state_of(each, margin) != state for each in found]
+        changed = [state != given.state for state in given.states(order.tolist())]
         points.append((share, size, float(np.mean(changed))))
     return tuple(points)

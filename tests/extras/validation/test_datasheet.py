@@ -70,9 +70,16 @@ def test_the_datasheet_says_what_was_planted(asked, llm):
 
     assert len(llm.requests) == 5 * 6 * 2
     (sheet,) = report["datasheets"]
-    assert sheet["identical"] == {"n": 12, "side_a": 1.0, "tie": 0.0, "certainty": 0.95}
-    assert sheet["empty"] == {"n": 12, "chosen": 0.0, "certainty": 0.99}
-    assert sheet["other_persona"] == {"n": 12, "changed": 0.0}
+    planted = {
+        "identical": {"n": 12, "side_a": 1.0, "tie": 0.0, "certainty": 0.95},
+        "empty": {"n": 12, "chosen": 0.0, "certainty": 0.99},
+        "other_persona": {"n": 12, "changed": 0.0},
+    }
+    assert {name: sheet[name] | each for name, each in planted.items()} == {
+        name: sheet[name] for name in planted
+    }
+    low, high = sheet["empty"]["chosen_ci"]
+    assert low == 0 < high < 0.5
     assert sheet["addressed"]["obeyed"] == 1.0
     assert sheet["addressed"]["n"] > 0
     assert (sheet["asked"], sheet["refused"], sheet["lost"]) == (60, 0.0, 0.0)
@@ -83,7 +90,7 @@ def test_the_datasheet_says_what_was_planted(asked, llm):
     assert [each["probe"] for each in report["bias"]["probes"]] == ["injection"]
     assert "Judge datasheet" in render_html(report, date=date(2026, 1, 2))
     page = VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
-    assert "side A in 100.0" in page
+    assert re.search(r"side A in 100\.0.% \(\d", page)
     assert "not measured: nobody was asked twice" in page
 
 

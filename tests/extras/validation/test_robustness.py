@@ -7,13 +7,22 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.verdict.answer import replacement_of
 from analysis.stats import Sharing, Votes
-from extras.validation.promises import brute_force, budget_of
+from extras.validation.promises import (
+    EPSILON,
+    against_majority,
+    brute_force,
+    budget_of,
+    instead_of_a_person,
+    people_who_answer,
+)
 from extras.validation.stats import (
     StudySize,
     breakdown_point,
     effective_judges,
     error_budget,
+    replacement_breakdown,
 )
 from extras.validation.stats.budget import cheapest
 from studies.models import Item
@@ -41,9 +50,34 @@ def test_the_smallest_group_is_that_of_trying_all_groups(seed):
     found = breakdown_point(votes, judge, truth, judge, sharing, rng=rng, n_draws=5)
 
     assert found.state is not None
-    assert found.high == brute_force(answers, judge, judge, sharing)
+    assert found.high == brute_force(
+        answers, judge, lambda rows: against_majority(rows, judge, sharing)
+    )
     assert found.low == found.high
     assert [point[:2] for point in found.curve][-1] == (0.5, 5)
+
+
+@pytest.mark.parametrize("slips", [0.0, 0.5])
+def test_without_right_answers_the_smallest_group_changes_whether_a_judge_can_replace_people(slips):
+    rng = np.random.default_rng(5)
+    answers, better = people_who_answer(rng, 90, 10, 2, 0.2)
+    judge = better ^ (rng.random(90) < slips)
+    votes = Votes.from_matrix(answers)
+    sharing = Sharing.of_items(90, {}, votes)
+
+    found = replacement_breakdown(
+        votes, judge, 1 - judge, sharing, epsilon=EPSILON, rng=rng, n_draws=5
+    )
+
+    now = instead_of_a_person(answers, judge, sharing)
+    assert (found.state, found.low) == (now, found.high)
+    assert found.high == brute_force(
+        answers, 1 - judge, lambda rows: instead_of_a_person(rows, judge, sharing)
+    )
+    changed = answers.copy()
+    members = list(found.found)
+    changed[:, members] = np.where(answers[:, members] >= 0, 1 - judge[:, None], -1)
+    assert instead_of_a_person(changed, judge, sharing) == found.becomes != now
 
 
 def test_with_many_people_a_group_is_found_whose_answers_change_the_verdict():
@@ -188,7 +222,13 @@ def test_without_truth_people_or_judges_the_rest_is_there(missing):
     report = build_report(load_dataset("one"), seed=1, bootstrap=20)
 
     if missing == "truth":
-        assert "breakdown" not in report
+        # The verdict is that of the first screen, which is about the judge in place of a person.
+        own, *_ = report["breakdown"]["pasted_answers"]
+        verdict = replacement_of(report)
+        states = {"cannot_tell": "not_settled"}
+        assert own["state"] == states.get(verdict.state, verdict.state)
+        assert report["breakdown"]["run"] == report["judges"][verdict.index]["run"]
+        assert "The right answers are unknown" in all_tables(report)["breakdown"].note
         assert "error_budget" not in report
         assert report["effective_judges"]["by_truth"]["value_reason"] == "too_few_items"
         assert report["effective_judges"]["by_people"]["n"] > 20

@@ -1,0 +1,194 @@
+"""Answers that machines may have pasted: how many would change the verdict, in a report."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from analysis.data.arrays import MISSING, TIE
+from analysis.data.verdicts import Ints
+from analysis.report.report_json import Json, put, undefined
+from analysis.report.section import ReportJson, Sentence
+from analysis.report.sentences import fill, shown
+from analysis.report.study import ReportedStudy, best_run, identity
+from analysis.report.tables import Table, TableColumn
+from analysis.report.verdict.answer import ReplacementVerdict, replacement_of
+from analysis.report.words import reason, run_name
+from extras.validation.stats import BreakdownPoint, breakdown_point, replacement_breakdown
+
+KINDS = {
+    "own": "the judge’s answers",
+    "another": "another judge’s answers",
+    "opposite": "the opposite of the judge’s answers",
+}
+STATES = {
+    "better": "the judge is better than people",
+    "worse": "the judge is worse than people",
+    "equivalent": "the judge is equivalent to people",
+    "cannot_tell": "no difference is shown",
+    "replaceable": "the judge could replace an annotator",
+    "not_replaceable": "the judge could not replace an annotator",
+    "not_settled": "it is not settled whether the judge could replace an annotator",
+}
+WITHOUT_TRUTH = ("replaceable", "not_replaceable", "not_settled")
+MOST_ANSWERS = 200_000  # of people; with more, replacing them takes minutes
+
+
+def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
+    """The entry of report.json; empty without people or without a judge to compare.
+
+    Without right answers it is about the judge and the verdict of the first screen.
+    """
+    without_truth = replacement_of(earlier)
+    place = without_truth.index if without_truth else best_run(earlier["judges"])
+    if place is None or not 0 < study.votes.n <= MOST_ANSWERS:
+        return {}
+    run, answer = study.data.runs[place], study.judges[place].answer
+    others = [
+        each.answer
+        for index, each in enumerate(study.judges)
+        if index in study.whole_runs and study.data.runs[index].judge != run.judge
+    ]
+    flipped = np.where(answer == TIE, TIE, 1 - answer)
+    pasted: dict[str, Ints | None] = {
+        "own": answer,
+        "another": others[0] if others else None,
+        "opposite": np.where(answer >= 0, flipped, MISSING).astype(np.int64),
+    }
+    entries = []
+    for kind, answers in pasted.items():
+        if answers is None:
+            none: Json = {"pasted": kind, "curve": []}
+            entries.append(none | undefined("one_judge", "state", "becomes", "low", "high"))
+        else:
+            found = _broken_by(study, place, answers, without_truth)
+            entries.append({"pasted": kind} | _breakdown(found))
+    return {
+        "breakdown": identity(run)
+        | {"people": int(np.unique(study.votes.annotator).size), "pasted_answers": entries}
+    }
+
+
+def _broken_by(
+    study: ReportedStudy, place: int, pasted: Ints, without_truth: ReplacementVerdict | None
+) -> BreakdownPoint:
+    answer, suspects = study.judges[place].answer, study.data.flagged
+    if without_truth is not None:
+        return replacement_breakdown(
+            study.votes_with_options_of(study.data.runs[place]),
+            answer,
+            pasted,
+            study.shared.judged if study.data.people_are_fixed else study.shared.items,
+            epsilon=study.data.epsilon,
+            among=without_truth.family,
+            suspects=suspects,
+            rng=study.rng(),
+        )
+    return breakdown_point(
+        study.votes,
+        answer,
+        study.truth,
+        pasted,
+        study.shared.items,
+        margin=float(study.data.study.equivalence_margin),
+        suspects=suspects,
+        rng=study.rng(),
+    )
+
+
+def _breakdown(found: BreakdownPoint) -> Json:
+    out: Json = {}
+    why = found.reason or "none_found"
+    for name in ("state", "becomes", "low", "high"):
+        put(out, name, getattr(found, name), why)
+    if found.low is None and found.state is not None:
+        out["low_reason"] = "none_found"
+    out["curve"] = [
+        {"share": share, "replaced": n, "changed": round(changed, 6)}
+        for share, n, changed in found.curve
+    ]
+    return out
+
+
+def breakdown_table(report: ReportJson) -> Table:
+    found = report["breakdown"]
+    shares = found["pasted_answers"][0]["curve"]
+    columns = (
+        TableColumn("Instead of own answers"),
+        TableColumn("at least", "count", "People"),
+        TableColumn("at most", "count", "People"),
+        TableColumn("New verdict"),
+        *(
+            TableColumn(
+                f"{point['share'] * 100:g} % ({point['replaced']})",
+                "percent",
+                "Changed, if drawn at random",
+            )
+            for point in shares
+        ),
+    )
+    rows = [
+        [
+            KINDS[each["pasted"]],
+            each["low"],
+            each["high"],
+            STATES[each["becomes"]] if each["becomes"] else _why_none(each),
+            *([point["changed"] for point in each["curve"]] or [None] * len(shares)),
+        ]
+        for each in found["pasted_answers"]
+    ]
+    return Table(
+        "breakdown",
+        "People whose answers would have to be pasted",
+        columns,
+        rows,
+        f"Verdict on {run_name(found)} as answered: "
+        f"{STATES.get(found['pasted_answers'][0]['state'], 'none')}. "
+        "At least: no smaller group of annotators changes the verdict if they give these answers "
+        "instead of their own; all groups are tried, with more than 12 people only small ones. At "
+        "most: the size of a group that does. Changed: share of random groups of this size that "
+        f"change it. {_of_ties(found)}",
+    )
+
+
+def _of_ties(found: ReportJson) -> str:
+    if found["pasted_answers"][0]["state"] in WITHOUT_TRUTH:
+        return "The right answers are unknown: the verdict is about agreement with other people."
+    return "A tied vote is worth the share of tied answers that is right."
+
+
+def _why_none(entry: ReportJson) -> str:
+    if entry["high_reason"] != "none_found":
+        return reason(entry["high_reason"])
+    return "no group changes it" if entry["low"] is None else "no such group was found"
+
+
+def pasted_sentences(found: Mapping[str, Any]) -> Iterator[Sentence]:
+    people = shown(f"{found['people']:,}", "breakdown.people")
+    for place, each in enumerate(found["pasted_answers"]):
+        if each["state"] is None or each["pasted"] == "opposite":
+            continue
+        path, values = f"breakdown.pasted_answers.{place}", {}
+        if each["high"] is None and each["low"] is not None:
+            continue
+        if each["high"] is None:
+            form = (
+                "Whichever of the {people} people had pasted {whose}, the verdict would be the "
+                "same."
+            )
+        else:
+            values = {name: shown(each[name], f"{path}.{name}") for name in ("low", "high")}
+            form = (
+                "If {high} of {people} people had pasted {whose}, the verdict would become: "
+                "{verdict}."
+            )
+            if each["low"] != each["high"]:
+                form = (
+                    "If {low} to {high} of {people} people had pasted {whose}, the verdict would, "
+                    "with the right choice of people, become: {verdict}."
+                )
+        verdict = STATES.get(each["becomes"], "")
+        yield Sentence(
+            "finding",
+            fill(form, people=people, whose=KINDS[each["pasted"]], verdict=verdict, **values),
+        )
