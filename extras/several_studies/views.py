@@ -59,7 +59,9 @@ class StudiesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        cast(ChosenStudies, self.fields["studies"]).queryset = studies_for(user).order_by("-created_at", "-pk")
+        cast(ChosenStudies, self.fields["studies"]).queryset = studies_for(user).order_by(
+            "-created_at", "-pk"
+        )
 
     def clean_studies(self) -> Any:
         studies = self.cleaned_data["studies"]
