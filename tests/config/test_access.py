@@ -92,8 +92,6 @@ FOR_VIEWERS = {
     "reports/<public_id>/status/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "reports/annotators/",
-    "reports/annotators/status/",
     "reports/compare/",
     "reports/deviations/",
     "reports/panel/",
@@ -157,7 +155,6 @@ NOT_HERE = {
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/<public_id>/verify/",
-    "reports/annotator/",
     "webhooks/<public_id>/again/",
 }
 for _of_extra in access():
