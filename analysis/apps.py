@@ -8,9 +8,7 @@ class AnalysisConfig(AppConfig):
         from analysis.audit.job import audit_for
         from analysis.lifecycle.requests import links_of_an_owner
         from analysis.lifecycle.storage import content_of, remove_files_and_rows
-        from analysis.models import ErrorComparison
         from analysis.pages import workbench
-        from annotation import machine_signs
         from studies import held_copies
         from studies.importers import uploads
         from studies.services import whole_studies
@@ -20,6 +18,5 @@ class AnalysisConfig(AppConfig):
         team.register(links_of_an_owner)
         whole_studies.register_remover(remove_files_and_rows)
         uploads.register(audit_for)
-        machine_signs.register_like_judges(ErrorComparison.striking_in)
         held_copies.MORE.add("analysis.lifecycle.personal_copies:HELD")
         workbench.register()

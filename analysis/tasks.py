@@ -11,7 +11,6 @@ from analysis.lifecycle.storage import report_folder
 from analysis.models import (
     Audit,
     Comparison,
-    ErrorComparison,
     Export,
     Recheck,
     Report,
@@ -51,14 +50,6 @@ def compare_items(comparison_id: int) -> None:
 
 
 @shared_task
-def compare_errors(comparison_id: int) -> None:
-    """Compare the errors of annotators and judges; safe to run twice."""
-    from analysis.shared_errors import compare_queued
-
-    compare_queued(comparison_id=comparison_id)
-
-
-@shared_task
 def audit_items(audit_id: int) -> None:
     """Audit the items of a study; safe to run twice."""
     from analysis.audit import job
@@ -74,7 +65,6 @@ def tidy_report_jobs() -> None:
     comparisons.delete_unused()
     tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
-    tidy_jobs(ErrorComparison, compare_errors)
     tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=report_folder)
     tidy_jobs(Export, write_export, folder_of=storage.export_folder)

@@ -65,8 +65,9 @@ SHORT = {
     "fault_tests": Short(40, ("--only", "sqlite", "--only", "jobs")),
 }
 # Run only by their names, and as long as they need: the first runs parts of the others, the second
-# takes minutes a round, and the third is about a device that few machines have.
-BY_NAME = ("floor", "arrivals", "gpu")
+# takes minutes a round, the third is about a device that few machines have, and the last compares
+# with another checkout.
+BY_NAME = ("floor", "arrivals", "gpu", "report_values")
 OTHERS = Short(30)
 ALL_SECONDS = 14.5 * 60
 

@@ -197,7 +197,7 @@ def rules_of(answers: list[SignedAnswer]) -> set[str]:
 
 def like_judges(rng: np.random.Generator, studies: int) -> tuple[float, float]:
     """How often people, and followers of a judge, err as one of two judges does."""
-    from analysis.stats.agreement.shared_errors import shared_errors, stands_out
+    from extras.likeness.stats import shared_errors, stands_out
 
     items, people, each, machines = 300, 30, 30, 3
     found: tuple[list[bool], list[bool]] = ([], [])

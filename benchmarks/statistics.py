@@ -28,11 +28,11 @@ from analysis.stats import (
     majority_accuracy,
     majority_vote,
     pigeonhole_bootstrap,
-    shared_errors,
 )
 from extras.certainty.stats import certainty_quality
 from extras.judges_compared.stats import cochran_q, compare_judges
 from extras.label_models.stats import dawid_skene
+from extras.likeness.stats import shared_errors
 from extras.methods.stats import crowd_equivalence
 
 RESAMPLES = 1000

@@ -11,7 +11,7 @@ from analysis.data.views import PEOPLE
 from analysis.exports.requests import delete_export, has_people, has_stale_file, name_of
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.requests import delete_report, revoke_link
-from analysis.models import ErrorComparison, Export, Recheck, Report, ShareLink
+from analysis.models import Export, Recheck, Report, ShareLink
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study
 
@@ -89,7 +89,6 @@ def _forget(person: PersonIn) -> None:
 
     A report that is done is one of the copies; `delete_report` deletes the names in its view.
     """
-    ErrorComparison.objects.filter(study=person.study).delete()
     for report in Report.objects.filter(study=person.study).exclude(state=Report.State.DONE):
         names = report.view.get(PEOPLE, ())
         if person.name in names:

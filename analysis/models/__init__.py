@@ -5,7 +5,6 @@ from analysis.models.items import (
     Audit,
     ComparedItem,
     Comparison,
-    ErrorComparison,
     ItemNote,
     ItemTag,
 )
@@ -17,7 +16,6 @@ __all__ = [
     "Audit",
     "ComparedItem",
     "Comparison",
-    "ErrorComparison",
     "Export",
     "ItemNote",
     "ItemTag",

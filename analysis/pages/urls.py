@@ -1,16 +1,13 @@
 from django.urls import path
 
 from analysis.pages import deviation_views, files, share_link_views, view_views, views
-from analysis.pages.items import audit_views, disagreement_views
+from analysis.pages.items import audit_views
 
 app_name = "analysis"
 urlpatterns = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
-    path("annotators/", disagreement_views.annotators, name="annotators"),
-    path("annotators/status/", disagreement_views.annotators_status, name="annotators_status"),
-    path("annotator/", disagreement_views.annotator, name="annotator"),
     path("plan/", views.plan, name="plan"),
     path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),

@@ -48,9 +48,6 @@ def report_pages(study: Study) -> list[SectionPage]:
         SectionPage("report", "Deviations", reverse("analysis:deviations", args=[study.slug])),
         SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
         SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
-        SectionPage(
-            "report", "Errors shared with judges", reverse("analysis:annotators", args=[study.slug])
-        ),
     ]
 
 

@@ -60,11 +60,6 @@ from .agreement.scales import (
     intraclass_correlation,
     weighted_kappa,
 )
-from .agreement.shared_errors import (
-    SharedErrors,
-    shared_errors,
-    stands_out,
-)
 from .certainty.calibration import (
     Brier,
     Calibration,
@@ -282,7 +277,6 @@ __all__ = [
     "ReferenceJudge",
     "RiskCoverage",
     "RunNoise",
-    "SharedErrors",
     "SharedStereotype",
     "Sharing",
     "SingleOrderBias",
@@ -382,9 +376,7 @@ __all__ = [
     "self_preference",
     "shared_annotator_interval",
     "shared_annotator_variance",
-    "shared_errors",
     "shared_stereotype",
-    "stands_out",
     "support",
     "tango_interval",
     "tango_statistic",

@@ -81,14 +81,16 @@ def pairs_of_judges(report: ReportJson) -> Table:
         "Judges compared with one another",
         columns,
         rows,
-        f"{_whether_any_differ(found)} Read a pair only by its adjusted p "
+        f"{_whether_any_differ(found)}Read a pair only by its adjusted p "
         "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
         "personas.",
     )
 
 
 def _whether_any_differ(found: ReportJson) -> str:
-    """The joint tests, which come before any pair."""
+    """The joint tests, which come before any pair; empty without several judges."""
+    if not found["pairs"]:
+        return ""
     q = f"Cochran’s Q is undefined ({reason(found['p_reason'])})"
     if found["p"] is not None:
         q = f"Cochran’s Q is {decimal(found['q'])} (p {p_value(found['p'])}, items as independent)"
@@ -97,7 +99,7 @@ def _whether_any_differ(found: ReportJson) -> str:
         joint = f"gives p {p_value(found['p_joint'])}"
     return (
         f"On the {found['n']:,} items that all of them decided, {q}; the joint bootstrap over "
-        f"{found['personas']:,} personas {joint}."
+        f"{found['personas']:,} personas {joint}. "
     )
 
 

@@ -3,10 +3,16 @@ from django.apps import AppConfig
 
 class LikenessConfig(AppConfig):
     name = "extras.likeness"
+    addresses = {"studies/<slug:slug>/reports/": "extras.likeness.urls"}
 
     def ready(self) -> None:
         from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_PARTS
+        from annotation import machine_signs
+        from extras.likeness import views
+        from extras.likeness.models import ErrorComparison
+        from studies import held_copies
+        from studies.pages.workbench import PERSON_PARTS
 
         MORE_PARTS["agreement"].add(
             "extras.likeness.tiers:TIERS",
@@ -14,3 +20,8 @@ class LikenessConfig(AppConfig):
             "extras.likeness.mistakes:MISTAKES",
         )
         FAMILIES.add("extras.likeness.promises:GUESSES", after="agreement")
+        FAMILIES.add("extras.likeness.promises:FLAGS", after="biases")
+        machine_signs.register_like_judges(ErrorComparison.striking_in)
+        held_copies.MORE.add("extras.likeness.views:HELD")
+        PERSON_PARTS.add("extras.likeness.views:PERSON")
+        views.register()

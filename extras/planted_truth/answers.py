@@ -87,28 +87,3 @@ def answered(
 def runs_of(rng: np.random.Generator, p: FloatArray, n_runs: int) -> Votes:
     """Runs of one judge that choose option 1 with probability `p` on each item."""
     return Votes.from_matrix((rng.random((len(p), n_runs)) < p[:, None]).astype(np.int64))
-
-
-def careful_errors(
-    rng: np.random.Generator,
-    *,
-    item_sd: float,
-    person_sd: float,
-    n_items: int = 300,
-    n_people: int = 30,
-) -> tuple[IntArray, list[IntArray]]:
-    """Errors of careful people, three per item, and of three judges with similar errors.
-
-    The first has shape (items, people): 1 wrong, 0 right, -1 not asked.
-    """
-    order = rng.permutation(n_items)
-    wrong = np.full((n_items, n_people), -1)
-    easy = rng.normal(0.5, item_sd, n_items)
-    able = rng.normal(0, person_sd, n_people)
-    for place, item in enumerate(order):
-        for shift, start in ((0, 0), (1, 1), (1, 12)):
-            person = (place + shift * (place // n_people + start)) % n_people
-            wrong[item, person] = rng.random() > 1 / (1 + np.exp(-easy[item] - able[person]))
-    first = rng.random(n_items) > 1 / (1 + np.exp(-easy - 0.2))
-    judges = [np.where(rng.random(n_items) < flips, ~first, first) for flips in (0, 0.25, 0.25)]
-    return wrong, [judge.astype(np.int64) for judge in judges]

@@ -39,7 +39,6 @@ _OWN = (
     Family("claims", claims.CHECKS),
     Family("replacement", (*replacement.CHECKS, *steps.CHECKS)),
     Family("biases", biases.CHECKS),
-    Family("flags", agreement.FLAGS),
     Family("published-data", published_data.CHECKS),
 )
 

@@ -179,6 +179,18 @@ LIST_PARTS: Additions[ListPart] = Additions()
 
 
 @dataclass(frozen=True)
+class PersonPart:
+    """A part of an annotator's page: `address` of its fragment, by the study and the pseudonym."""
+
+    name: str
+    title: str
+    address: Callable[[Study, str], str]
+
+
+PERSON_PARTS: Additions[PersonPart] = Additions()
+
+
+@dataclass(frozen=True)
 class PageLink:
     """A link to a page outside studies; `address` is empty where a server lacks it."""
 

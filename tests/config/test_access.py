@@ -91,8 +91,6 @@ FOR_VIEWERS = {
     "reports/<public_id>/status/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "reports/annotators/",
-    "reports/annotators/status/",
     "reports/compare/",
     "reports/deviations/",
     "reports/panel/",
@@ -153,7 +151,6 @@ NOT_HERE = {
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/<public_id>/verify/",
-    "reports/annotator/",
 }
 for _of_extra in access():
     FOR_VIEWERS |= _of_extra.FOR_VIEWERS

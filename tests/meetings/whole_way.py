@@ -43,7 +43,6 @@ def faults_of_pages(study: Study, report: Report, client: Client) -> list[str]:
         reverse("analysis:report", args=[slug, report.public_id]),
         reverse("analysis:open", args=[slug, report.public_id]),
         reverse("analysis:list", args=[slug]),
-        reverse("analysis:annotators", args=[slug]),
         reverse("studies:detail", args=[slug]),
         reverse("studies:monitor", args=[slug]),
         reverse("studies:activity", args=[slug]),

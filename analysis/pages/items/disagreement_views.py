@@ -1,8 +1,7 @@
-"""Pages for disagreements, for one item, and for annotators with a judge's errors."""
+"""Pages for disagreements, and for one item."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -10,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -45,10 +44,8 @@ from analysis.disagreements.selection import (
     scatter_of,
     sizes,
 )
-from analysis.models import ComparedItem, Comparison, ErrorComparison, ItemNote
-from analysis.tasks import compare_errors
-from studies.jobs.queueing import queue
-from studies.jobs.retry import is_due, job_status, start_over
+from analysis.models import ComparedItem, Comparison, ItemNote
+from studies.jobs.retry import job_status
 from studies.models.studies import Membership, Study
 from studies.pages.listing import find_items, role_of
 from studies.pages.responses import csv_response
@@ -386,60 +383,3 @@ def _walk_disagreements(study: Study, key: str, chosen: Selection) -> Walk:
         previous=before.key if before else "",
         next=after.key if after else "",
     )
-
-
-_OLD_AFTER = timedelta(minutes=1)
-
-
-def error_comparison_for(study: Study) -> ErrorComparison:
-    """The comparison of a study, without a fingerprint until it is first computed."""
-    comparison, _ = ErrorComparison.objects.get_or_create(
-        study=study, defaults={"state": ErrorComparison.State.DONE}
-    )
-    if is_due(comparison, after=_OLD_AFTER) and start_over(comparison):
-        queue(compare_errors, comparison.pk)
-        comparison.refresh_from_db()
-    return comparison
-
-
-@require_GET
-@login_required
-def annotators(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show each annotator's errors next to the most similar judge's, as advice only."""
-    study = get_study(request.user, slug)
-    context = _annotators_context(study)
-    found = context["comparison"].annotators
-    context |= {"found": found, "striking": sum(one["stands_out"] for one in found)}
-    return render(request, "analysis/annotators.html", context)
-
-
-@require_GET
-@login_required
-def annotators_status(request: HttpRequest, slug: str) -> JsonResponse:
-    """Show the progress that the page polls while a worker compares."""
-    study = get_study(request.user, slug)
-    return job_status(ErrorComparison.objects.filter(study=study).first())
-
-
-@require_GET
-@login_required
-def annotator(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a fragment for the page of one annotator, `?rater=`."""
-    study = get_study(request.user, slug)
-    asked = request.GET.get("rater", "")
-    if not study.annotators.filter(pseudonym=asked).exists():
-        raise Http404
-    context = _annotators_context(study)
-    found = context["comparison"].annotators
-    context["found"] = next((one for one in found if one["rater"] == asked), None)
-    return render(request, "analysis/_annotator.html", context)
-
-
-def _annotators_context(study: Study) -> dict[str, Any]:
-    comparison = error_comparison_for(study)
-    return {
-        "study": study,
-        "comparison": comparison,
-        "rule": comparison.rule,
-        "status_url": reverse("analysis:annotators_status", args=[study.slug]),
-    }

@@ -6,13 +6,12 @@ from analysis.report.sections.accuracy.section import Accuracy
 from analysis.report.sections.agreement.section import AgreementSection
 from analysis.report.sections.bias.section import Bias
 from analysis.report.sections.certainty.section import CertaintySection
-from analysis.report.sections.glance.section import Glance
+from analysis.report.sections.glance.section import Glance, ViewSection
 from analysis.report.sections.groups.section import GroupsSection
 from analysis.report.sections.limits import LimitsSection
 from analysis.report.sections.methods import Downloads, Methods
 from analysis.report.sections.position import Position
 from analysis.report.sections.record.section import Record
-from analysis.report.sections.view import ViewSection
 
 SECTIONS: list[Section] = [
     ViewSection(),

@@ -12,16 +12,20 @@ from extras.likeness.stats.mistakes import (
     error_consistency,
     shared_guess,
 )
+from extras.likeness.stats.shared_errors import SharedErrors, shared_errors, stands_out
 
 __all__ = [
     "ErrorConsistency",
     "HumanLikeness",
     "LeaveOneOut",
     "LeaveOneOutSummary",
+    "SharedErrors",
     "SharedGuess",
     "error_consistency",
     "human_likeness",
     "human_likeness_of_several",
     "leave_one_out",
+    "shared_errors",
     "shared_guess",
+    "stands_out",
 ]

@@ -1,25 +1,15 @@
-"""Agreement of annotators, of a judge with itself, and annotators who err as a judge does."""
+"""Agreement of annotators, and of a judge with itself."""
 
 from functools import partial
-from itertools import product
 
 import numpy as np
 
-from analysis.promises import Counts, MethodCheck, covers, errs, is_on_average
+from analysis.promises import Counts, MethodCheck, covers, is_on_average
 from analysis.stats import (
     change_beyond_noise,
     krippendorff_alpha,
-    shared_errors,
-    stands_out,
 )
-from analysis.stats.agreement.shared_errors import (
-    FALSE_FLAGS_PER_1000,
-    FALSE_FLAGS_PER_1000_WHEN_HURRIED,
-    LIMIT,
-    LIMIT_WHEN_HURRIED,
-)
-from analysis.stats.core.results import IntArray
-from extras.planted_truth.answers import careful_errors, runs_of
+from extras.planted_truth.answers import runs_of
 
 ALPHA = 0.2
 
@@ -60,42 +50,5 @@ CHECKS = (
         {"change beyond noise": covers(least=0.92)},
         quick=150,
         full=3000,
-    ),
-)
-
-
-SPREADS = list(product((0.3, 1.0, 2.0), (0.0, 0.6, 1.0)))
-
-
-def probabilities(wrong: IntArray, judges: list[IntArray]) -> list[float]:
-    """The corrected probability of every person."""
-    by_judge = [shared_errors(wrong, judge) for judge in judges]
-    return [
-        stands_out([r.probability for r in row if r.probability is not None], None)[0] or 1.0
-        for row in zip(*by_judge, strict=True)
-    ]
-
-
-def careful(rng: np.random.Generator, counts: Counts) -> None:
-    item_sd, person_sd = SPREADS[rng.integers(len(SPREADS))]
-    for found in probabilities(*careful_errors(rng, item_sd=item_sd, person_sd=person_sd)):
-        counts.happened("careful people stand out", found < LIMIT)
-        name = "careful people stand out who went faster than people read"
-        counts.happened(name, found < LIMIT_WHEN_HURRIED)
-
-
-FLAGS = (
-    MethodCheck(
-        "careful people",
-        "300 items, 30 people of varying ability, three judges with similar errors; nobody copies.",
-        careful,
-        {
-            "careful people stand out": errs(FALSE_FLAGS_PER_1000 / 1000),
-            "careful people stand out who went faster than people read": errs(
-                FALSE_FLAGS_PER_1000_WHEN_HURRIED / 1000
-            ),
-        },
-        quick=20,
-        full=400,
     ),
 )

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.stats import pooled_replacement_tests
-from analysis.stats.agreement.shared_errors import LIMIT, LIMIT_WHEN_HURRIED
-from extras.planted_truth.answers import careful_errors
-from extras.planted_truth.families.agreement import probabilities
 from extras.planted_truth.families.replacement import PlantedLabels, labelled, labelling_truth
-from tests.sampling import examples
 
 
 @pytest.mark.nightly
@@ -47,18 +43,3 @@ def test_balanced_agreement_of_few_people_has_no_bias_from_being_a_mean_of_ratio
             middles.append((interval.low + interval.high) / 2)
 
     assert np.mean(middles) == pytest.approx(labelling_truth(design).balanced, abs=0.004)
-
-
-@pytest.mark.sampled(keep=2, group="simulations")
-@pytest.mark.slow
-def test_most_of_those_who_copy_a_judge_are_found():
-    rng = np.random.default_rng(12)
-    found = []
-    for _ in range(examples(40, every=100)):
-        wrong, judges = careful_errors(rng, item_sd=1.0, person_sd=0.6)
-        own = wrong[:, 0] >= 0
-        wrong[own, 0] = judges[1][own]
-        found.append(probabilities(wrong, judges)[0])
-
-    assert np.mean(np.array(found) < LIMIT) > 0.7
-    assert np.mean(np.array(found) < LIMIT_WHEN_HURRIED) > 0.9

@@ -1,4 +1,4 @@
-"""The chapter “At a glance”, with missing parts and limits of the study."""
+"""The first chapters: what another view changes, and “At a glance” with limits of the study."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.glance.accuracies import Accuracies
 from analysis.report.sections.glance.headline import Headline
+from analysis.report.tables import Table, TableColumn
 from analysis.report.words import (
     CHOSEN_ELSEWHERE,
     INDIVIDUALS,
@@ -152,3 +153,37 @@ class Glance(Section):
             yield Sentence.of("missing", text)
         for code, text in limits_of_study(report):
             yield Sentence.of("limit", text, code)
+
+
+def what_changes(report: ReportJson) -> Table:
+    """The main numbers of the study's own report beside those of the view."""
+    rows = [
+        [row["what"], row["registered"], row["view"], "yes" if row["changes"] else "no"]
+        for row in report["view"]["what_changes"]
+    ]
+    columns = (
+        TableColumn("What"),
+        TableColumn("Own report"),
+        TableColumn("This view"),
+        TableColumn("Changes"),
+    )
+    note = (
+        "Own report: the same study read as it is registered, with its own threshold, from the "
+        "data at the time when this view was computed."
+    )
+    return Table("what_changes", "What changes", columns, rows, note)
+
+
+class ViewSection(Section):
+    """What another view changes; absent from a study's own report."""
+
+    name = "view"
+    title = "What this view changes"
+    is_open = True
+
+    def is_needed(self, report: ReportJson) -> bool:
+        return "view" in report
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        if "view" in report:
+            yield what_changes(report)

@@ -7,13 +7,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from analysis.models import ErrorComparison
-from analysis.pages.items.disagreement_views import error_comparison_for
-from analysis.shared_errors import compare_queued, likenesses
 from annotation import services
 from annotation.machine_signs import MachineSign
 from annotation.models import Annotation
 from annotation.quality import quality_of
+from extras.likeness.annotators import compare_queued, likenesses
+from extras.likeness.models import ErrorComparison
+from extras.likeness.views import error_comparison_for
 from studies.models import Membership, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, stored_at_once

@@ -8,12 +8,14 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import poisson_binom
 
-from analysis.stats import shared_errors, stands_out
-from analysis.stats.agreement.shared_errors import (
+from extras.likeness.promises import careful_errors, probabilities
+from extras.likeness.stats import shared_errors, stands_out
+from extras.likeness.stats.shared_errors import (
     LIMIT,
     LIMIT_WHEN_HURRIED,
     _errors,
 )
+from tests.sampling import examples
 
 
 def brute_force(own, judge, share):
@@ -119,3 +121,18 @@ def test_the_distribution_of_the_number_of_errors_is_scipys_poisson_binomial():
     expected = poisson_binom.pmf(np.arange(31), expit(logit(share) - 0.7))
 
     assert _errors(share, -0.7) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.sampled(keep=2, group="simulations")
+@pytest.mark.slow
+def test_most_of_those_who_copy_a_judge_are_found():
+    rng = np.random.default_rng(12)
+    found = []
+    for _ in range(examples(40, every=100)):
+        wrong, judges = careful_errors(rng, item_sd=1.0, person_sd=0.6)
+        own = wrong[:, 0] >= 0
+        wrong[own, 0] = judges[1][own]
+        found.append(probabilities(wrong, judges)[0])
+
+    assert np.mean(np.array(found) < LIMIT) > 0.7
+    assert np.mean(np.array(found) < LIMIT_WHEN_HURRIED) > 0.9

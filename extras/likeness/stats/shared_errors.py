@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln, logit, xlog1py, xlogy
 
-from ..core.results import FloatArray, IntArray, Reason, known_rows
+from analysis.stats.core.results import FloatArray, IntArray, Reason, known_rows
 
 # Silent reading of English non-fiction, in words a minute (Brysbaert, 2019).
 READING_PACE = 238

@@ -12,8 +12,8 @@ from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import fingerprint_of, runs_to_compare
 from analysis.data.raters import load_all_answers
 from analysis.data.verdicts import Verdicts, run_verdicts
-from analysis.models import ErrorComparison
-from analysis.stats.agreement.shared_errors import (
+from extras.likeness.models import ErrorComparison
+from extras.likeness.stats.shared_errors import (
     FALSE_FLAGS_PER_1000,
     FALSE_FLAGS_PER_1000_WHEN_HURRIED,
     HURRIED_PACE,
