@@ -1,5 +1,6 @@
 """Production settings, all from the environment. docs/configuration.md describes each one."""
 
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from config.env import (
     words,
 )
 from extras import APPS as EXTRAS
+from extras import SETTINGS as OF_EXTRAS
 from extras import TASKS
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -224,6 +226,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
     **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
 }
+for _module in OF_EXTRAS:
+    _own = {name: value for name, value in vars(import_module(_module)).items() if name.isupper()}
+    CELERY_BEAT_SCHEDULE |= _own.pop("SCHEDULE", {})
+    globals().update(_own)
 # How many days an export can be downloaded; one that names annotators only for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many annotators may start from one address within an hour (0: any number), and how

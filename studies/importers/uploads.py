@@ -92,19 +92,11 @@ def are_quick(files: Sequence[Stored]) -> bool:
 
 def import_now(
     uploads: Sequence[UploadedFile],
-    *,
-    slug: str,
-    reading: UploadReading,
-    dry_run: bool,
-    replace: int | None = None,
-    user: User | None = None,
+    **how: Any,
 ) -> tuple[ImportResult, ImportReport]:
-    """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
+    """Import uploaded files during the request, as `import_paths` does."""
     with TemporaryDirectory() as folder:
-        paths = write_uploads(uploads, Path(folder))
-        return import_paths(
-            paths, slug=slug, reading=reading, dry_run=dry_run, replace=replace, user=user
-        )
+        return import_paths(write_uploads(uploads, Path(folder)), **how)
 
 
 def import_paths(

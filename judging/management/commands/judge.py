@@ -35,6 +35,10 @@ from studies.models import Study
 from studies.prompts import language_note
 from studies.services.studies import confirm_providers
 
+_OF_THE_RUN = (
+    *("setting", "features", "orders", "samples", "seed", "limit", "budget", "token_budget"),
+    *("framing", "bias_probe", "reading", "anchors", "extend", "reuse"),
+)
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
@@ -158,21 +162,8 @@ class Command(BaseCommand):
             study_id=study.pk,
             judge_id=judge.pk,
             wording_id=wording_id,
-            framing=options["framing"],
-            bias_probe=options["bias_probe"],
-            reading=options["reading"],
             prompt_language=options["language"],
-            anchors=options["anchors"],
-            setting=options["setting"],
-            features=options["features"],
-            orders=options["orders"],
-            samples=options["samples"],
-            seed=options["seed"],
-            limit=options["limit"],
-            budget=options["budget"],
-            token_budget=options["token_budget"],
-            extend=options["extend"],
-            reuse=options["reuse"],
+            **{name: options[name] for name in _OF_THE_RUN},
         )
         for delivery in deliveries.MORE:
             spec = delivery.specify(spec, options)
