@@ -92,7 +92,6 @@ def disk() -> str:
 
 
 def _disks() -> dict[str, tuple[int, int]]:
-    """Total and free bytes of each disk."""
     folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
         folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent

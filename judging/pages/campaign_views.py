@@ -126,7 +126,6 @@ def campaign_page(
 
 
 def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
-    """The juries of a campaign, with templates of their actions."""
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
     return [
@@ -159,7 +158,6 @@ def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
 
 
 def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEstimate]:
-    """Estimates of the runs that had replies before the probes."""
     if all(row.run.probe_first for row in rows):
         return []
     cells = campaigns.ready_after_probe(campaign)

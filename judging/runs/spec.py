@@ -296,7 +296,6 @@ def asks_something(protocol: JudgingProtocol, study: Study) -> bool:
 
 
 def _check_media(run: JudgeRun) -> None:
-    """Whether the judge can be sent the pictures and sounds of the study."""
     judge = run.judge
     types = run.study.media_types
     if types and run.bias_probe:

@@ -49,7 +49,6 @@ def register(follower: Callable[[Study], object]) -> None:
 
 
 def _follow(result: ImportResult) -> None:
-    """Notify other apps of new items once they are stored."""
     if result.created and not result.dry_run:
         for follower in _followers:
             follower(result.study)
@@ -128,7 +127,6 @@ def write_uploads(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
 
 
 def _short(name: str) -> str:
-    """A name short enough for a file system, with its ending."""
     stem, dot, ending = name.rpartition(".")
     while len(name.encode()) > _LONGEST_NAME and len(stem) > 1:
         stem = stem[:-1]

@@ -287,7 +287,6 @@ def _changed(
     *,
     needs_role: bool = False,
 ) -> HttpResponse:
-    """Make one change to one member and show the outcome."""
     study = get_study(request.user, slug, role=Membership.Role.OWNER)
     form = MemberForm(request.POST)
     if not form.is_valid() or (needs_role and not form.cleaned_data["role"]):
@@ -351,7 +350,6 @@ def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
 
 
 def _day(text: str) -> dt.datetime | None:
-    """The start of a day; None for a text that is not a date."""
     try:
         day = parse_date(text)
     except ValueError:

@@ -203,7 +203,6 @@ class Command(BaseCommand):
         self._report(run, is_over=options["inline"] or options["wait"])
 
     def _find_form(self, judge: Judge, study: Study) -> None:
-        """Find out how a new judge's server gives structured replies, as its page's test does."""
         is_new = not (judge.reply_form or judge.runs.exists())
         if is_new and judge.structured is None and judge.capabilities.structured:
             found = run_connection_test(judge, study)
@@ -242,7 +241,6 @@ class Command(BaseCommand):
             runtime.shut_down()
 
     def _show(self, run: JudgeRun, bar: Any, watch: VersionWatch) -> None:
-        """Show progress, and warn of a model that changed."""
         progress = _look(run)
         bar.set_postfix_str(progress_words(run, progress), refresh=False)
         bar.update(progress.ended - bar.n)
@@ -299,8 +297,6 @@ class Command(BaseCommand):
 
 
 def _look(run: JudgeRun) -> RunProgress:
-    """Progress and state of a run; waits while the database restarts."""
-
     def look() -> RunProgress:
         run.refresh_from_db()
         return run_progress(run)
@@ -317,7 +313,6 @@ def _cached(cost: RunCost) -> str:
 
 
 def _words(run: JudgeRun, probe: costs.Probe) -> str:
-    """A probe as text."""
     judgment = probe.judgment
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
     lines = [
