@@ -37,7 +37,7 @@ def request_restore(backup: Backup, *, user_name: str) -> BackupJob:
 def _request(action: BackupJob.Action, file: Path, user_name: str) -> BackupJob:
     from extras.administration.tasks import run_backup_job
 
-    waiting = BackupJob.objects.select_for_update().filter(state__in=Job.OPEN)
+    waiting = BackupJob.objects.select_for_update(no_key=True).filter(state__in=Job.OPEN)
     if (same := same_job(waiting, run_backup_job)) is not None:
         if same.action != action:
             raise BackupError("Another backup or restore is under way. Wait until it is done.")
