@@ -70,7 +70,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
-    "config.operations.monitoring.log_lines.request_ids",
+    "config.log_lines.request_ids",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.content_security_policy",
     "api.problems.problems_of_the_api",
@@ -261,8 +261,6 @@ PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds for one answer, and for all waits between a page's attempts.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
-# The token for /metrics; without it, only programs on this machine may read it.
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # Keeps error pages and debug pages from showing keys that were entered in forms.
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.HideAlways"
@@ -272,10 +270,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "text": {
-            "()": "config.operations.monitoring.log_lines.TextLines",
+            "()": "config.log_lines.TextLines",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         },
-        "json": {"()": "config.operations.monitoring.log_lines.JsonLines"},
+        "json": {"()": "config.log_lines.JsonLines"},
     },
     "handlers": {
         "console": {
