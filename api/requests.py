@@ -154,7 +154,6 @@ def _stored(user: User, key: str) -> IdempotentRequest | None:
 
 
 def _digest(request: HttpRequest) -> str:
-    """A hash of the request's address and body."""
     digest = hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode())
     if request.content_type != "multipart/form-data":
         digest.update(request.body)

@@ -92,7 +92,6 @@ def disk() -> str:
 
 
 def _disks() -> dict[str, tuple[int, int]]:
-    """Total and free bytes of each disk."""
     folders = {"files": Path(settings.VAR_DIR), "temporary files": Path(tempfile.gettempdir())}
     if connection.vendor == "sqlite":  # The folder of a database in memory is that of the process.
         folders["the database"] = Path(str(connection.settings_dict["NAME"])).parent
@@ -257,3 +256,14 @@ def _fault_of(find: Callable[[], str]) -> str:
         return ""
     finally:
         connection.close()
+
+
+def database_bytes() -> int:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_database_size(current_database())")
+            return int(cursor.fetchone()[0])
+    path = Path(str(connection.settings_dict["NAME"]))
+    # In WAL mode, the log is part of the database.
+    own = [path, path.with_name(path.name + "-wal")]
+    return sum(file.stat().st_size for file in own if file.exists())

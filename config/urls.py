@@ -10,7 +10,6 @@ from analysis.pages.items import disagreement_views
 from annotation.prolific.pages.views import webhook
 from api.gateway import gateway
 from config.health import healthz
-from config.operations.monitoring.metrics import metrics
 from studies.pages import urls as study_urls
 from studies.pages.accounts import credential_views
 from studies.pages.accounts import views as account_views
@@ -29,7 +28,6 @@ urlpatterns = [
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
     path("", include("config.documentation.urls")),
     path("healthz", healthz, name="healthz"),
-    path("metrics", metrics, name="metrics"),
     path("accounts/login/", account_views.SignInView.as_view(), name="login"),
     path("accounts/first/", account_views.make_first_account, name="first-account"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),

@@ -43,7 +43,15 @@ NAMES = [
     "webhooks",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
+
+
+def _modules(name: str) -> list[str]:
+    """The modules of this name, in the extras that have one."""
+    folder = Path(__file__).parent
+    return [f"extras.{each}.{name}" for each in NAMES if (folder / each / f"{name}.py").exists()]
+
+
+# Modules whose names in capitals are settings; `SCHEDULE` has tasks of the schedule.
+SETTINGS = _modules("settings")
 # Modules of tasks; `tidy` of each runs every minute and restarts what a killed worker left behind.
-TASKS = [
-    f"extras.{name}.tasks" for name in NAMES if (Path(__file__).parent / name / "tasks.py").exists()
-]
+TASKS = _modules("tasks")

@@ -88,5 +88,4 @@ class _Names:
 
 
 def _plain_name(field: str) -> str:
-    """The default name of a field, for example in a log."""
     return field.replace("_", " ")

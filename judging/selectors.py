@@ -176,7 +176,6 @@ def labels_of(runs: Sequence[JudgeRun]) -> dict[int, str]:
 
 
 def _facts_of(run: JudgeRun) -> list[str]:
-    """Differences between runs of a judge, in words."""
     features = {"all": "all features", "none": "no features"}.get(run.features, run.features)
     is_probed = run.bias_probe and f"probe {run.bias_probe}"
     sampled = {name: run.parameters.get(name) for name in ("model", "temperature", "top_p")}

@@ -47,7 +47,7 @@ def test_the_repository_holds_nothing_that_belongs_to_one_machine():
 
 def test_every_setting_read_from_the_environment_is_documented():
     read = set()
-    for path in [*(ROOT / "config").rglob("*.py"), *(ROOT / "extras").rglob("apps.py")]:
+    for path in [*(ROOT / "config").rglob("*.py"), *(ROOT / "extras").rglob("settings.py")]:
         text = path.read_text(encoding="utf-8")
         read |= set(re.findall(r'\benv(?:\.\w+)?\(\s*"([A-Z_]+)"', text))
         read |= set(re.findall(r'environ\.get\("([A-Z_]+)"', text))

@@ -128,7 +128,6 @@ def describe(api: NinjaAPI, routers: Iterable[Router]) -> dict[str, Any]:
 
 
 def _scopes(routers: Iterable[Router]) -> dict[str, list[str]]:
-    """The scopes that each operation needs, by its id."""
     return {
         str(operation.operation_id): [*map(str, bearer.scopes)]
         for router in routers

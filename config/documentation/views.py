@@ -113,7 +113,6 @@ def anchor_of(heading: str) -> str:
 
 
 def _name_headings(tokens: "Sequence[Token]") -> list[tuple[str, str]]:
-    """Give every heading its anchor; return those of the second level."""
     contents = []
     for token, inline in pairwise(tokens):
         if token.type == "heading_open":

@@ -453,7 +453,6 @@ def _exchange(archive: Archive, path: Path) -> tuple[int, int]:
 
 
 def _unpack(archive: Archive, folder: Path) -> int:
-    """Unpack the files of the backup; return how many."""
     folder.mkdir()
     places = {name: inside for name in archive.manifest.parts if (inside := _place_of(name))}
     for name, inside in places.items():

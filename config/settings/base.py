@@ -1,5 +1,6 @@
 """Production settings, all from the environment. docs/configuration.md describes each one."""
 
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ from config.env import (
     words,
 )
 from extras import APPS as EXTRAS
+from extras import SETTINGS as OF_EXTRAS
 from extras import TASKS
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
@@ -68,7 +70,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
 ]
 MIDDLEWARE = [
-    "config.operations.monitoring.log_lines.request_ids",
+    "config.log_lines.request_ids",
     "django.middleware.security.SecurityMiddleware",
     "config.middleware.content_security_policy",
     "api.problems.problems_of_the_api",
@@ -224,6 +226,10 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     "tidy-report-jobs": {"task": "analysis.tasks.tidy_report_jobs", "schedule": 60.0},
     **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
 }
+for _module in OF_EXTRAS:
+    _own = {name: value for name, value in vars(import_module(_module)).items() if name.isupper()}
+    CELERY_BEAT_SCHEDULE |= _own.pop("SCHEDULE", {})
+    globals().update(_own)
 # How many days an export can be downloaded; one that names annotators only for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many annotators may start from one address within an hour (0: any number), and how
@@ -255,8 +261,6 @@ PROLIFIC_WEBHOOK_SECRET = env.str("PROLIFIC_WEBHOOK_SECRET", default="")
 # Seconds for one answer, and for all waits between a page's attempts.
 PROLIFIC_TIMEOUT, PROLIFIC_PATIENCE = 20.0, 8.0
 
-# The token for /metrics; without it, only programs on this machine may read it.
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 
 # Keeps error pages and debug pages from showing keys that were entered in forms.
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.middleware.HideAlways"
@@ -266,10 +270,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "text": {
-            "()": "config.operations.monitoring.log_lines.TextLines",
+            "()": "config.log_lines.TextLines",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         },
-        "json": {"()": "config.operations.monitoring.log_lines.JsonLines"},
+        "json": {"()": "config.log_lines.JsonLines"},
     },
     "handlers": {
         "console": {

@@ -77,7 +77,7 @@ class RightsForm(EndForm):
 
     @transaction.atomic
     def save(self) -> None:
-        account = User.objects.select_for_update().get(pk=self.account.pk)
+        account = User.objects.select_for_update(no_key=True).get(pk=self.account.pk)
         account.email = self.cleaned_data["email"]
         account.is_superuser = account.is_staff = self.cleaned_data["is_administrator"]
         account.save(update_fields=["email", "is_superuser", "is_staff"])

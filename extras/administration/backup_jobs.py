@@ -22,7 +22,8 @@ _MOST_NAMED = 3
 def request_backup(*, user_name: str) -> BackupJob:
     """Queue a new backup; a second press finds the first one's job."""
     name = f"{clock.now():%Y-%m-%d-%H%M%S}.zip"
-    return _request(BackupJob.Action.MAKE, Path(settings.BACKUP_DIR) / name, user_name)
+    folder = Path(settings.BACKUP_DIR or Path(settings.VAR_DIR) / "backups")
+    return _request(BackupJob.Action.MAKE, folder / name, user_name)
 
 
 def request_restore(backup: Backup, *, user_name: str) -> BackupJob:
@@ -36,7 +37,7 @@ def request_restore(backup: Backup, *, user_name: str) -> BackupJob:
 def _request(action: BackupJob.Action, file: Path, user_name: str) -> BackupJob:
     from extras.administration.tasks import run_backup_job
 
-    waiting = BackupJob.objects.select_for_update().filter(state__in=Job.OPEN)
+    waiting = BackupJob.objects.select_for_update(no_key=True).filter(state__in=Job.OPEN)
     if (same := same_job(waiting, run_backup_job)) is not None:
         if same.action != action:
             raise BackupError("Another backup or restore is under way. Wait until it is done.")

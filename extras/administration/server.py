@@ -9,8 +9,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db.models import Count, Min, Q
 
-from config.health import disk, health, processes
-from config.operations.monitoring.metrics import database_bytes
+from config.health import database_bytes, disk, health, processes
 from config.operations.stored_files import kinds_of_files
 from judging.models import JudgeRun
 from studies.file_storage.folder import files_below

@@ -15,7 +15,7 @@ from analysis.exports.catalogue import ExportFolder
 from extras.study_files.judges import Judges, Wordings
 from extras.study_files.people import Comprehension, Quotas
 from extras.study_files.plan import PlanFile
-from extras.study_files.settings import (
+from extras.study_files.study_toml import (
     DrawFile,
     ItemsFile,
     SourceFile,

@@ -1,1 +1,1 @@
-"""Spans of runs and of requests to judges for OpenTelemetry, by its conventions for GenAI."""
+"""Spans of runs and requests for OpenTelemetry, and figures for Prometheus."""

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from judging.backends.backend import (
     ANTHROPIC_URL,
@@ -16,8 +16,9 @@ from judging.backends.backend import (
 )
 from judging.backends.completions import short, storable
 from judging.backends.extra_fields import EXTRA_BODY, EXTRA_FIELDS
-from judging.backends.parameters import FORM, Adjustments, prepared, schema_of, without
+from judging.backends.parameters import FORM, prepared, schema_of, without
 from judging.backends.provider_clients import (
+    ProviderBackend,
     cause,
     count,
     http_client,
@@ -37,9 +38,6 @@ from judging.engine.interface import (
 from judging.engine.messages import Attachment, Message
 from judging.errors import FailureReason, InvalidValue
 
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-
 _HOTTEST = 1.0
 _TOO_HOT = FailureReason(
     "too_hot",
@@ -50,14 +48,7 @@ _NO_CREDIT = "credit balance is too low"  # the only sign of it: the status is 4
 _BY_ITSELF = ("temperature", "top_p")  # the library does not know these for newer models
 
 
-class AnthropicBackend:
-    def __init__(self, wanted: Parameters, client: "AsyncAnthropic") -> None:
-        self._client = client
-        self._adjustments = Adjustments(wanted)
-
-    def parameters(self) -> Parameters:
-        return self._adjustments.current
-
+class AnthropicBackend(ProviderBackend):
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         from anthropic import APIStatusError
 

@@ -98,7 +98,6 @@ class DecisionsBackend:
         return reply
 
     def _tries_other(self, wire: str) -> bool:
-        """Whether a question that was refused in one format is asked again in the other."""
         if self.found:
             return self.found[WIRE] != wire
         left = [name for name in WIRES if name not in self._refused]

@@ -256,7 +256,6 @@ def refuses_key(body: ErrorBody) -> bool:
 
 
 def _codes(body: ErrorBody) -> list[str]:
-    """Codes of an error and of those inside it, in lower case."""
     codes = []
     inner: object = body
     for _ in range(3):

@@ -23,12 +23,12 @@ from judging.backends.parameters import (
     MAY_BE_LEFT_OUT,
     MOST_LOGPROBS,
     SEED,
-    Adjustments,
     prepared,
     schema_of,
     without,
 )
 from judging.backends.provider_clients import (
+    ProviderBackend,
     cause,
     count,
     http_client,
@@ -40,7 +40,6 @@ from judging.engine.interface import Backend, Garbage, JudgeQuestion, Parameters
 from judging.engine.messages import Attachment
 
 if TYPE_CHECKING:
-    from google.genai import Client
     from google.genai.types import GenerateContentResponse, Part
 
 # Gemini has a name of its own for one type.
@@ -50,14 +49,7 @@ _BLOCKED = frozenset({"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "RECI
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-class GeminiBackend:
-    def __init__(self, wanted: Parameters, client: "Client") -> None:
-        self._client = client
-        self._adjustments = Adjustments(wanted)
-
-    def parameters(self) -> Parameters:
-        return self._adjustments.current
-
+class GeminiBackend(ProviderBackend):
     async def ask(self, question: JudgeQuestion, *, seed: int, parameters: Parameters) -> Reply:
         from google.genai.errors import APIError
 

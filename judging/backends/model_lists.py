@@ -342,7 +342,6 @@ def _merged(found: ModelList, stated: Mapping[str, ListedModel], server: str) ->
 
 
 def _at(value: Any, *path: str) -> Any:
-    """What is at a path of names in an answer; None if there is no such path."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

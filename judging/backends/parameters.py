@@ -252,7 +252,6 @@ class Adjustments:
         self._tried, self._is_plain, self._question, self._others = [], False, None, 0
 
     def _all(self) -> list[str]:
-        """The changes that the wanted parameters allow."""
         values = self._wanted.values
         changes = [name for name in _ONE_EACH if name in values]
         if values.get("top_logprobs", 0) > FEW_LOGPROBS:
@@ -264,7 +263,6 @@ class Adjustments:
         return changes + ([STREAM, _STREAM_USAGE] if self._may_stream else [])
 
     def _is_made(self, change: str, values: Mapping[str, Any]) -> bool:
-        """Whether these values have a change."""
         if change == _FEWER_LOGPROBS:
             return values.get("top_logprobs") != self._wanted.values["top_logprobs"]
         if change == _NO_LOGPROBS:
@@ -287,7 +285,6 @@ class Adjustments:
         return [c for c in possible if c != _NO_LOGPROBS or _FEWER_LOGPROBS not in possible]
 
     def _untried(self) -> list[str]:
-        """What is left to try about an error that names no parameter."""
         made = {*self._learnt, *self._tried, *self._held, *self._accepted}
         left = [change for change in self._all() if change not in made]
         left = [c for c in left if c not in (_FEWER_LOGPROBS, STREAM, _STREAM_USAGE)]

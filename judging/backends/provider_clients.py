@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 REQUIREMENTS = "requirements-providers.txt"
 
 
+class ProviderBackend:
+    """What a backend with a provider's client knows of the parameters that are accepted."""
+
+    def __init__(self, wanted: Parameters, client: Any) -> None:
+        self._client = client
+        self._adjustments = Adjustments(wanted)
+
+    def parameters(self) -> Parameters:
+        return self._adjustments.current
+
+
 def require(package: str, module: str, *, judge: str) -> None:
     """Raise `BadJudge` if a provider's library is not installed."""
     try:

@@ -163,7 +163,6 @@ def run_connection_test(judge: Judge, study: Study) -> ConnectionTest:
 def _test_at(
     address: str, judge: Judge, known: ConnectionTest, question: JudgeQuestion
 ) -> ConnectionTest:
-    """Send the question to one address."""
     settings = settings_of(judge, address)
     settings = replace(settings, timeout_seconds=min(SECONDS, settings.timeout_seconds))
     started = time.monotonic()
@@ -280,7 +279,6 @@ def setting_of(study: Study) -> str:
 
 
 def _sample(study: Study) -> Item:
-    """An item for a study that has none; it is not stored."""
     persona = Persona(
         study=study,
         features=[

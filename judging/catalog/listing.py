@@ -89,7 +89,6 @@ def models_at(
 
 
 def _priced(model: ListedModel, base_url: str) -> ListedModel:
-    """The model with its public price, if its server names none."""
     price = public_price(base_url, model.name)
     if model.price_input is not None or price is None:
         return model

@@ -16,11 +16,11 @@ from judging.pages.campaign_forms import CampaignForm
 from judging.pages.workbench import JURY_ACTIONS
 from judging.runs import campaigns, lifecycle
 from judging.runs.costs import (
+    CampaignEstimate,
     RunEstimate,
     estimate_cells,
     estimate_plan,
     estimate_rest,
-    gather,
     probes_of,
 )
 from judging.selectors import (
@@ -126,7 +126,6 @@ def campaign_page(
 
 
 def _juries(campaign: Campaign) -> list[tuple[Jury, list[str]]]:
-    """The juries of a campaign, with templates of their actions."""
     names = campaign.plan.get("juries", ())
     juries = campaign.study.juries.filter(name__in=names).prefetch_related("judges")
     return [
@@ -148,7 +147,7 @@ def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
         rest = [
             estimate_rest(row.run, probes[row.run.pk]) for row in waiting if row.run.pk in probes
         ]
-        estimate = gather(rest + _estimates_of_others(campaign, rows))
+        estimate = CampaignEstimate(rest + _estimates_of_others(campaign, rows))
     return {
         "probes": [(row, probes.get(row.run.pk)) for row in waiting],
         "ended": ended,
@@ -159,12 +158,11 @@ def _probing(campaign: Campaign, rows: list[RunRow]) -> dict[str, Any] | None:
 
 
 def _estimates_of_others(campaign: Campaign, rows: list[RunRow]) -> list[RunEstimate]:
-    """Estimates of the runs that had replies before the probes."""
     if all(row.run.probe_first for row in rows):
         return []
     cells = campaigns.ready_after_probe(campaign)
     others = [cell for cell in cells if not cell.run.probe_first]
-    return [row for judge in estimate_cells(others).judges for row in judge.rows]
+    return estimate_cells(others).rows
 
 
 def _is_untaken(run: JudgeRun) -> bool:

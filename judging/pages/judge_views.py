@@ -137,7 +137,6 @@ def add_judge(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, bool]]]]:
-    """The presets by group: name, preset, and whether the user may use its address."""
     usable = usable_addresses(user, [each.base_url for each in presets().values()])
     rows: dict[str, list[tuple[str, JudgePreset, bool]]] = {title: [] for title in GROUPS.values()}
     for name, each in presets().items():
@@ -147,7 +146,6 @@ def _preset_groups(user: User) -> list[tuple[str, list[tuple[str, JudgePreset, b
 
 
 def _found(request: HttpRequest, study: Study, user: User) -> dict[str, Any]:
-    """The servers of models on this machine."""
     try:
         port = int(request.META["SERVER_PORT"])
         return {"found": local_servers(study=study, user=user, own_port=port)}
@@ -226,7 +224,6 @@ def change_judge(request: HttpRequest, slug: str, judge_id: int) -> HttpResponse
 
 
 def _has_form(user: User | AnonymousUser, judge: Judge) -> bool:
-    """Whether a page changes such a judge, or adds one like it, for this user."""
     own_form = backend_kind(judge.backend).own_form
     return judge.capabilities.needs_endpoint or (own_form is not None and may_add_addresses(user))
 

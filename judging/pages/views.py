@@ -398,7 +398,6 @@ def _run_context(request: HttpRequest, study: Study, run: JudgeRun) -> dict[str,
 
 
 def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
-    """The conditions of a run's requests; those of a large run may be some seconds old."""
     return kept(
         "conditions",
         run.pk,
@@ -408,7 +407,6 @@ def _conditions_of(run: JudgeRun, judgments: int) -> Conditions:
 
 
 def _saving_of(run: JudgeRun, judgments: int) -> Saving | None:
-    """What a run saved by reuse; for large runs, possibly some seconds old."""
     return kept(
         "saving", run.pk, count=lambda: saving_of(run), rows=lambda found: judgments if found else 0
     )

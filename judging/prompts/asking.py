@@ -229,7 +229,6 @@ class Asking:
 
     @property
     def _needs_some(self) -> bool:
-        """Whether the protocol needs items with certain contents."""
         return bool(self.protocol.left_out) or self.protocol.shares_requests
 
     def earlier(self, item: Item, *, shown_first: str) -> tuple[str, ...]:

@@ -389,7 +389,6 @@ def grid_of(study: Study, plan: CampaignPlan) -> list[GridPoint]:
 
 
 def _probes(study: Study, probes: Sequence[str]) -> list[str]:
-    """The probes with those of every feature written out."""
     found: list[str] = []
     for words in probes:
         head, star, tail = words.partition(f":{EVERY}")

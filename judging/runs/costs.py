@@ -1,9 +1,11 @@
 """Costs of runs: usage per question, test questions and estimates."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
+from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Min
@@ -253,7 +255,6 @@ class RunEstimate:
 class JudgeEstimate:
     """The estimate of one judge over all its runs."""
 
-    judge: Judge
     rows: list[RunEstimate]
 
     @property
@@ -269,8 +270,16 @@ class JudgeEstimate:
         return sum(row.answered + row.reused for row in self.rows)
 
     @property
+    def reused(self) -> int:
+        return sum(row.reused for row in self.rows)
+
+    @property
     def tokens(self) -> int:
         return sum(row.tokens for row in self.rows)
+
+    @property
+    def judge(self) -> Judge:
+        return self.rows[0].judge
 
     @property
     def dollars(self) -> Decimal | None:
@@ -278,39 +287,25 @@ class JudgeEstimate:
         return sum(each, Decimal(0)) if len(each) == self.runs else None
 
     @property
-    def time(self) -> str:
-        return "" if self.seconds is None else duration(self.seconds)
-
-    @property
     def seconds(self) -> float | None:
         """The total over its runs, because they share its slots."""
         each = [row.seconds for row in self.rows if row.seconds is not None]
         return sum(each) if len(each) == self.runs else None
 
-
-@dataclass(frozen=True)
-class CampaignEstimate:
-    judges: list[JudgeEstimate]
-
     @property
-    def runs(self) -> int:
-        return sum(row.runs for row in self.judges)
+    def time(self) -> str:
+        return "" if self.seconds is None else duration(self.seconds)
 
-    @property
-    def questions(self) -> int:
-        return sum(row.questions for row in self.judges)
 
-    @property
-    def answered(self) -> int:
-        return sum(row.answered for row in self.judges)
+class CampaignEstimate(JudgeEstimate):
+    """The estimate of all judges of a campaign."""
 
-    @property
-    def reused(self) -> int:
-        return sum(row.reused for judge in self.judges for row in judge.rows)
-
-    @property
-    def tokens(self) -> int:
-        return sum(row.tokens for row in self.judges)
+    @cached_property
+    def judges(self) -> list[JudgeEstimate]:
+        rows: dict[str, list[RunEstimate]] = defaultdict(list)
+        for row in self.rows:
+            rows[row.judge.name].append(row)
+        return [JudgeEstimate(of_one) for of_one in rows.values()]
 
     @property
     def dollars(self) -> Decimal | None:
@@ -325,23 +320,18 @@ class CampaignEstimate:
         return max(each) if len(each) == len(self.judges) else None
 
     @property
-    def time(self) -> str:
-        return "" if self.seconds is None else duration(self.seconds)
-
-    @property
     def unpriced(self) -> list[str]:
         return [row.judge.name for row in self.judges if row.dollars is None]
 
     @property
     def asking(self) -> int:
         """The number of runs that ask something."""
-        return sum(bool(row.questions) for judge in self.judges for row in judge.rows)
+        return sum(bool(row.questions) for row in self.rows)
 
     @property
     def untried(self) -> int:
         """The number of runs with questions but no reply yet, which a probe would test."""
-        rows = (row for judge in self.judges for row in judge.rows)
-        return sum(bool(row.questions) and not row.is_tried for row in rows)
+        return sum(bool(row.questions) and not row.is_tried for row in self.rows)
 
 
 def estimate_plan(
@@ -358,15 +348,7 @@ def estimate_plan(
 def estimate_cells(cells: list[CampaignCell], *, user: User | None = None) -> CampaignEstimate:
     """Estimate some runs of a plan."""
     common = _Common(user)
-    return gather(estimate_run(cell.run, cell.spec, common) for cell in cells)
-
-
-def gather(found: Iterable[RunEstimate]) -> CampaignEstimate:
-    """Estimates of runs by judge."""
-    rows: dict[str, list[RunEstimate]] = defaultdict(list)
-    for row in found:
-        rows[row.judge.name].append(row)
-    return CampaignEstimate([JudgeEstimate(one[0].judge, one) for one in rows.values()])
+    return CampaignEstimate([estimate_run(cell.run, cell.spec, common) for cell in cells])
 
 
 def estimate_rest(run: JudgeRun, probe: Probe) -> RunEstimate:
@@ -438,42 +420,43 @@ class _Common:
 
     def __init__(self, user: User | None = None) -> None:
         self.user = user
-        self._samples: dict[int, list[Item]] = {}
-        self._latencies: dict[int, float] = {}
-        self._sides: dict[tuple[int, int | None, str], int] = {}
-        self._items: dict[tuple[int, int | None], int] = {}
+        self._known: dict[Any, Any] = {}
+
+    def _once(self, key: Any, find: Callable[[], Any]) -> Any:
+        if key not in self._known:
+            self._known[key] = find()
+        return self._known[key]
 
     def sample(self, study: Study) -> list[Item]:
         """Some items, spread over the study; empty if it has none."""
-        if study.pk not in self._samples:
+
+        def find() -> list[Item]:
             keys = list(chosen_items(study, None).values_list("pk", flat=True))
             chosen = keys[:: max(1, len(keys) // _SAMPLED_ITEMS)]
-            items = Item.objects.filter(pk__in=chosen).select_related("persona")
-            self._samples[study.pk] = list(items)
-        return self._samples[study.pk]
+            return list(Item.objects.filter(pk__in=chosen).select_related("persona"))
+
+        return cast(list[Item], self._once(("sample", study.pk), find))
 
     def items(self, study: Study, limit: int | None) -> int:
         """The number of items that a run asks about."""
-        key = study.pk, limit
-        if key not in self._items:
-            self._items[key] = chosen_items(study, limit).count()
-        return self._items[key]
+        key = "items", study.pk, limit
+        return int(self._once(key, lambda: chosen_items(study, limit).count()))
 
     def sides(self, run: JudgeRun, limit: int | None) -> int:
         """What `count_sides` finds for a run."""
-        key = run.study_id, limit, run.orders
-        if key not in self._sides:
-            self._sides[key] = count_sides(run.study, limit, run.orders)
-        return self._sides[key]
+        key = "sides", run.study_id, limit, run.orders
+        return int(self._once(key, lambda: count_sides(run.study, limit, run.orders)))
 
     def latency(self, judge: Judge) -> float:
         """The mean time of a reply in the judge's last run, or an assumption."""
-        if judge.pk not in self._latencies:
+
+        def find() -> float:
             last = judge.runs.filter(tokens__gt=0).order_by("-pk").first()
             usage = usage_of(last) if last else None
             known = None if usage is None else usage.latency_ms
-            self._latencies[judge.pk] = _ASSUMED_MS if known is None else known
-        return self._latencies[judge.pk]
+            return _ASSUMED_MS if known is None else known
+
+        return float(self._once(("latency", judge.pk), find))
 
 
 def _guess(run: JudgeRun, common: _Common) -> RunUsage:

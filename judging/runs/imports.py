@@ -359,7 +359,6 @@ class _JudgmentStorage:
             self._insert(new)
 
     def _stored(self, rows: list[ImportedJudgment]) -> dict[tuple[str, str, int], tuple[Any, ...]]:
-        """The content of the run's judgments of the items of these rows."""
         found = self._run.judgments.filter(item__in={self._items[row.item_key] for row in rows})
         return {
             (key, first, sample): (*rest, plain(raw_text))

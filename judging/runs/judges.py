@@ -203,7 +203,6 @@ def new_addresses(judge: Judge, fields: dict[str, Any]) -> list[str]:
 
 
 def _note_addresses(judge: Judge, added: list[str]) -> None:
-    """Note the new addresses in the records of runs that can continue."""
     if not added:
         return
     for run in judge.runs.filter(state__in=(*JudgeRun.ACTIVE, *JudgeRun.RESUMABLE)):
@@ -222,7 +221,6 @@ def _keep_recorded_costs(judge: Judge) -> None:
 
 
 def _defaults(backend: str) -> dict[str, Any]:
-    """Defaults of a new judge, from its backend's capabilities."""
     capabilities = backend_kind(backend).capabilities
     defaults: dict[str, Any] = {}
     if capabilities.is_local:
@@ -318,7 +316,6 @@ def _check(judge: Judge) -> None:
 
 
 def _check_more_addresses(judge: Judge, settings: JudgeSettings) -> None:
-    """Check the further addresses like the first one."""
     if not judge.more_base_urls:
         return
     if not judge.capabilities.needs_endpoint:

@@ -113,7 +113,6 @@ def _turned(choice: str) -> str:
 
 
 def _seed_of(run: JudgeRun, item: Item, judgment: Judgment) -> tuple[Any, ...]:
-    """The parts of a question's seed."""
     return run.seed, item.key, judgment.shown_first, judgment.sample
 
 
@@ -135,7 +134,6 @@ def _items(ids: set[int]) -> dict[int, Item]:
 
 
 def _sources_of(run: JudgeRun, user: User | None) -> list[int]:
-    """The runs whose answers can be used, by id."""
     runs = JudgeRun.objects.filter(
         setting=run.setting, judge__base_url=run.judge.base_url, is_imported=False
     )

@@ -323,7 +323,6 @@ def _asked(run: JudgeRun) -> _Asked:
 
 
 def _drawn(run: JudgeRun, there: _Asked) -> Iterator[tuple[QuestionItem, str]]:
-    """Orders drawn earlier, including items beyond the limit."""
     asked = Judgment.objects.filter(run=run.pk)
     items = Item.objects.filter(study=run.study_id, pk__in=asked.values("item"))
     for question in _questions(items, ()):

@@ -62,6 +62,13 @@ _NO_PROFILE = FailureReason(
 )
 
 
+# What a run stores under the same name as `RunSpec`.
+_STORED = (
+    *("study_id", "judge_id", "setting", "features", "orders", "samples", "seed", "by_batch"),
+    *("wording_id", "framing", "bias_probe", "prompt_language", "reading", "anchors"),
+)
+
+
 class Reuse(StrEnum):
     """Which answers of other runs to reuse:
 
@@ -117,22 +124,9 @@ class RunSpec:
     @classmethod
     def of(cls, run: JudgeRun, **changes: Any) -> Self:
         """The description of a stored run, with some changes."""
-        fields: dict[str, Any] = {
-            "study_id": run.study_id,
-            "judge_id": run.judge_id,
-            "setting": run.setting,
-            "features": run.features,
-            "orders": run.orders,
-            "samples": run.samples,
-            "seed": run.seed,
-            "by_batch": run.by_batch,
-            "wording_id": run.wording_id,
-            "framing": run.framing,
-            "bias_probe": run.bias_probe,
-            "prompt_language": run.prompt_language,
-            "reading": run.reading,
+        fields = {name: getattr(run, name) for name in _STORED}
+        fields |= {
             "discusses": tuple(run.discusses),
-            "anchors": run.anchors,
             "structured": run.parameters.get("structured"),
         }
         return cls(**fields | changes)
@@ -302,7 +296,6 @@ def asks_something(protocol: JudgingProtocol, study: Study) -> bool:
 
 
 def _check_media(run: JudgeRun) -> None:
-    """Whether the judge can be sent the pictures and sounds of the study."""
     judge = run.judge
     types = run.study.media_types
     if types and run.bias_probe:

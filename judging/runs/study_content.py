@@ -172,6 +172,5 @@ def content_of(study: Study) -> StudyContent:
 
 
 def _is_being_asked(study: Study) -> bool:
-    """Whether a worker still waits for replies to a run that was stopped."""
     leased = Judgment.everything.filter(run__study=study, state=Judgment.State.LEASED)
     return leased.filter(leased_until__lte=last_lease_of_workers()).exists()

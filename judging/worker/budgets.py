@@ -202,7 +202,6 @@ def _links() -> QuerySet[Any]:
 
 
 def _shared() -> QuerySet[Any]:
-    """Links of runs to the campaigns that have a budget."""
     return _links().exclude(campaign__budget=None, campaign__token_budget=None)
 
 
@@ -217,7 +216,6 @@ def _locked(run_id: int) -> QuerySet[JudgeRun, tuple[int, str, Decimal | None, i
 
 
 def _campaign_budgets(run_ids: list[int]) -> list[_Budget]:
-    """The budgets of the campaigns that the runs share, whose rows are locked."""
     ids = set(_shared().filter(judgerun__in=run_ids).values_list("campaign", flat=True))
     campaigns = list(
         Campaign.objects.select_for_update(no_key=True).filter(pk__in=ids).order_by("pk")

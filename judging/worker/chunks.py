@@ -198,7 +198,6 @@ def claim(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[Judg
 
 @transaction.atomic
 def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int]:
-    """Lease the next waiting judgments; return their ids."""
     if run.state == JudgeRun.State.QUEUED:
         JudgeRun.objects.filter(pk=run.pk, state=JudgeRun.State.QUEUED).update(
             state=JudgeRun.State.RUNNING, started_at=clock.now()
@@ -238,7 +237,6 @@ def _ask(
     lease: str,
     watches: Sequence[RequestWatch],
 ) -> None:
-    """Ask about leased judgments and wait until all are finished."""
     mine = Judgment.everything.filter(pk__in=[judgment.pk for judgment in judgments], lease=lease)
     running = runtime.get()
     ledger = RunLedger(

@@ -411,7 +411,6 @@ def apply_again(rows: Sequence[Opening | Closing]) -> list[Exception | None]:
 
 
 def _freeze(closings: Sequence[Closing]) -> None:
-    """Freeze the study's content with the first answer."""
     for study_id in sorted({r.study_id for r in closings if r.freezes and r.answer is not None}):
         freeze(study_id)
 

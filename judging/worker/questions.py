@@ -85,7 +85,6 @@ def questions_of(run: JudgeRun, judgments: list[Judgment]) -> list[JudgeQuestion
 
 
 def _freeze_wording(run: JudgeRun) -> None:
-    """Freeze a study's wording at its first question."""
     if run.wording is not None and run.wording.frozen_at is None:
         own = PromptTemplate.objects.filter(pk=run.wording.pk, frozen_at=None)
         own.update(frozen_at=clock.now())

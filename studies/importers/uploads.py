@@ -49,7 +49,6 @@ def register(follower: Callable[[Study], object]) -> None:
 
 
 def _follow(result: ImportResult) -> None:
-    """Notify other apps of new items once they are stored."""
     if result.created and not result.dry_run:
         for follower in _followers:
             follower(result.study)
@@ -92,19 +91,11 @@ def are_quick(files: Sequence[Stored]) -> bool:
 
 def import_now(
     uploads: Sequence[UploadedFile],
-    *,
-    slug: str,
-    reading: UploadReading,
-    dry_run: bool,
-    replace: int | None = None,
-    user: User | None = None,
+    **how: Any,
 ) -> tuple[ImportResult, ImportReport]:
-    """Import uploaded files during the request. Raises `Refused` or `StudyError`."""
+    """Import uploaded files during the request, as `import_paths` does."""
     with TemporaryDirectory() as folder:
-        paths = write_uploads(uploads, Path(folder))
-        return import_paths(
-            paths, slug=slug, reading=reading, dry_run=dry_run, replace=replace, user=user
-        )
+        return import_paths(write_uploads(uploads, Path(folder)), **how)
 
 
 def import_paths(
@@ -136,7 +127,6 @@ def write_uploads(uploads: Sequence[UploadedFile], folder: Path) -> list[Path]:
 
 
 def _short(name: str) -> str:
-    """A name short enough for a file system, with its ending."""
     stem, dot, ending = name.rpartition(".")
     while len(name.encode()) > _LONGEST_NAME and len(stem) > 1:
         stem = stem[:-1]

@@ -314,7 +314,6 @@ class Study(models.Model):
             )
 
     def _clean_phone_features(self) -> None:
-        """Refuse keys that no profile has, once there are profiles."""
         wanted = self.features_on_phones
         if not wanted or self.pk is None:
             return

@@ -64,8 +64,6 @@ def find_items(
 def _sizes_of(
     studies: QuerySet[Study], user: User | AnonymousUser
 ) -> dict[int, tuple[int, int, int]]:
-    """Items, answers and seats of each of the user's studies that has items."""
-
     def count() -> dict[int, tuple[int, int, int]]:
         rows = (
             Item.objects.filter(study__in=studies.values("pk"))

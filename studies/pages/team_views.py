@@ -184,7 +184,11 @@ def change_role(request: HttpRequest, slug: str) -> HttpResponse:
 
     def change(study: Study, user_id: int, role: str) -> str:
         member = team.set_role(
-            study_id=study.pk, user_id=user_id, role=role, by=_user(request), keep=_kept(request)
+            study_id=study.pk,
+            user_id=user_id,
+            role=role,
+            by=_user(request),
+            keep=request.POST.getlist("keep"),
         )
         return f"{member.user.get_username()} is {member.get_role_display()} now."
 
@@ -198,7 +202,7 @@ def remove(request: HttpRequest, slug: str) -> HttpResponse:
 
     def end(study: Study, user_id: int, role: str) -> str:
         team.remove_member(
-            study_id=study.pk, user_id=user_id, by=_user(request), keep=_kept(request)
+            study_id=study.pk, user_id=user_id, by=_user(request), keep=request.POST.getlist("keep")
         )
         return "The member was removed."
 
@@ -235,7 +239,7 @@ def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
             study_id=study.pk,
             to=chosen["user"],
             by=me,
-            keep=_kept(request),
+            keep=request.POST.getlist("keep"),
             leaving=leaving,
             afterwards="" if afterwards == "none" else afterwards,
         )
@@ -283,7 +287,6 @@ def _changed(
     *,
     needs_role: bool = False,
 ) -> HttpResponse:
-    """Make one change to one member and show the outcome."""
     study = get_study(request.user, slug, role=Membership.Role.OWNER)
     form = MemberForm(request.POST)
     if not form.is_valid() or (needs_role and not form.cleaned_data["role"]):
@@ -299,15 +302,6 @@ def _changed(
     # Owners who removed themselves can no longer open the team page.
     is_member = studies_for(_user(request)).filter(pk=study.pk).exists()
     return redirect("studies:team", slug) if is_member else redirect("studies:list")
-
-
-def _kept(request: HttpRequest) -> list[str]:
-    """The keys of grants by a former owner that stay valid."""
-    return request.POST.getlist("keep")
-
-
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)
 
 
 _PER_PAGE = 50
@@ -356,7 +350,6 @@ def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
 
 
 def _day(text: str) -> dt.datetime | None:
-    """The start of a day; None for a text that is not a date."""
     try:
         day = parse_date(text)
     except ValueError:
@@ -391,16 +384,17 @@ def _whole_study_page(
 ) -> HttpResponse:
     proposed = {"title": f"Copy of {study.title}"[:200], "slug": f"{study.slug}-copy"[:60]}
     errors = any(form is not None and form.errors for form in (copying, deletion, keeping))
+    dates = Retention.objects.filter(study=study).values("identities_days", "delete_on")
     context = {
         "seen": seen_dates(study),  # Read before the dates, so that a change in between is noticed.
         "study": study,
         "copying": copying or CopyForm(initial=proposed | {"with_items": True}),
         "deletion": deletion or DeletionForm(study=study),
-        "keeping": keeping or RetentionForm(initial=_retention_of(study)),
+        "keeping": keeping or RetentionForm(initial=dict(dates.first() or {})),
         "planned": planned(study),
         "backups": backups_sentence(study),
         "content": content_of(study),
-        "may_copy": _signed_in_user(request).has_perm(MAY_CREATE),
+        "may_copy": _user(request).has_perm(MAY_CREATE),
         "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
     }
     status = REFUSED if errors else 200
@@ -412,7 +406,7 @@ def _whole_study_page(
 def copy(request: HttpRequest, slug: str) -> HttpResponse:
     """Copy the study into a draft of this user; viewers may do so too."""
     study = get_study(request.user, slug)
-    user = _signed_in_user(request)
+    user = _user(request)
     if not user.has_perm(MAY_CREATE):
         raise PermissionDenied
     form = CopyForm(request.POST)
@@ -436,19 +430,14 @@ def archive(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug, role=Membership.Role.OWNER)
     try:
         if study.archived_at is None:
-            archives.archive(study_id=study.pk, by=_signed_in_user(request))
+            archives.archive(study_id=study.pk, by=_user(request))
             messages.success(request, "The study is archived. The list of studies hides it.")
         else:
-            archives.restore(study_id=study.pk, by=_signed_in_user(request))
+            archives.restore(study_id=study.pk, by=_user(request))
             messages.success(request, "The study is in the list of studies again.")
     except StudyError as error:
         messages.error(request, str(error))
     return redirect("studies:whole", slug)
-
-
-def _retention_of(study: Study) -> dict[str, Any]:
-    rows = Retention.objects.filter(study=study)
-    return dict(rows.values("identities_days", "delete_on").first() or {})
 
 
 @require_POST
@@ -463,7 +452,7 @@ def retention(request: HttpRequest, slug: str) -> HttpResponse:
         set_retention(
             study_id=study.pk,
             seen=request.POST.get("seen"),
-            user=_signed_in_user(request),
+            user=_user(request),
             **form.cleaned_data,
         )
     except StaleVersion as error:
@@ -481,7 +470,7 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
     form = DeletionForm(request.POST, study=study)
     if form.is_valid():
         try:
-            delete_study(study_id=study.pk, by=_signed_in_user(request))
+            delete_study(study_id=study.pk, by=_user(request))
         except StudyError as error:
             form.add_error(None, str(error))
         else:
@@ -490,5 +479,5 @@ def delete(request: HttpRequest, slug: str) -> HttpResponse:
     return _whole_study_page(request, study, deletion=form)
 
 
-def _signed_in_user(request: HttpRequest) -> User:
+def _user(request: HttpRequest) -> User:
     return cast(User, request.user)

@@ -106,7 +106,6 @@ class MediaMarks:
 
 @cache
 def _words_in(language: str) -> dict[str, str]:
-    """The words of a language, or those of English."""
     path = folder_of(language) / _FILE
     if not path.is_file():
         path = folder_of(PROMPT_LANGUAGE) / _FILE

@@ -385,7 +385,6 @@ def remove_personas(key: str) -> int:
 
 
 def _personas(key: str) -> QuerySet[Persona]:
-    """The personas named `key`, and those with another value of a feature."""
     return Persona.objects.filter(Q(key=key) | Q(key__startswith=f"{key}:"))
 
 

@@ -35,12 +35,11 @@ pytestmark = pytest.mark.django_db
 PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
 STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
-# These ask for no account: participants, links, invitations, forgotten passwords, documentation,
-# and figures for programs, which ask for a token or the machine itself.
+# These ask for no account: participants, links, invitations, forgotten passwords, documentation.
 OPEN_TO_ALL = (
     *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
-    *("docs/", "llms.txt", "llms-full.txt", "metrics"),
+    *("docs/", "llms.txt", "llms-full.txt"),
     *(start for each in access() for start in each.OPEN),
 )
 # What viewers may read. They change nothing.

@@ -25,9 +25,8 @@ from django.utils import timezone
 from config import celery, health, migrate
 from config.celery import refuse_another_clock, refuse_other_files, store_heartbeat
 from config.health import processes
+from config.log_lines import TextLines
 from config.operations.doctor.examination import another_clock, full_disks, silent_processes
-from config.operations.monitoring.log_lines import TextLines
-from config.operations.monitoring.metrics import measure
 from config.processes import ProcessDied, Processes
 from config.static_files import StaticFiles
 from studies.models import Heartbeat
@@ -110,7 +109,6 @@ def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_cl
     assert admin_client.get("/healthz").json()[role] == words
     label = str(Heartbeat.Role(role).label)
     assert [fault.sentence for fault in silent_processes()] == [f"The {label} is {words}."]
-    assert [m.values[(("part", role),)] for m in measure() if m.name == "up"] == [0]
 
 
 @pytest.mark.django_db
@@ -139,9 +137,6 @@ def test_health_names_a_disk_that_is_short_of_space(
     assert (words in response.json()["disk"]) == is_short
     assert (response.json()["disk"] == "ok") == (not is_short)
     assert (f"Only {words}." in [fault.sentence for fault in full_disks()]) == is_short
-    found = {m.name: m.values for m in measure()}
-    assert found["up"][(("part", "disk"),)] == int(not is_short)
-    assert found["disks_free_bytes"][(("disk", "files"),)] == int(free * 1e9)
 
 
 @pytest.mark.django_db

@@ -101,7 +101,6 @@ def read_judge(request: HttpRequest, slug: str, judge: int) -> Judge:
 
 
 def _judges(study: Study) -> Any:
-    """Judges that can be asked, without those of imported judgments."""
     here = Count("runs", filter=Q(runs__study=study))
     return Judge.objects.exclude(model=IMPORTED).annotate(runs_here=here)
 

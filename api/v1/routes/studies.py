@@ -213,7 +213,6 @@ def state(request: HttpRequest, slug: str, body: NewState) -> dict[str, Any]:
 
 
 def _form(study: Study, given: dict[str, Any], *, slug: str = "") -> SettingsForm:
-    """The settings form with the `given` values. Raises `Problem` if it is invalid."""
     values = _settings(study) | given
     values["pay"] = major_units(values.pop("reward"), values["currency"])
     form = SettingsForm(values | {"slug": slug, "version": study.version}, instance=study)
@@ -238,7 +237,6 @@ def _check_frozen(study: Study, given: dict[str, Any]) -> None:
 
 
 def _settings(study: Study) -> dict[str, Any]:
-    """The settings of a study as `PATCH` takes them."""
     found = {name: getattr(study, name) for name in Settings.model_fields}
     found["criteria"] = [
         {"name": name, "description": description} for name, description in study.shown_criteria
@@ -247,7 +245,6 @@ def _settings(study: Study) -> dict[str, Any]:
 
 
 def _roles(request: HttpRequest, studies: Iterable[Study]) -> dict[int, str]:
-    """The user's role in each study, in one query."""
     if request.user.is_superuser:
         return {study.pk: Membership.Role.OWNER for study in studies}
     rows = Membership.objects.filter(user=request.user.pk, study__in=[s.pk for s in studies])

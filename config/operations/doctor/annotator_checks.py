@@ -31,7 +31,6 @@ _ENDED = sorted(set(Annotator.State.values) - set(flow.ACTIVE) - {str(Annotator.
 
 
 def _held(item_ids: Sequence[int] | None = None, **among: Any) -> dict[int, tuple[int, int]]:
-    """The seats held and the answers counted, by item."""
     seats = Assignment.objects.filter(is_surplus=False, state__in=_HELD, **among)
     if item_ids is not None:
         seats = seats.filter(item__in=item_ids)

@@ -84,7 +84,6 @@ def option(text: str) -> tuple[str, Any]:
 
 
 def _preset_list() -> str:
-    """The presets by group, one a line."""
     width = max(map(len, presets()))
     lines = []
     for group, title in GROUPS.items():

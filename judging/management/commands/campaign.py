@@ -92,7 +92,6 @@ class Command(BaseCommand):
             raise CommandError(f"Run {run.public_id} of {run.judge.name} stopped: {run.sentence}")
 
     def _follow(self, campaign: Campaign) -> None:
-        """Wait for the workers until no run is queued or running any more."""
         total = campaign_progress(campaign).total
         with progress_bar(sys.stderr, total=total, label=campaign.name) as bar:
             while outlive_restart(campaign.runs.filter(state__in=JudgeRun.ACTIVE).exists):
@@ -119,12 +118,10 @@ def _show(run: JudgeRun, bar: Any) -> None:
 
 
 def _key_of(field: str) -> str:
-    """The plan key for a field of its runs."""
     return PLAN_KEYS.get(field, field)
 
 
 def _words(plan: CampaignPlan, estimate: CampaignEstimate) -> str:
-    """An estimate as text."""
     lines = [
         f"Campaign “{plan.name}”: {estimate.runs} runs, {estimate.questions:,} questions, about "
         f"{estimate.tokens:,} tokens."

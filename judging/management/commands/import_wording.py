@@ -62,7 +62,6 @@ class Command(BaseCommand):
 
 
 def _text(path: Path | None) -> str:
-    """A file's text without a final line feed."""
     if path is None:
         return ""
     try:

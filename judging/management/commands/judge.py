@@ -35,6 +35,10 @@ from studies.models import Study
 from studies.prompts import language_note
 from studies.services.studies import confirm_providers
 
+_OF_THE_RUN = (
+    *("setting", "features", "orders", "samples", "seed", "limit", "budget", "token_budget"),
+    *("framing", "bias_probe", "reading", "anchors", "extend", "reuse"),
+)
 _POLL_SECONDS = 0.1
 _COUNT_SECONDS = 0.5  # counting a large run takes a while
 _NO_WORKER_SECONDS = 30.0
@@ -158,21 +162,8 @@ class Command(BaseCommand):
             study_id=study.pk,
             judge_id=judge.pk,
             wording_id=wording_id,
-            framing=options["framing"],
-            bias_probe=options["bias_probe"],
-            reading=options["reading"],
             prompt_language=options["language"],
-            anchors=options["anchors"],
-            setting=options["setting"],
-            features=options["features"],
-            orders=options["orders"],
-            samples=options["samples"],
-            seed=options["seed"],
-            limit=options["limit"],
-            budget=options["budget"],
-            token_budget=options["token_budget"],
-            extend=options["extend"],
-            reuse=options["reuse"],
+            **{name: options[name] for name in _OF_THE_RUN},
         )
         for delivery in deliveries.MORE:
             spec = delivery.specify(spec, options)
@@ -212,7 +203,6 @@ class Command(BaseCommand):
         self._report(run, is_over=options["inline"] or options["wait"])
 
     def _find_form(self, judge: Judge, study: Study) -> None:
-        """Find out how a new judge's server gives structured replies, as its page's test does."""
         is_new = not (judge.reply_form or judge.runs.exists())
         if is_new and judge.structured is None and judge.capabilities.structured:
             found = run_connection_test(judge, study)
@@ -251,7 +241,6 @@ class Command(BaseCommand):
             runtime.shut_down()
 
     def _show(self, run: JudgeRun, bar: Any, watch: VersionWatch) -> None:
-        """Show progress, and warn of a model that changed."""
         progress = _look(run)
         bar.set_postfix_str(progress_words(run, progress), refresh=False)
         bar.update(progress.ended - bar.n)
@@ -308,8 +297,6 @@ class Command(BaseCommand):
 
 
 def _look(run: JudgeRun) -> RunProgress:
-    """Progress and state of a run; waits while the database restarts."""
-
     def look() -> RunProgress:
         run.refresh_from_db()
         return run_progress(run)
@@ -326,7 +313,6 @@ def _cached(cost: RunCost) -> str:
 
 
 def _words(run: JudgeRun, probe: costs.Probe) -> str:
-    """A probe as text."""
     judgment = probe.judgment
     money = "price unknown" if probe.dollars is None else f"${probe.dollars:.4f}"
     lines = [

@@ -97,7 +97,6 @@ def _is_by_column(value: Mapping[str, Any]) -> bool:
 
 
 def _is_of_one_kind(cells: Mapping[str, Any]) -> bool:
-    """Whether cells are all texts or all numbers, as those of a column are."""
     return len({isinstance(cell, str) for cell in cells.values() if cell is not None}) <= 1
 
 
@@ -111,7 +110,6 @@ def _of_columns(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _of_objects(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The rows of {id: {column: cell}}."""
     for name, row in value.items():
         yield row if row.keys() & {"id", "item_id", "item"} else {"id": name, **row}
 

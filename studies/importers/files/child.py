@@ -157,7 +157,6 @@ def _send(out: IO[bytes], kind: str, value: Any) -> None:
 
 
 def _limit(kind: int, most: int) -> None:
-    """Lower a limit of this process, if the system has that limit."""
     with suppress(ValueError, OSError):
         _, hard = resource.getrlimit(kind)
         resource.setrlimit(kind, (most if hard < 0 else min(most, hard), hard))

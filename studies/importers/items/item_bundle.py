@@ -368,7 +368,6 @@ def _columns_left_out(files: Sequence[ReadItems]) -> str:
 
 
 def _skipped(files: Sequence[ReadItems]) -> str:
-    """The rows that were left out on request, each with its first fault."""
     first: dict[tuple[str, int | None], Fault] = {}
     for fault in (fault for file in files for fault in file.skipped):
         first.setdefault((fault.file, fault.line), fault)

@@ -133,7 +133,6 @@ class ImportResult:
         return f"{'; '.join(parts)}. {self._own_answers()}"
 
     def _own_answers(self) -> str:
-        """The number of items with the persona's own answer; without any there is no accuracy."""
         total = sum(self.by_label.values())
         own = total - self.by_label.get("", 0)
         if not own:
@@ -421,7 +420,6 @@ def _persona_conflict(key: str, mention: _Mention, where: str) -> Fault:
 
 
 def _described(files: Sequence[ReadItems]) -> dict[str, Any]:
-    """Fields of a new study, from the first bundle's description and from the items' task."""
     dataset = files[0].dataset
     tasks = sum((file.items.facts.tasks for file in files), Counter[str]())
     fields: dict[str, Any] = {"state": Study.State.OPEN, "task": tasks.most_common(1)[0][0]}

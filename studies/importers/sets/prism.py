@@ -96,7 +96,6 @@ def _value(row: Mapping[str, Any], where: str) -> str:
 
 
 def _place(country: str) -> str:
-    """A country as written after “in”."""
     article = country.startswith("United ") or country in _WITH_ARTICLE
     return f"the {country}" if article else country
 

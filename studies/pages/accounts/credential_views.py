@@ -142,7 +142,6 @@ def _second_step_page(request: HttpRequest, form: SwitchOffForm) -> HttpResponse
 
 
 def _qr_code(text: str) -> SafeString:
-    """A QR code as SVG for the page; a white edge lets cameras find it on a dark page."""
     import segno
 
     svg = segno.make(text, error="m").svg_inline(scale=4, light="white", border=4)

@@ -163,7 +163,6 @@ def _codes(secret: str) -> "TOTP":
 
 
 def _plain(code: str) -> str:
-    """A code without the spaces and dashes that apps and people add."""
     return "".join(each for each in code.lower() if each.isascii() and each.isalnum())
 
 

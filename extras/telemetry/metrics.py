@@ -3,17 +3,16 @@
 import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from django.apps import apps
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.db.models import Count, Max, Min, Q, Sum
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from annotation.models import Annotator
-from config.health import disk, free_bytes, health, processes
+from config.health import database_bytes, disk, free_bytes, health, processes
 from judging.models import NANO, JudgeRun
 from studies.jobs.models import Job
 from studies.models import Backup, Retention, Study
@@ -64,17 +63,6 @@ def measure() -> Iterator[Metric]:
             yield from list(_of_database())
         except DatabaseError:
             return
-
-
-def database_bytes() -> int:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_database_size(current_database())")
-            return int(cursor.fetchone()[0])
-    path = Path(str(connection.settings_dict["NAME"]))
-    # In WAL mode, the log is part of the database.
-    own = [path, path.with_name(path.name + "-wal")]
-    return sum(file.stat().st_size for file in own if file.exists())
 
 
 def _of_database() -> Iterator[Metric]:

@@ -1,1 +1,0 @@
-"""Monitoring: log lines, and figures in Prometheus's format."""

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from extras.telemetry.metrics import metrics
+
+urlpatterns = [path("", metrics, name="metrics")]
