@@ -1,6 +1,7 @@
 """A person's request: show what is stored of them, correct it, withdraw or delete it."""
 
 import json
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import ForeignKey, ManyToOneRel, Model, QuerySet
+from django.db.models import ForeignKey, ManyToOneRel, Model, Q, QuerySet
 
 from annotation.errors import AlreadyEnded, RequestError
 from annotation.models import (
@@ -22,6 +23,7 @@ from annotation.models import (
     DemographicQuestion,
     Invitation,
     ProlificEvent,
+    ProlificIdentity,
     ProlificMessage,
     ProlificSubmission,
     random_code,
@@ -86,7 +88,9 @@ def stored(annotator: Annotator) -> list[PersonalRows]:
 
 
 def _log(annotator: Annotator) -> QuerySet[StudyLog]:
-    return StudyLog.objects.filter(study=annotator.study, detail__rater=annotator.pseudonym)
+    name = annotator.pseudonym
+    about = Q(detail__rater=name) | Q(detail__to=name)  # `to` of a message on Prolific
+    return StudyLog.objects.filter(about, study=annotator.study)
 
 
 def _all(rows: QuerySet[Any]) -> list[Mapping[str, Any]]:
@@ -260,7 +264,8 @@ def delete(*, annotator_id: int, user: User) -> str:
     if obstacle := obstacle_to_deletion(annotator):
         raise RequestError(obstacle)
     was_imported, old = annotator.is_imported, annotator.pseudonym
-    answers, rows = _item_answers(annotator).count(), _counts(annotator)
+    answers, before = _item_answers(annotator).count(), _counts(annotator)
+    words = _ids_of(annotator)
     if was_imported:  # They hold no seats.
         delete_with_all_that_refers(Assignment, annotator=annotator.pk)
     try:
@@ -271,10 +276,10 @@ def delete(*, annotator_id: int, user: User) -> str:
     person = person_in(annotator)
     for source in MORE:
         source.forget(person)
+    new = f"deleted-{random_code(10)}"
+    _rename(annotator, old, new, words)
     _delete_rows(annotator)
     _forget_payments(annotator)
-    new = f"deleted-{random_code(10)}"
-    _rename(annotator, old, new)
     annotator.pseudonym, annotator.resume_code = new, None
     annotator.demographics, annotator.feedback = {}, ""
     annotator.excluded_at, annotator.exclusion_reason = None, ""
@@ -284,6 +289,7 @@ def delete(*, annotator_id: int, user: User) -> str:
     annotator.save()
     if answers:
         RemovedPerson.objects.create(study=annotator.study, own_answers=answers)
+    rows = dict(sorted((before - _counts(annotator)).items()))
     reference = note(annotator.study, "deleted", user=user, rater=new, answers=answers, rows=rows)
     AnnotatorEvent.objects.create(
         annotator=annotator,
@@ -302,16 +308,16 @@ KEPT_AFTERWARDS = (
     "secret key it cannot be traced back",
     "the status, times and amounts of payments, without ids, for the accounts of the study",
     "entries of the study’s activity on them, under the new name",
+    "what members of the study wrote elsewhere, such as notes on items, if it names the person",
 )
 
 
-def _counts(annotator: Annotator) -> dict[str, int]:
-    """The rows that a deletion removes, by table."""
+def _counts(annotator: Annotator) -> Counter[str]:
+    """The rows that refer to somebody, by table."""
     counts = Counter[str]()
     for title, rows in _rows_of(Annotator, pk=annotator.pk):
         counts[title.lower()] += len(rows)
-    kept = {str(table._meta.verbose_name_plural).lower() for table in _KEPT_TABLES}
-    return {title: n for title, n in sorted(counts.items()) if n and title not in kept}
+    return counts
 
 
 def _delete_rows(annotator: Annotator) -> None:
@@ -348,11 +354,35 @@ def _forget_payments(annotator: Annotator) -> None:
         one.save()
 
 
-def _rename(annotator: Annotator, old: str, new: str) -> None:
-    """Replace the name in logs, of the study and of people who used the same browser."""
-    for entry in _log(annotator):
-        entry.detail["rater"] = new
+def _ids_of(annotator: Annotator) -> set[str]:
+    """What names the person: in the study and on the platform. A withdrawal deletes the latter."""
+    rows = annotator.prolific_submissions.values_list("submission_id", "participant")
+    pids = ProlificIdentity.objects.filter(annotator=annotator).values_list("pid", flat=True)
+    ids = {annotator.pseudonym, *pids, *(word for row in rows for word in row)}
+    return {word for word in ids if word}
+
+
+def _rename(annotator: Annotator, old: str, new: str, words: set[str]) -> None:
+    """Replace the name in logs, of the study and of people who used the same browser.
+
+    Researchers may have written it, or an id, in the reason for an exclusion or a bonus. Names that
+    a file gave are replaced only where they stand alone, because they can be any word.
+    """
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\w)")
+    about = Q()
+    for word in words:
+        about |= Q(detail__icontains=word)
+    written = _log(annotator) if annotator.is_imported else StudyLog.objects.filter(about)
+    for entry in written.filter(study=annotator.study):
+        if annotator.is_imported:
+            entry.detail["rater"] = new
+        else:
+            entry.detail = json.loads(named.sub(new, json.dumps(entry.detail, ensure_ascii=False)))
         entry.save(update_fields=["detail"])
+    for bonus in Bonus.objects.filter(submission__in=annotator.prolific_submissions.all()):
+        if named.search(bonus.reason):
+            bonus.reason = f"reason removed ({bonus.pk})"  # one payment has each reason once
+            bonus.save(update_fields=["reason"])
     others = AnnotatorEvent.objects.filter(annotator__study=annotator.study, detail__with=old)
     for event in others:
         event.detail["with"] = new

@@ -39,7 +39,7 @@ class Memory:
         self.workspaces = [{"id": WORKSPACE, "title": "Simulated workspace"}]
         # The balance of each workspace's wallet, and its projects; each begins with one.
         self.wallets: dict[str, int] = {}
-        self.projects: dict[str, dict[str, str]] = {}
+        self.projects: dict[str, dict[str, Any]] = {}
         self.lock = threading.RLock()
         self.studies: dict[str, dict[str, Any]] = {}
         self.submissions: dict[str, Submission] = {}
@@ -114,7 +114,7 @@ class Memory:
             if given.get(name) and given[name] not in self.all_projects():
                 raise Problem(400, {name: ["You have no access to this project."]})
 
-    def projects_of(self, workspace: str) -> list[dict[str, str]]:
+    def projects_of(self, workspace: str) -> list[dict[str, Any]]:
         """A workspace's projects, in the order of their creation."""
         if workspace not in {row["id"] for row in self.workspaces}:
             raise Problem(404, "Not found.")
@@ -122,13 +122,18 @@ class Memory:
             self.add_project(workspace, "Project")
         return [row for row in self.projects.values() if row["workspace"] == workspace]
 
-    def all_projects(self) -> dict[str, dict[str, str]]:
+    def all_projects(self) -> dict[str, dict[str, Any]]:
         for row in self.workspaces:
             self.projects_of(row["id"])
         return self.projects
 
-    def add_project(self, workspace: str, title: str) -> dict[str, str]:
-        row = {"id": new_id(), "title": title, "type": "PRIVATE", "workspace": workspace}
+    def add_project(
+        self, workspace: str, title: str, longitudinal: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Create a project; one of several waves has a configuration, and figures of returns."""
+        row: dict[str, Any] = {"id": new_id(), "title": title, "type": "PRIVATE"}
+        row |= {"workspace": workspace, "is_longitudinal": longitudinal is not None}
+        row["longitudinal"] = longitudinal and {**longitudinal, "retention": {}}
         self.projects[row["id"]] = row
         return row
 

@@ -42,7 +42,9 @@ def _projects(platform: Platform, query: Query) -> Reply:
 def _project(platform: Platform, query: Query) -> Reply:
     (workspace,) = query.ids
     platform.world.projects_of(workspace)
-    return Reply.of(platform.world.add_project(workspace, query.body["title"]), 201)
+    # Without `is_longitudinal` the configuration is not used.
+    waves = query.body.get("longitudinal") or {} if query.body.get("is_longitudinal") else None
+    return Reply.of(platform.world.add_project(workspace, query.body["title"], waves), 201)
 
 
 @route("GET", "filters/")

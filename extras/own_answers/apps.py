@@ -39,6 +39,8 @@ class OwnAnswersConfig(AppConfig):
         follow_up.MORE.add(f"{self.name}.bringing_back:BACK")
         messages.MORE.add(f"{self.name}.bringing_back:DUE")
         workbench.section_pages.register(wave_pages.wave_pages)
+        workbench.related_studies.register(wave_pages.other_waves)
+        workbench.related_studies.register(linked_studies.related)
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")

@@ -18,17 +18,17 @@ from annotation.prolific.api.transport import ProlificError
 from extras.own_answers.models import LaterWave
 from extras.own_answers.waves import (
     WaveInvitations,
-    invite_on_prolific,
     invite_people,
     next_wave,
     rows_of,
     series_of,
 )
+from extras.own_answers.waves_on_prolific import invite_on_prolific, longitudinal_project
 from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import SectionPage
+from studies.pages.workbench import RelatedStudy, SectionPage
 from studies.selectors import get_study, studies_for
 
 
@@ -49,6 +49,20 @@ class WaveForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text="One per line.",
+    )
+
+
+class ProjectForm(forms.Form):
+    """A longitudinal project on Prolific."""
+
+    completions = forms.IntegerField(
+        label="People who should complete the last wave", min_value=1, max_value=1_000_000
+    )
+    retention = forms.IntegerField(
+        label="Expected to come back for each wave, in percent",
+        min_value=1,
+        max_value=100,
+        initial=80,
     )
 
 
@@ -97,9 +111,38 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
         "by_link": first.entry == Study.Entry.LINK,
         "link": f"{settings.PUBLIC_BASE_URL}{entry}?PROLIFIC_PID=",
         "may_create": user.has_perm(MAY_CREATE),
+        "project_form": ProjectForm() if _may_have_project(study, own) else None,
     }
     status = REFUSED if form.errors else 200
     return render(request, "annotation/researcher/waves.html", context, status=status)
+
+
+def _may_have_project(study: Study, own: LaterWave | None) -> bool:
+    """Whether it is a first wave that is not on Prolific yet."""
+    is_there = study.prolific_studies.exists()
+    return study.entry == Study.Entry.PROLIFIC and own is None and not is_there
+
+
+@require_POST
+@login_required
+def project(request: HttpRequest, slug: str) -> HttpResponse:
+    """Create a longitudinal project on Prolific, for this study and its later waves."""
+    study = get_study(request.user, slug, role=Membership.Role.EDITOR)
+    form = ProjectForm(request.POST)
+    if not form.is_valid():
+        for field, errors in form.errors.get_json_data().items():
+            said = " ".join(each["message"] for each in errors)
+            messages.error(request, f"{form.fields[field].label}: {said}")
+        return redirect("own_people:waves", slug)
+    try:
+        title = longitudinal_project(
+            study_id=study.pk, user=cast(User, request.user), **form.cleaned_data
+        )
+    except ProlificError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The launch plan names the longitudinal project “{title}”.")
+    return redirect("own_people:waves", slug)
 
 
 @require_POST
@@ -127,9 +170,17 @@ def _told(found: WaveInvitations) -> str:
     return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
 
 
+def other_waves(study: Study) -> list[RelatedStudy]:
+    """The other waves of a series."""
+    first, later = series_of(study)
+    waves = [(first, 1), *((wave.study, wave.number) for wave in later)]
+    return [RelatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
+
+
 def wave_pages(study: Study) -> list[SectionPage]:
-    """The page of waves, once a study was opened."""
-    if study.state == Study.State.DRAFT and not LaterWave.objects.filter(study=study).exists():
+    """The page of waves, once a study was opened; on Prolific before, as its project is chosen."""
+    is_new = study.state == Study.State.DRAFT and study.entry != Study.Entry.PROLIFIC
+    if is_new and not LaterWave.objects.filter(study=study).exists():
         return []
     address = reverse("own_people:waves", args=[study.slug])
     return [SectionPage("annotators", "Waves", address, for_editors=True)]

@@ -12,14 +12,8 @@ from django.urls import reverse
 from django.utils.crypto import salted_hmac
 from django.utils.http import urlencode
 
-from annotation.models import Annotation, Annotator, Invitation, ProlificIdentity, Recruitment
+from annotation.models import Annotation, Annotator, Invitation, ProlificIdentity
 from annotation.participants.added_steps import EndNote
-from annotation.prolific.api.claims import claimed
-from annotation.prolific.api.client import connect
-from annotation.prolific.api.transport import NotAllowed
-from annotation.prolific.launch.follow_up import GROUP_ALLOWLIST
-from annotation.prolific.launch.launch import group_name
-from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
 from annotation.seats.assignment import SameItems
 from annotation.seats.identity import identity_hash, identity_hashes
 from annotation.services.admission import AtArrival
@@ -115,8 +109,8 @@ def invite_people(*, wave_id: int, user: User | None = None) -> WaveInvitations:
     study = lock_study(wave.study_id)
     if study.entry != Study.Entry.LIST:
         raise StudyError("This study has no list. Its people are invited on Prolific.")
-    keys = _keys(wave)
-    known = _add_people(wave, keys)
+    keys = keys_of(wave)
+    known = add_people(wave, keys)
     old = set(Invitation.objects.filter(study=study).values_list("key", flat=True))
     new = sorted({*keys.values()} - old)
     Invitation.objects.bulk_create(Invitation(study=study, key=key) for key in new)
@@ -126,7 +120,7 @@ def invite_people(*, wave_id: int, user: User | None = None) -> WaveInvitations:
     return WaveInvitations(len(new), known, left)
 
 
-def _keys(wave: LaterWave) -> dict[int, str]:
+def keys_of(wave: LaterWave) -> dict[int, str]:
     """The id with which each person of the first wave enters a later one."""
     people = people_of(wave.first)
     found = dict(
@@ -141,7 +135,7 @@ def personal_key(wave: LaterWave, code: str) -> str:
     return salted_hmac(_SALT, f"{wave.pk} {code}", algorithm="sha256").hexdigest()[:32]
 
 
-def _add_people(wave: LaterWave, keys: Mapping[int, str]) -> int:
+def add_people(wave: LaterWave, keys: Mapping[int, str]) -> int:
     """Store who may come; returns how many were stored before."""
     known = set(WavePerson.objects.filter(wave=wave).values_list("annotator", flat=True))
     WavePerson.objects.bulk_create(
@@ -150,48 +144,6 @@ def _add_people(wave: LaterWave, keys: Mapping[int, str]) -> int:
         if pk not in known
     )
     return len(known)
-
-
-def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitations:
-    """Put everybody who completed the first wave into a participant group on Prolific.
-
-    The launch plan of the wave then admits only this group, with a place for each. It costs nothing
-    until the wave is published. A repeat adds those who completed since. Raises `ProlificError`.
-    """
-    wave = LaterWave.objects.select_related("study", "first").get(pk=wave_id)
-    first, study = wave.first, wave.study
-    if study.prolific_studies.exists():
-        raise NotAllowed("This wave is on Prolific already. Add places on its page there.")
-    keys = _keys(wave)
-    if not keys:
-        raise NotAllowed("Nobody who completed the first wave can be reached on Prolific.")
-    account = Recruitment.objects.filter(study=first).values_list("prolific_account", flat=True)
-    recruitment, _ = Recruitment.objects.get_or_create(study=study)
-    Recruitment.objects.filter(pk=recruitment.pk).update(prolific_account=account.first())
-    client = connect(study.pk)
-    with claimed(study.pk, client) as recruitment:
-        source = Recruitment.objects.select_related("study").filter(study=first).first()
-        workspace = workspace_of(source or recruitment, client)
-        name = f"{group_name(study.pk)}-wave-{wave.number}"
-        groups = client.groups(workspace=workspace.id)
-        group = groups.get(name) or client.create_group(name, workspace=workspace.id)
-        before = client.group_members(group)
-        new = sorted({*keys.values()} - before)
-        if new:
-            client.add_to_group(group, new)
-        plan = LaunchPlan.of(recruitment.plan).stored()
-        others = [one for one in plan["filters"] if one.get("filter") != GROUP_ALLOWLIST]
-        recruitment.plan = plan | {
-            "filters": [*others, {"filter": GROUP_ALLOWLIST, "labels": [group]}],
-            "places": len({*keys.values()} | before),
-            "workspace": workspace.id,
-            "project": workspace.project,
-        }
-        recruitment.save(update_fields=["plan"])
-    with transaction.atomic():
-        known = _add_people(wave, keys)
-        record(study, "people invited", user=user, people=len(new), wave=wave.number)
-    return WaveInvitations(len(new), known, people_of(first).count() - len(keys))
 
 
 def _leave(annotator: Annotator) -> None:

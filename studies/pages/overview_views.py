@@ -33,6 +33,7 @@ from studies.pages.workbench import (
     launch_routes,
     needs,
     once,
+    related_to,
     setup_tasks,
 )
 from studies.selectors import get_study
@@ -214,6 +215,7 @@ def detail(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": _may_edit(request, study),
         "entry_url": settings.PUBLIC_BASE_URL + _entry(study),
         "deletions": [deletion for deletion in planned(study) if deletion.is_near],
+        "related": related_to(study, request.user),
         "log": study.log.select_related("user")[:10],
     }
     if study.state == Study.State.DRAFT:

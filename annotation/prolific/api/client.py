@@ -5,7 +5,7 @@ transitions that Prolific documents as idempotent. Creating a study and paying a
 once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -49,15 +49,25 @@ class ProlificClient(Transport):
         known = shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
         return {one: title for one, title in known.items() if self.workspace in ("", one)}
 
-    def projects(self, workspace: str) -> dict[str, str]:
-        """A workspace's projects, in the platform's order: title by id."""
+    def projects(self, workspace: str, *, are_longitudinal: bool = False) -> dict[str, str]:
+        """A workspace's projects, in the platform's order: title by id. All, or longitudinal."""
         rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
+        if are_longitudinal:
+            rows = [row for row in rows if row.get("is_longitudinal") is True]
         return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
 
-    def create_project(self, workspace: str, title: str) -> str:
-        """Create a project and return its id. Sent once: look for the title first."""
+    def create_project(
+        self, workspace: str, title: str, *, longitudinal: Mapping[str, Any] | None = None
+    ) -> str:
+        """Create a project and return its id. Sent once: look for the title first.
+
+        A longitudinal one, of several waves, has a configuration.
+        """
         path = f"workspaces/{workspace}/projects/"
-        body = self._dict("POST", path, json={"title": title})
+        sent: dict[str, Any] = {"title": title}
+        if longitudinal:
+            sent |= {"is_longitudinal": True, "longitudinal": {"config": dict(longitudinal)}}
+        body = self._dict("POST", path, json=sent)
         return shaped(lambda: str(body["id"]))
 
     def balance(self, workspace: str) -> tuple[int | None, str]:

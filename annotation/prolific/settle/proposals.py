@@ -13,7 +13,7 @@ from decimal import Decimal
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Max, Sum
+from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.content.consent_versions import promised_to, stated_minutes
@@ -33,7 +33,7 @@ from annotation.prolific.sync.demographics import mismatch
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
-from studies.models import Study
+from studies.models import Item, Study
 from studies.money import major_units
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
@@ -213,9 +213,17 @@ def _flags_of(
 
 
 def work_of(annotator_ids: Iterable[int | None]) -> dict[int, Work]:
+    """What each of them did, of the items that they were asked about.
+
+    An item that was taken out before they answered it is not part of their work.
+    """
     ids = [pk for pk in annotator_ids if pk]
+    asked = Q(assignments__annotation__isnull=False)
+    asked |= ~Q(assignments__item__split=Item.Split.LEFT_OUT)
     items = dict(
-        Annotator.objects.filter(pk__in=ids).values_list("pk").annotate(n=Count("assignments"))
+        Annotator.objects.filter(pk__in=ids)
+        .values_list("pk")
+        .annotate(n=Count("assignments", filter=asked))
     )
     found = (
         Annotation.objects.filter(assignment__annotator__in=ids)

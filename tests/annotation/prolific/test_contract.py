@@ -240,6 +240,8 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     project = client.projects(WORKSPACE)
     (project_id,) = project
     client.create_project(WORKSPACE, "Thirdperson")
+    config = {"target_completions": 40, "retention_rate": 0.8}
+    client.create_project(WORKSPACE, "Waves", longitudinal=config)
     client.me()
     client.balance(WORKSPACE)
     client.filters(workspace=WORKSPACE)

@@ -17,7 +17,9 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.money_ledger import ledger_of, read_costs
+from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
+from annotation.services.faulty_items import take_out
 from studies.models import Study
 from tests.annotation.prolific.life import (
     answer_some,
@@ -84,6 +86,33 @@ def test_every_amount_is_listed_and_agrees_with_prolific(lists_bonuses, settled)
         ("Bonus", 150, None): 1,
         ("Fees of bonuses", None, 60): 1,
     }
+
+
+def test_an_item_that_is_taken_out_lowers_nobodys_pay(prolific, row):
+    whole, part, completed = (arrive(prolific, row) for _ in range(3))
+    for _, annotator in (whole, part):
+        last = annotator.assignments.get(position=3).item
+        take_out(study_id=row.study_id, key=last.key, reason="Both responses are equal.")
+    for (person, annotator), answers in ((whole, 2), (part, 1)):
+        answer_some(annotator, answers)
+        prolific.world.give_back(person["submission"])
+    finish(prolific, *completed)
+    follow(study_id=row.study_id)
+    rows = settlement(row.study).rows
+    owed = {each.submission.annotator_id: each.bonus for each in rows if each.bonus}
+
+    assert owed == {whole[1].pk: 450, part[1].pk: 225}
+    waiting = [each.pk for each in row.submissions.filter(status="AWAITING REVIEW")]
+    approve(study_id=row.study_id, submission_ids=waiting, confirmed=1)
+    lines = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in rows if r.bonus]
+    payment = ready(row.study, lines)
+    money.pay(payment_id=payment.pk, confirmed=payment.total)
+    read_costs(study_id=row.study_id)
+    found = figures(row.study)
+    assert found["Rewards paid"] == (450, 450)
+    assert found["Bonuses paid"] == (675, 675)
+    assert found["Fees and tax of bonuses"] == (270, 270)
+    assert ledger_of(row.study).differing == []
 
 
 @pytest.mark.nightly

@@ -15,6 +15,8 @@ from annotation import services
 from annotation.files.imports import import_annotations
 from annotation.models import (
     Annotator,
+    Bonus,
+    BonusPayment,
     Invitation,
     ProlificIdentity,
     ProlificStudy,
@@ -26,6 +28,7 @@ from annotation.services.faulty_items import take_out
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.models import Item, Membership, Study
+from studies.services.studies import record
 from studies.statements import clock
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 from tests.stored import everywhere
@@ -65,10 +68,10 @@ def person(study) -> Annotator:
     services.complete(annotator_id=annotator.pk)
     services.leave_feedback(annotator_id=annotator.pk, text="Quokkas are lovely.")
     services.note_same_browser(annotator_id=annotator.pk, other_id=other.pk)
-    services.exclude(annotator_id=annotator.pk, reason="Too fast.")
+    services.exclude(annotator_id=annotator.pk, reason=f"{annotator.pseudonym} ({PID}) hurried.")
     services.include(annotator_id=annotator.pk)
     row = ProlificStudy.objects.create(study=study, prolific_id="p1")
-    ProlificSubmission.objects.create(
+    submission = ProlificSubmission.objects.create(
         prolific_study=row,
         annotator=annotator,
         submission_id=SESSION,
@@ -76,6 +79,11 @@ def person(study) -> Annotator:
         status="APPROVED",
         demographics={"Age": "83 and a half"},
     )
+    done = {"bulk_id": "b", "sent_at": clock.now()}
+    payment = BonusPayment.objects.create(prolific_study=row, state="paid", **done)
+    thanks = f"Thanks, {annotator.pseudonym}"
+    Bonus.objects.create(payment=payment, submission=submission, amount=50, reason=thanks)
+    record(study, "message on Prolific", to=annotator.pseudonym, people=1)
     Invitation.objects.create(study=study, key=PID)
     annotator.refresh_from_db()
     return annotator
@@ -135,6 +143,8 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
     assert "4 answers" in certificate
     assert "Report v1" in certificate
     assert "Annotators" in certificate
+    assert "Bonuses" not in certificate
+    assert Bonus.objects.get().amount == 50
     assert list(Item.objects.filter(study=study).values_list("answered", flat=True)) == [1] * 3
     assert marked(Report.objects.filter(pk=report.pk)).get().withdrawn_since == 4
     named = {where.partition(":")[0] for where in everywhere(words, tmp_path)}

@@ -5,6 +5,7 @@ From the launch under a frozen plan to the closing of the account that ran it.
 
 import json
 import re
+import zipfile
 from hashlib import sha256
 
 import pytest
@@ -13,10 +14,11 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from analysis.exports.study_export import write_queued
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.deviations import as_json
 from analysis.lifecycle.plans import freeze_plan
-from analysis.models import Report
+from analysis.models import Report, ShareLink
 from annotation.models import Annotation, Annotator, Ending, ProlificStudy
 from annotation.prolific.sync.polling import follow_all
 from annotation.seats.flow import code_for
@@ -194,6 +196,14 @@ def find(ada: Researcher, words: str) -> str:
     return ada.reads()
 
 
+def files_of(page) -> dict[str, bytes]:
+    """The zip file that a share link offers, by path in it."""
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download all files").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
+
+
 def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path):  # noqa: F811
     settings.VAR_DIR = tmp_path / "var"
     study = year_study()
@@ -230,7 +240,9 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     first = ada.build()
     ada.open("analysis:share", "year", first.public_id)
     ada.page.get_by_label("For blind review").check()
+    ada.page.get_by_label("With all files").check()
     ada.press("Create share link")
+    write_queued(export_id=ShareLink.objects.get().bundle_id)
     link = re.search(r"/shared/[^\"<\s]+", ada.page.content())[0].replace("&amp;", "&")
     ada.open("people:person", query=f"?rater={people[0].annotator.pseudonym}")
     ada.page.get_by_label("Reason for the exclusion").fill("Answered in two seconds.")
@@ -258,6 +270,7 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     named = ada.reads()
     for copy in ("Report v1", "Link to report v1", "Report v2", "Report v3", "“all” by a command"):
         assert copy in named
+    assert "Export “Everything for blind review" in named
     found = everywhere(words, settings.VAR_DIR)
     assert {each.partition(":")[0] for each in found} <= {"analysis.Report", "reports"}
     time_to_read()
@@ -301,6 +314,7 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     # The study changes hands, and the account of the first owner is closed.
     ada.open("studies:team-hand-over")
     assert "Link to report 1" in ada.reads()
+    assert "Hand them over too: " in ada.reads()
     ada.page.get_by_label("New owner").select_option(label="bob (editor)")
     ada.press("Hand over", "The study was handed over")
     root = User.objects.create_superuser("carol")
@@ -314,12 +328,22 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     }
     reviewer = open_page()
     reviewer.goto(link)
-    assert not re.search(r"\b(Ada|ada|bob|Roe|lab@example\.org)\b", reviewer.content())
+    assert "The files are not available" in reviewer.inner_text("main")
     bob = Researcher(open_page(), live_server, "bob")
+    bob.open("analysis:share", "year", first.public_id)
+    bob.press("Write files again", "Waiting for a worker")
+    write_queued(export_id=ShareLink.objects.get().bundle_id)
+    reviewer.reload()
+    blind = files_of(reviewer)
+    names = re.compile(rb"\b(Ada|ada|bob|Roe|lab@example\.org|Board 1)\b")
+    assert not names.search(b"".join((reviewer.content().encode(), *blind.values())))
     bob.open("analysis:share", "year", first.public_id)
     bob.press("Reveal names", "shows the report with names now")
     reviewer.reload()
     assert "bob Roe" in reviewer.inner_text("main")
+    named_files = files_of(reviewer)
+    assert b"bob Roe" in named_files["CITATION.cff"]
+    assert all(named_files[each] == blind[each] for each in blind if each.startswith("csv/"))
 
     # Every cent is the platform's, and nothing is out of order.
     for slug, number in (("year", 6), ("year-2", 2)):

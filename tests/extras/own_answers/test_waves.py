@@ -16,10 +16,13 @@ from analysis.stats.core.shared_variance import Sharing
 from annotation import services
 from annotation.errors import EntryRefused
 from annotation.models import Annotator, Invitation, Recruitment
+from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.launch.launch_plan import LaunchPlan
 from extras.own_answers.models import LaterWave, WavePerson
 from extras.own_answers.wave_answers import WaveAnswers
 from extras.own_answers.wave_statistics import mean_change, return_difference, return_table
-from extras.own_answers.waves import invite_on_prolific, invite_people, next_wave
+from extras.own_answers.waves import invite_people, next_wave
+from extras.own_answers.waves_on_prolific import invite_on_prolific, longitudinal_project
 from studies.errors import StudyError
 from studies.models import Item, Study
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
@@ -192,6 +195,42 @@ def test_prolific_admits_only_the_group_of_those_who_completed(prolific):  # noq
     assert plan["places"] == 2
 
 
+def test_the_waves_of_a_longitudinal_project_are_in_it(prolific, client):  # noqa: F811
+    study = make_recruiting(entry="prolific", slug="one")
+    client.force_login(User.objects.create_superuser("ada"))
+    page, address = (
+        reverse(f"own_people:{name}", args=["one"]) for name in ("waves", "wave-project")
+    )
+
+    assert "A longitudinal project" in client.get(page).content.decode()
+    for retention in ("101", "80", "80"):
+        client.post(address, {"completions": "40", "retention": retention})
+    row = published(study, LaunchPlan.of(Recruitment.objects.get().plan))
+    finish(prolific, *arrive(prolific, row))
+    made = next_wave(study_id=study.pk, slug="two")
+    invite_on_prolific(wave_id=made.wave.pk)
+
+    [project] = [each for each in prolific.world.projects.values() if each["is_longitudinal"]]
+    config = {"target_completions": 40, "retention_rate": 0.8}
+    assert project["longitudinal"] == {"config": config, "retention": {}}
+    assert prolific.world.studies[row.prolific_id]["project"] == project["id"]
+    assert Recruitment.objects.get(study=made).plan["project"] == project["id"]
+    assert "A longitudinal project" not in client.get(page).content.decode()
+    with pytest.raises(NotAllowed, match="is on Prolific already"):
+        longitudinal_project(study_id=study.pk, completions=1, retention=1)
+
+
+def test_a_project_that_prolific_did_not_make_longitudinal_is_not_used(prolific, monkeypatch):  # noqa: F811
+    study = make_recruiting(entry="prolific")
+    add = prolific.world.add_project
+    monkeypatch.setattr(prolific.world, "add_project", lambda at, title, _=None: add(at, title))
+
+    with pytest.raises(NotAllowed, match="no longitudinal project"):
+        longitudinal_project(study_id=study.pk, completions=40, retention=80)
+
+    assert not Recruitment.objects.get().plan.get("project")
+
+
 def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first, settings):
     client = Client()
     client.force_login(User.objects.create_superuser("root"))
@@ -202,6 +241,9 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
     right = client.post(address, sent | {"keys": Item.objects.filter(study=first).first().key})
     client.post(reverse("own_people:invite-wave", args=["two"]))
 
+    for name, slug, other in (("detail", "one", 2), ("team-hand-over", "two", 1)):
+        seen = client.get(reverse(f"studies:{name}", args=[slug])).content.decode()
+        assert f"(wave {other}" in seen
     assert wrong.status_code == 422
     assert "has no item “nothing”" in wrong.content.decode()
     assert right.status_code == 302

@@ -31,7 +31,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from annotation.prolific.api.transport import ProlificError
         from extras.own_answers.models import LaterWave
-        from extras.own_answers.waves import invite_on_prolific, invite_people, next_wave
+        from extras.own_answers.waves import invite_people, next_wave
+        from extras.own_answers.waves_on_prolific import invite_on_prolific
         from studies.errors import StudyError
         from studies.models import Study
 
