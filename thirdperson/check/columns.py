@@ -338,8 +338,11 @@ class _Guesses:
         """
         for name in wanted:
             for column, plain in self._free.items():
-                fits = not has_labels or self._has_labels(column)
-                if plain == name and fits and (not is_filled or self._is_filled(column)):
+                if (
+                    plain == name
+                    and (not has_labels or self._has_labels(column))
+                    and (not is_filled or self._is_filled(column))
+                ):
                     del self._free[column]
                     return column
         return ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 class BadTable(Exception):
@@ -55,6 +56,7 @@ def is_label(value: str) -> bool:
     return value.strip().casefold() not in NO_LABEL
 
 
+@lru_cache(maxsize=4096)  # labels are few, and each occurs often
 def same_label(value: str) -> str:
     """A normalised label: 1 and 1.0 are equal, and so are Yes and yes."""
     value = value.strip().casefold()

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from scipy import special
 
-from ..core.results import FloatArray, Interval, Reason, check_level, t_quantile
+from ..core.results import FloatArray, Interval, Reason, check_level, root_between, t_quantile
 from ..core.shared_variance import ANNOTATOR, FEW_CLUSTERS, Sharing
 from .paired import tango_score
 
@@ -302,7 +301,7 @@ def score_end(b: float, c: float, n: float, target: float) -> float:
     def excess(at: float) -> float:
         return min(max(tango_score(b, c, n, at) - target, -1e6), 1e6)
 
-    return float(scipy.optimize.brentq(excess, *sorted((edge, observed)), xtol=1e-12, rtol=1e-14))
+    return root_between(excess, *sorted((edge, observed)))
 
 
 def interval_of(low: float, high: float, level: float, method: str, sharing: Sharing) -> Interval:

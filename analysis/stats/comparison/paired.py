@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from ..core.results import Interval, Reason, normal_quantile
+from ..core.results import Interval, Reason, normal_quantile, root_between
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def tango_interval(pairs: PairedCounts, level: float = 0.95) -> Interval:
     Notes
     -----
     Each end is found by bracketing :func:`tango_statistic`, which falls as the hypothesised
-    difference rises, to 1e-12. Without discordant items the ends are
+    difference rises, to 1e-15. Without discordant items the ends are
     :math:`\\pm z^2/(n+z^2)`.
 
     References
@@ -271,7 +271,7 @@ def _tango_ends(pairs: PairedCounts, level: float) -> tuple[float, float]:
             # Beyond 1e6 only the sign matters, and the root finder cannot take infinity.
             return min(max(tango_statistic(pairs, difference) - target, -1e6), 1e6)
 
-        return float(scipy.optimize.brentq(excess, low, high, xtol=1e-12, rtol=1e-14))
+        return root_between(excess, low, high)
 
     low = -1.0 if observed == -1 else root(z, -1.0, observed)
     high = 1.0 if observed == 1 else root(-z, observed, 1.0)

@@ -57,14 +57,19 @@ def annotator_blocks(votes: Votes) -> IntArray:
     >>> annotator_blocks(Votes.from_long([0, 1, 2, 3], [0, 0, 1, 2], [0, 1, 0, 1])).tolist()
     [0, 0, 1, 2]
     """
-    n = votes.n_items + votes.n_annotators
-    edges = sparse.coo_array(
-        (np.ones(votes.n), (votes.item, votes.n_items + votes.annotator)), shape=(n, n)
-    )
-    _, component = sparse.csgraph.connected_components(edges, directed=False)
+    # The first item that each one is known to be connected to. `scipy.sparse.csgraph` would load
+    # all of linear algebra for this.
+    known, first = None, np.arange(votes.n_items)
+    while known is None or (known != first).any():
+        known = first
+        of_annotator = np.full(votes.n_annotators, votes.n_items)
+        np.minimum.at(of_annotator, votes.annotator, first[votes.item])
+        first = first.copy()
+        np.minimum.at(first, votes.item, of_annotator[votes.annotator])
+        first = first[first]
     voted = np.bincount(votes.item, minlength=votes.n_items) > 0
     blocks = np.full(votes.n_items, -1, dtype=np.int64)
-    blocks[voted] = relabel(component[: votes.n_items][voted])[0]
+    blocks[voted] = relabel(first[voted])[0]
     return blocks
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from .results import (
     BoolArray,
@@ -17,6 +16,7 @@ from .results import (
     n_distinct,
     normal_quantile,
     relabel,
+    root_between,
     t_quantile,
 )
 
@@ -421,11 +421,7 @@ def auroc_score_interval(
         variance = theta * (1 - theta) / (n_right * n_wrong) * factor
         return float((auroc - theta) ** 2 - z * z * variance)
 
-    low = scipy.optimize.brentq(excess, STEP / 1000, auroc - STEP) if auroc > 2 * STEP else 0.0
-    high = (
-        scipy.optimize.brentq(excess, auroc + STEP, 1 - STEP / 1000)
-        if auroc < 1 - 2 * STEP
-        else 1.0
-    )
+    low = root_between(excess, STEP / 1000, auroc - STEP) if auroc > 2 * STEP else 0.0
+    high = root_between(excess, auroc + STEP, 1 - STEP / 1000) if auroc < 1 - 2 * STEP else 1.0
     n = n_right + n_wrong if n_items is None else n_items
-    return Interval(float(low), float(high), level, "newcombe score", n)
+    return Interval(low, high, level, "newcombe score", n)
