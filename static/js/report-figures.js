@@ -8,7 +8,7 @@ const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
 // Filled when the page has arrived to its end, where they are: the rest can be used before.
 export const plots = {};
-export const places = [...document.querySelectorAll(".plot")];
+export let places = [...document.querySelectorAll(".plot")];
 
 function widthOf(place, printing) {
   if (!printing) return place.clientWidth;
@@ -31,6 +31,7 @@ async function whenPlotlyIsThere() {
       setTimeout(next, 50);
     });
   Object.assign(plots, JSON.parse(document.getElementById("plots").textContent));
+  places = places.filter((place) => plots[place.id]);
 }
 
 // One after the other, from the top, so that the page can be scrolled and used in between.
