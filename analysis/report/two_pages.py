@@ -32,8 +32,8 @@ FIGURES = (
 )
 # Panels in a row, and the pixels of a figure that has half or all of the page's width.
 IN_A_ROW, HALF, WIDE = 3, 430, 900
-# A figure of half the width is drawn this high at most, so that its letters need not shrink.
-HIGHEST = 250
+# A figure of half the width is this high at most with its key, so that letters need not shrink.
+HIGHEST, KEY_LINE = 330, 22
 MOST_RUNS, MOST_PANELS, MOST_ROWS, MOST_SIDES = 5, 6, 6, 4
 
 
@@ -100,7 +100,10 @@ def _pictures(
         whole = figures[name]
         columns, width = (IN_A_ROW, WIDE) if is_wide else (1, HALF)
         kept = whole.panels[:MOST_PANELS]
-        figure = replace(whole, panels=kept if is_wide else [_lower(panel) for panel in kept])
+        if not is_wide:
+            high = HIGHEST - KEY_LINE * len(whole.key)
+            kept = [_at_most(high, panel) for panel in kept]
+        figure = replace(whole, panels=kept)
         svg = io.BytesIO()
         with drawn_figure(figure, columns=columns, width=width, title=title) as drawing:
             for kind in KINDS:
@@ -111,9 +114,9 @@ def _pictures(
         yield PaperPicture(figure, address, is_wide=is_wide, left_out=left)
 
 
-def _lower(panel: Panel) -> Panel:
+def _at_most(high: int, panel: Panel) -> Panel:
     layout = panel.drawing["layout"]
-    lower = {**layout, "height": min(layout["height"], HIGHEST)}
+    lower = {**layout, "height": min(layout["height"], high)}
     return replace(panel, drawing={**panel.drawing, "layout": lower})
 
 

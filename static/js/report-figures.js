@@ -6,8 +6,9 @@ import { zip } from "./report-zip.js";
 // On paper, a plot is drawn this wide, and the style sheet zooms it to fit.
 const PRINT_WIDTH = 980;
 const SMALL_PRINT_WIDTH = 310;
-export const plots = JSON.parse(document.getElementById("plots").textContent);
-export const places = [...document.querySelectorAll(".plot")].filter((place) => plots[place.id]);
+// Filled when the page has arrived to its end, where they are: the rest can be used before.
+export const plots = {};
+export let places = [...document.querySelectorAll(".plot")];
 
 function widthOf(place, printing) {
   if (!printing) return place.clientWidth;
@@ -15,6 +16,7 @@ function widthOf(place, printing) {
 }
 
 export function draw(place) {
+  if (!plots[place.id]) return undefined;
   const { data, layout } = plots[place.id];
   // A folded figure has no width yet; it is fitted once opened.
   const width = widthOf(place, false) || document.getElementById("main").clientWidth;
@@ -24,10 +26,12 @@ export function draw(place) {
 
 // In the app, plotly comes after the page. Without it, the tables below the figures remain.
 async function whenPlotlyIsThere() {
-  while (!window.Plotly)
+  while (!window.Plotly || document.readyState === "loading")
     await new Promise((next) => {
       setTimeout(next, 50);
     });
+  Object.assign(plots, JSON.parse(document.getElementById("plots").textContent));
+  places = places.filter((place) => plots[place.id]);
 }
 
 // One after the other, from the top, so that the page can be scrolled and used in between.

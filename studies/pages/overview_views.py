@@ -95,7 +95,8 @@ def study_tasks(study: Study) -> Iterator[SetupTask]:
         "profile",
         "Person profile",
         TaskState.DONE if figures.personas else TaskState.NOT_STARTED,
-        f"{figures.personas:,} personas, shown as {study.get_persona_style_display()}"
+        f"{figures.personas:,} persona{'' if figures.personas == 1 else 's'}, "
+        f"shown as {study.get_persona_style_display()}"
         if figures.personas
         else "The personas come with the items",
         f"{settings}#id_persona_style" if figures.personas else _import(study),
