@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from extras.replication.released.replication import certainty_bars
+from extras.replication.released.article import certainty_bars
 from extras.replication.released.result_files import read_rows
 from tests.extras.replication.released.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
