@@ -76,7 +76,9 @@ def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData
         )
         runs.setdefault(name.dataset, []).append(run)
         if run.features == "all":
-            labels = {f["label"]: None for row in answers for f in split_features(row.profile)}
+            profiles = {row.profile for row in answers}
+            facts = (fact for text in sorted(profiles) for fact in split_features(text))
+            labels = {fact["label"]: None for fact in facts if fact["label"] != "Fact"}
             variables.setdefault(name.dataset, {}).update(labels)
     return [
         ArticleData(title, found, variables=[*variables.get(title, ())], missing_is_low=True)
