@@ -62,11 +62,13 @@ def record_answer(
     it returns.
 
     Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
-    `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow).
+    `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow, or the study
+    changed while its first answer was on its way).
     """
     study = Study.objects.only(
         "state",
         "frozen_at",
+        "version",
         "allow_tie",
         "ask_certainty",
         "allow_changes",
@@ -195,6 +197,8 @@ def _record(
     with transaction.atomic():
         if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
+            if not Study.objects.filter(pk=study.pk, version=study.version).exists():
+                raise WrongStep(f"study {study.pk} changed while its first answer was on its way")
         assignment = locked_assignment(assignment_id, annotator_id)
         if entry.position not in (None, assignment.position):
             raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator_id}")

@@ -58,11 +58,12 @@ def rules_table(report: ReportJson) -> Table:
         "Who follows which rule",
         columns,
         rows,
-        "Items: those kept for the test for which the rule favours a response. People: share of "
-        "their answers; judge: share of verdicts, once for each answer; a tie counts one half. "
-        "Adjusted p: Holm, over all rules of all runs; a measured rule gets more of the level the "
-        "clearer its difference is on the half on which rules are found. Disagree: the majority "
-        "chose another response than the judge. Rules that favour no response are left out."
+        "Items: those for which the rule favours a response; a rule that a judge proposed from one "
+        "half of the items is tested on the other. People: share of their answers; judge: share "
+        "of verdicts, once for each answer; a tie counts one half. Adjusted p: Holm, over all "
+        "rules of all runs; a proposed rule, which has fewer items, gets twice as much of the "
+        "level. Disagree: the majority chose another response than the judge. Rules that favour "
+        "no response are left out."
         f"{_searched(found)}",
     )
 
@@ -108,10 +109,10 @@ class RulesSection(Section):
     has_claims = True
     keys = """
 # Rules that explain disagreements
-rules | list | Rules of each run, tested on the half of the items on which none were found.
+rules | list | Rules of each run, those that a judge proposed tested on other items.
 rules.proposed_by | text | The judge that proposed and applied rules; empty without one.
 searches | count | Searches for rules of this run; the newest counts.
-rules.items | count | Items of the half that tests rules.
+rules.items | count | Items with answers of people and a verdict.
 rules.rules | list | The rules.
 rules.text | text | What the rule favours.
 rules.source | text | `measured` or `proposed`.

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from analysis.data.arrays import MISSING, Codes, Dataset, Extra, Index
 from analysis.data.extras import ExtraReader
-from extras.rules.models import TEST, RuleSearch
+from extras.rules.models import RuleSearch
 from extras.rules.requests import newest_searches
 from studies.models import Study
 
@@ -18,7 +18,7 @@ CODES = {"1": 0, "2": 1}
 
 @dataclass(frozen=True, eq=False)
 class SearchedRules:
-    """The rules of one run, on the half of the items that tests them.
+    """The rules of one run, on the items of both halves.
 
     Attributes
     ----------
@@ -31,7 +31,8 @@ class SearchedRules:
     item : ndarray of int, shape (items,)
         Positions in the study's items.
     favoured : ndarray of int8, shape (rules, items)
-        0 or 1 for response 1 or 2; -1 for neither, or if it is not known.
+        0 or 1 for response 1 or 2; -1 for neither, or if it is not known: what a judge proposed
+        is known of the half that tests it alone.
     is_known : ndarray of bool, shape (items,)
         Whether all rules were applied to the item.
     searches : int
@@ -78,7 +79,7 @@ def rules_of(study: Study, data: Dataset, position: Mapping[int, int]) -> StudyR
 def searched(search: RuleSearch, position: Mapping[int, int]) -> SearchedRules:
     """The rules of a search; `position` is the place of each item by its id."""
     rules = list(search.rules.order_by("number"))
-    rows = search.marked.filter(half=TEST).values_list("item", "marks")
+    rows = search.marked.values_list("item", "marks")
     known = sorted((position[item], marks) for item, marks in rows if item in position)
     return SearchedRules(
         run=search.run.key,

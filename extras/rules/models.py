@@ -40,7 +40,7 @@ class RuleSource(models.TextChoices):
 class FoundRule(models.Model):
     """A rule of a search; `number` is its place in the marks of items, from 1.
 
-    `weight` is its share of the level of all tests, from the half on which rules are found.
+    `weight` is its share of the level of all tests, next to the other rules.
     """
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)

@@ -163,11 +163,11 @@ def _label(study: Study, public_id: str) -> str:
 
 
 def _items(study: Study, public_id: str) -> QuerySet[Any] | None:
-    """The items of the half that tests the rule for which it favours a response."""
+    """The items for which the rule favours a response."""
     rule = _rule(study, public_id)
     if rule is None:
         return None
-    marked = MarkedItem.objects.filter(search=rule.search_id, half=TEST)
+    marked = MarkedItem.objects.filter(search=rule.search_id)
     favours = marked.alias(favours=Substr("marks", rule.number, 1)).filter(favours__in=("1", "2"))
     return favours.values("item")
 
@@ -182,7 +182,7 @@ COLUMNS = (
     Column("source", "text", "`measured`, or `proposed` by a judge."),
     Column("proposed_by", "text", "The judge that proposed and applied it."),
     Column("item_id", "text", "The item."),
-    Column("half", "text", "`find`: the half on which rules were found; `test`: the other."),
+    Column("half", "text", "`find`: the half on which a judge proposed rules; `test`: the other."),
     Column("favours", "text", "`r1`, `r2`, `neither`, or `not known` if the judge did not say."),
 )
 

@@ -13,10 +13,10 @@ from analysis.data.item_comparisons import fingerprint_of
 from analysis.data.item_texts import items_by_id
 from analysis.data.verdicts import Ints
 from analysis.report.study import ReportedStudy
-from extras.rules.counting import count_rules, shared_by_answers
+from extras.rules.counting import count_rules
 from extras.rules.features import MEASURED, MeasuredText, long_words
 from extras.rules.halves import halves_of
-from extras.rules.marks import codes_of, searched
+from extras.rules.marks import searched
 from extras.rules.models import (
     FIND,
     TEST,
@@ -37,7 +37,7 @@ from extras.rules.prompts import (
     proposals,
 )
 from extras.rules.requests import cases_of, first_shown
-from extras.rules.stats import follow_rules, rule_weight
+from extras.rules.stats.following import PROPOSED_WEIGHT
 from judging.engine.messages import Messages
 from judging.errors import JudgingError
 from judging.models import JudgeRun
@@ -49,9 +49,6 @@ from studies.statements.bulk import insert_rows
 
 T = TypeVar("T")
 DRAWS = 1000  # of parts of a report that resample; counting rules does not
-# Rules that a judge proposed have no p value on the half that they come from; they get as much of
-# the level as a measured feature with p = .05 there.
-PROPOSED_WEIGHT = rule_weight(0.05)
 _AT_ONCE = 500  # items whose texts are in memory
 
 
@@ -130,7 +127,7 @@ def _work(search: RuleSearch, progress: JobProgress) -> Mapping[str, Any]:
     if asked:
         _apply(search, asked, progress)
     if search.marked.filter(marks="").exists():
-        _mark(search, sides, asked, progress)
+        _mark(search, asked, progress)
     progress(95, "Counting who follows each rule.")
     position = dict(zip(sides.item.tolist(), sides.place.tolist(), strict=True))
     found = count_rules(sides.study, searched(search, position))
@@ -226,10 +223,8 @@ def _apply(search: RuleSearch, rules: Sequence[str], progress: JobProgress) -> N
     )
 
 
-def _mark(
-    search: RuleSearch, sides: BothSides, asked: Sequence[str], progress: JobProgress
-) -> None:
-    """Measure all items, add what the judge said, and weigh measured rules by the first half."""
+def _mark(search: RuleSearch, asked: Sequence[str], progress: JobProgress) -> None:
+    """Measure all items, and add what the judge said."""
     letters = {
         item: _by_response(item, letters)
         for item, letters in search.requests.exclude(item=None)
@@ -238,40 +233,26 @@ def _mark(
     }
     unknown = "?" * len(asked)
     rows = list(search.marked.order_by("pk"))
-    marks, found = dict[int, str](), list[tuple[int, int, int, str]]()
+    found = list[tuple[int, int, int, str]]()
     for part in _parts(rows, _AT_ONCE):
-        progress(80 + 10 * len(marks) // max(1, len(rows)), "Measuring the responses.")
+        progress(80 + 10 * len(found) // max(1, len(rows)), "Measuring the responses.")
         measured = dict(_measured(items_by_id([row.item_id for row in part])))
-        for row in part:
-            marks[row.item_id] = measured[row.item_id]
-            letters_of = marks[row.item_id] + letters.get(row.item_id, unknown)
-            found.append((search.pk, row.item_id, row.half, letters_of))
-    weights = _weights(sides, marks)
+        found += [
+            (
+                search.pk,
+                row.item_id,
+                row.half,
+                measured[row.item_id] + letters.get(row.item_id, unknown),
+            )
+            for row in part
+        ]
     with transaction.atomic():
         search.marked.all().delete()
         insert_rows(MarkedItem, ("search", "item", "half", "marks"), found)
-        own = list(search.rules.filter(source=RuleSource.MEASURED).order_by("number"))
-        for rule, weight in zip(own, weights, strict=True):
-            rule.weight = weight
-        FoundRule.objects.bulk_update(own, ["weight"])
 
 
 def _parts(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (rows[start : start + size] for start in range(0, len(rows), size))
-
-
-def _weights(sides: BothSides, marks: Mapping[int, str]) -> list[float]:
-    """The weight of each measured feature, by its test on the half on which rules are found."""
-    study, n = sides.study, len(sides.study.data.items)
-    favoured = np.full((len(MEASURED), n), -1, dtype=np.int8)
-    first = np.flatnonzero(sides.half == FIND)
-    favoured[:, sides.place[first]] = codes_of(
-        [marks[item] for item in sides.item[first].tolist()], len(MEASURED)
-    )
-    rows, sharing = shared_by_answers(study, sides.place[first])
-    votes, judge = study.votes, study.judges[sides.run].answer
-    found = follow_rules(favoured, votes.item[rows], votes.choice[rows], judge, sharing)
-    return [rule_weight(each.p) for each in found]
 
 
 def _measured(items: Mapping[int, Item]) -> Iterator[tuple[int, str]]:

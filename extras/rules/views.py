@@ -23,7 +23,7 @@ from analysis.disagreements.selection import Selection, rows_of
 from analysis.models import ComparedItem, Comparison
 from analysis.report.rules import LEVEL
 from analysis.report.words import points, points_range
-from extras.rules.models import TEST, RuleSearch
+from extras.rules.models import RuleSearch
 from extras.rules.prompts import APPLY, PROPOSE
 from extras.rules.requests import (
     FAVOURS,
@@ -221,7 +221,7 @@ def _examples(
 ) -> list[Mapping[str, Any]]:
     """Items as examples: question, favoured response, and what people and judge chose."""
     items = items_by_id([row.item for row in rows])
-    marks = dict(search.marked.filter(half=TEST, item__in=items).values_list("item", "marks"))
+    marks = dict(search.marked.filter(item__in=items).values_list("item", "marks"))
     return [
         {
             "item": items[row.item],

@@ -33,6 +33,8 @@ QUOTAS = {
 class Building:
     """Makes the study of one row, with commands, pages and services that people use too."""
 
+    person = Person
+
     def __init__(
         self, row: Row, llm: LlmServer, folder: Path, *, slug: str = "meeting", turned: bool = False
     ) -> None:
@@ -157,7 +159,7 @@ class Building:
         wanted = {"none": 0, "some_items": 3, "one_person": 1, "full": 16}[self.row["answers"]]
         came = []
         for number in range(wanted):
-            person = Person(self.study, number, self.facts)
+            person = self.person(self.study, number, self.facts)
             if person.arrive():
                 # Loads differ: every third person stops in the middle.
                 stops = self.row["answers"] != "full" and number % 3 == 2

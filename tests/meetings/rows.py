@@ -105,3 +105,12 @@ def _most_pairs(left: list[Row], count: int) -> list[Row]:
 
 def name_of(row: Row) -> str:
     return "-".join(row[name] for name in FACTORS)
+
+
+def usual(**changes: str) -> Row:
+    """A common study: people by an open link, one judge, no rare design but `changes`."""
+    row = {name: values[0] for name, values in FACTORS.items()}
+    row |= {"entry": "link", "answers": "full", "run": "both_orders", "setting": "certainty"}
+    row |= {"personas": "repeated", "language": "en"} | changes
+    assert may(row), row
+    return row

@@ -21,12 +21,12 @@ from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal
 from extras.replication.recipes.asking import Planned, runs_of
 from extras.replication.recipes.recipe import DataQuestion, Recipe
+from extras.replication.released.article import by_rule_counts
 from extras.replication.released.cells import published
 from extras.replication.released.replication import (
     Bars,
     PaperFigure,
     bars_table,
-    by_rule_counts,
     write_output,
 )
 

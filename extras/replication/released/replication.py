@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.lifecycle.storage import check_output_folder, holds
-from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article.counts import ArticleData
 from analysis.report.article.files import bars_panel, write_article
 from analysis.report.figures import RIGHT_AND_WRONG, Figure
 from analysis.report.render import render_document, shown
@@ -21,6 +21,7 @@ from analysis.report.report_json import to_json
 from analysis.report.table_files import to_text, write_tables
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import decimal
+from extras.replication.released.article import certainty_bars, in_article
 from extras.replication.released.cells import (
     OUTCOMES,
     TITLES,
@@ -130,60 +131,6 @@ def charts(files: Mapping[str, Sequence[ReleasedAnswer]]) -> tuple[PaperFigure, 
             Bars(name.title, _summary(counted), certainty_bars(rows))
         )
     return tuple(PaperFigure(name, tuple(shown)) for name, shown in panels.items() if shown)
-
-
-def certainty_bars(rows: Sequence[ReleasedAnswer]) -> tuple[tuple[str, int, int], ...]:
-    """Label, right and wrong answers per bar; only A and B count, as in the paper.
-
-    >>> from dataclasses import replace
-    >>> row = ReleasedAnswer("A", "A", "A", 85, "85", 100, False, True, "")
-    >>> certainty_bars([row, replace(row, certainty=12), replace(row, certainty=100, truth="B")])
-    (('40', 1, 0), ('80', 1, 0), ('90', 0, 1))
-    """
-    bars: dict[int, list[bool]] = {}
-    for row in rows:
-        if row.answer not in ("A", "B") or row.certainty is None or not has_certainty(row):
-            continue
-        at = row.certainty
-        if has_hundred_scale(row):
-            at = min(max(at // 10, 4), 9) * 10
-        bars.setdefault(at, []).append(row.correct)
-    return tuple(
-        (str(at), sum(right), len(right) - sum(right)) for at, right in sorted(bars.items())
-    )
-
-
-def by_rule_counts(rules: Mapping[str, Mapping[str, Any]], *, with_tie: bool) -> ByCertainty:
-    """The counts of one file or run, by the article's rule for its setting."""
-    found = rules["all_rows" if with_tie else "drop_nonAB"]
-    parts = [
-        RightOf.counted(found[p]["correct"], found[p]["n"]) for p in ("overall", "high", "low")
-    ]
-    return ByCertainty(parts[0]) if with_tie else ByCertainty(*parts)
-
-
-def in_article(rows: Mapping[str, Sequence[ReleasedAnswer]]) -> list[ArticleData]:
-    """The released files as the runs of one data set each, for the article's own layout."""
-    runs: dict[str, list[ArticleRun]] = {}
-    for file, answers in rows.items():
-        name = ResultName.parse(file)
-        if name is None:
-            continue
-        counts = by_rule_counts(describe(answers)["rules"], with_tie=name.with_tie)
-        bars = certainty_bars(answers)
-        hundred = bool(bars) and all(has_hundred_scale(row) for row in answers)
-        features = "all" if name.features == "All features" else name.features.lower()
-        run = ArticleRun(
-            model=f"{name.model} ({name.edition})" if name.edition else name.model,
-            setting="tie" if name.with_tie else "certainty" if hundred else "standard",
-            features=features if name.with_persona else "none",
-            offers_tie=name.with_tie,
-            label=file,
-            counts=counts if hundred else ByCertainty(counts.overall),
-            bars=bars if hundred and not name.with_tie else (),
-        )
-        runs.setdefault(name.dataset, []).append(run)
-    return [ArticleData(title, found, missing_is_low=True) for title, found in runs.items()]
 
 
 def bars_table(chart: PaperFigure) -> Table:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 DATASETS = {"ap": "PR", "ec": "EC", "prism": "PRISM", "opinionqa": "OpinionQA"}
+ORDER = ("PR", "PRISM", "OpinionQA", "EC")  # of data sets in the article; models as below
 MODELS = {
+    "meta-llama_Meta-Llama-3-70B-Instruct": "Llama-3 70B",
     "gpt-3.5-turbo": "GPT-3.5",
     "gpt-4o": "GPT-4",
     "command-r-plus": "Command R+",
-    "meta-llama_Meta-Llama-3-70B-Instruct": "Llama-3 70B",
 }
 FEATURES = {
     "all_features": "All features",
@@ -122,6 +123,8 @@ class ReleasedAnswer:
     flag : bool or None
         The file's own mark of right or wrong.
     prompt : str
+    profile : str
+        The sentences about the person; empty if the file has none.
     """
 
     answer: str | None
@@ -133,6 +136,7 @@ class ReleasedAnswer:
     tie_offered: bool
     flag: bool | None
     prompt: str
+    profile: str = ""
 
     @property
     def parsed(self) -> bool:
@@ -189,6 +193,7 @@ def _row(raw: Any) -> ReleasedAnswer:
         tie_offered="[[C]]" in prompt,
         flag=bool(flag) if flag is not None else None,
         prompt=prompt,
+        profile=str(raw.get("user_info") or ""),
     )
 
 

@@ -1,12 +1,11 @@
 """Statistics on rules: who follows them, and how many choices all of them reconstruct."""
 
-from .following import RuleFollowing, follow_rules, rule_weight
+from .following import RuleFollowing, follow_rules
 from .reconstruction import reconstructed_choices, sparse_weights
 
 __all__ = [
     "RuleFollowing",
     "follow_rules",
     "reconstructed_choices",
-    "rule_weight",
     "sparse_weights",
 ]

@@ -17,8 +17,9 @@ from analysis.stats.core.results import (
 )
 from analysis.stats.core.shared_variance import Sharing, effective_number
 
-# A rule that is nearly certain on the other half gets at most this many times the level of another.
-MOST_WEIGHT = 1000.0
+# Of the level of all tests, for a rule that a judge proposed: it is tested on half of the items. A
+# measured feature gets 1.
+PROPOSED_WEIGHT = 2.0
 # With fewer items, or fewer answers that differ from the judge's, a rule has no test.
 FEWEST_ITEMS, FEWEST_DIFFERENT = 20, 10
 FEWEST_CLUSTERS = 5.0  # effective number of people, of personas or of questions
@@ -199,24 +200,3 @@ def _tested(
         with_people=sides.with_people,
         reason=reason,
     )
-
-
-def rule_weight(p: float | None) -> float:
-    """The share of the level that a rule gets for its p value on the other half of the items.
-
-    Parameters
-    ----------
-    p : float or None
-        None without a test there.
-
-    Returns
-    -------
-    float
-        1 / p, from 1 to 1,000.
-
-    Examples
-    --------
-    >>> rule_weight(0.05), rule_weight(None), rule_weight(0)
-    (20.0, 1.0, 1000.0)
-    """
-    return 1.0 if p is None else 1 / max(p, 1 / MOST_WEIGHT)

@@ -162,7 +162,7 @@ def replacement_breakdown(
     ...     votes, judge, judge, Sharing.of_items(90, {}), epsilon=0.1, rng=rng
     ... )
     >>> found.state, found.low, found.high, found.becomes
-    ('not_settled', 1, 1, 'replaceable')
+    ('replaceable', 3, 3, 'not_settled')
     """
     judged = np.asarray(judge)
     rows = PastedRows.of(votes, np.asarray(pasted), sharing, judged >= 0, fewest=2)

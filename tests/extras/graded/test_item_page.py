@@ -7,10 +7,12 @@ from django.core import signing
 
 from annotation import services
 from annotation.models import Annotation, Annotator, Assignment
+from annotation.services import answers
 from extras.graded.asking import asked_in
 from extras.graded.models import Grades, GradesDraft
 from extras.graded.setup import set_questions
-from studies.models import Item
+from studies.models import Item, Study
+from studies.services.studies import freeze
 from tests.annotation.pages.test_drafts import save
 from tests.annotation.pages.walking import item_page, post_answer, start
 from tests.extras.graded.answering import ALL, ENTERED, NOTHING, make_graded_study
@@ -194,6 +196,28 @@ def test_questions_that_appear_while_somebody_answers_are_asked(client):
 
     assert (refused.status_code, Annotation.objects.count()) == (422, 0)
     assert "data-added" in refused.content.decode()
+
+
+def test_questions_that_appear_while_the_first_answer_is_stored_are_asked(client, monkeypatch):
+    study = make_graded_study(asked=NOTHING)
+    client = start(study)
+    page = item_page(client, study)
+
+    def late(study_id):
+        set_questions(study_id=study_id, wanted=ALL, user=None)
+        freeze(study_id)
+
+    monkeypatch.setattr(answers, "freeze", late)
+    again = post_answer(client, page)
+    monkeypatch.undo()
+
+    assert (again.status_code, Annotation.objects.count()) == (303, 0)
+    # Here the change was a part of the refused transaction.
+    set_questions(study_id=study.pk, wanted=ALL, user=None)
+    assert "data-added" in client.get(again["Location"], follow=True).content.decode()
+    assert Study.objects.get(pk=study.pk).frozen_at is None
+    assert post_answer(client, item_page(client, study), **ENTERED).status_code == 303
+    assert Grades.objects.count() == 1
 
 
 def test_somebody_elses_item_is_not_graded(client, study):

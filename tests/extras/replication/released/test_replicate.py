@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from extras.replication.released.replication import certainty_bars
+from extras.replication.released.article import certainty_bars, in_article
 from extras.replication.released.result_files import read_rows
 from tests.extras.replication.released.rows import ASKED_FIVE, ASKED_TIE, row, write_file
 
@@ -97,6 +97,27 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
         "figure2",
         "figure3",
     }
+
+
+def test_the_articles_tables_have_its_order_its_models_and_the_variables_of_the_profiles(folder):
+    write_file(
+        folder,
+        "ap_all_features_gpt-4o.jsonl",
+        [row("A", "85", "A", user_info="The person is 41 years old. The person is female.")],
+    )
+    rows = {path.name: read_rows(path) for path in folder.glob("*_*_*.jsonl")}
+
+    found = in_article(rows)
+
+    assert [each.title for each in found] == ["PR", "PRISM", "EC"]
+    assert [each.variables for each in found] == [["Age", "Sex"], [], []]
+    assert [run.model for run in found[1].runs] == ["GPT-4", "Command R+"]
+    # An edition names a file only where another one has the same cell.
+    rows["prism_no_persona_command-r-plus.jsonl"] = rows[
+        "prism_no_persona_command-r-plus_new.jsonl"
+    ]
+    models = [run.model for each in in_article(rows) for run in each.runs]
+    assert models == ["GPT-4", "GPT-4", "Command R+", "Command R+ (new)", "GPT-4"]
 
 
 @pytest.mark.nightly
