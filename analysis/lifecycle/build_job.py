@@ -58,7 +58,7 @@ def build_queued(*, report_id: int) -> Report:
 
 def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
     """Write the files of a report; return the fields for its database row."""
-    removed = removed_own_answers(report.study)
+    removed, read_at = removed_own_answers(report.study), clock.now()
     with report_dir(report.public_id).replacing() as draft:
         result = write_report(
             slug=report.study.slug,
@@ -79,6 +79,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
         # The items' rows are far larger than the rest, and are in the files.
         "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
+        "read_at": read_at,
         "withdrawn_answers": not_counted.get("withdrawn", 0) + removed,
         "software": result["software"],
         "content_security_policy": content_security_policy(),

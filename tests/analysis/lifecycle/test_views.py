@@ -1,12 +1,16 @@
 """Another view of a study: what it keeps, by recount; as of a moment; refused input; its page."""
 
 import json
+import random
+from contextlib import suppress
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.data.arrays import Answers
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
@@ -16,11 +20,13 @@ from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
 from annotation import services
+from annotation.errors import AnnotationError
 from annotation.models import Annotator
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
 from studies.statements import clock
 from tests.analysis.builders import answer, make_rater, random_study
+from tests.annotation.test_histories import happen
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +113,53 @@ def test_as_of_a_moment_it_has_what_counted_then():
     assert found.set_aside_raters == before.set_aside_raters
     now = load_dataset(study.slug)
     assert [item.key for item in now.items] != [item.key for item in before.items]
+
+
+# Of everybody who ever came, for pooling.
+_NOT_THEN = {"identities", "departures"}
+_EVENTS = (
+    *("arrive", "answer", "answer_all", "complete", "mark_returned", "time_out", "resume"),
+    *("exclude", "exclude_and_reopen", "include", "skip", "revise", "raise", "item"),
+)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 6))]
+)
+def test_as_of_any_moment_of_a_history_it_is_the_report_of_that_moment(seed):
+    """Value by value, whoever took, lost and retook seats before and after it."""
+    rng = random.Random(seed)
+    study = make_study(items_per_annotator=3, annotations_per_item=2)
+    make_items(study, 6)
+    make_item(study=study, key="check", split="attention_check", check_answer="r1")
+    for _ in range(4):
+        answer_all(walk_in(study))
+    then = {}
+    for n in range(24):
+        event = rng.choice(_EVENTS)
+        with suppress(AnnotationError):
+            if event == "item":
+                key = rng.choice(Item.everything.filter(study=study).values_list("key"))[0]
+                if rng.random() < 0.5:
+                    put_back(study_id=study.pk, key=key)
+                else:
+                    take_out(study_id=study.pk, key=key, reason=f"Reason {n}.")
+            else:
+                happen(study, event, "woman" if event == "arrive" else rng.randrange(9))
+        if n % 8 == 5:
+            then[clock.now()] = load_dataset(study.slug)
+
+    for moment, before in then.items():
+        found = load_dataset(study.slug, View.of({"as_of": moment.isoformat()}))
+        for name, value in vars(before).items():
+            if name in _NOT_THEN:
+                continue
+            ours = getattr(found, name)
+            if isinstance(value, Answers):
+                for column, numbers in vars(value).items():
+                    np.testing.assert_array_equal(getattr(ours, column), numbers, err_msg=column)
+            else:
+                assert ours == value, name
 
 
 def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
