@@ -74,7 +74,7 @@ class StudyThen:
         )
         return {row.annotator_id: row for row in rows.order_by("pk").select_related("user")}
 
-    def given(self) -> QuerySet[Annotation]:
+    def given(self) -> QuerySet[Any]:
         """The answers that had been given, each with its `standing_then`."""
         later = StandingChange.objects.filter(annotation=OuterRef("pk"), created_at__gt=self.at)
         before = Subquery(later.order_by("pk").values("before")[:1])

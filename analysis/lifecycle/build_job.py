@@ -44,6 +44,7 @@ from analysis.report.section import ReportJson as Contents
 from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS, Table
+from analysis.report.words import run_name
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models.studies import Study
 from studies.statements import clock
@@ -240,7 +241,9 @@ def compute(
     result = build_report(dataset, threshold=threshold, **fixed)
     result["view"] = {
         "filters": view.content,
-        "changes": view.changes,
+        "changes": view.changes(
+            {run["run"]: run_name(run, own["judges"]) for run in own["judges"]}
+        ),
         "of_inputs": own["inputs"]["hash"],
         "what_changes": [
             {

@@ -147,9 +147,8 @@ def amend_consent(
         raise AmendmentError(
             f"State why, and what the ethics board decided, in at most {LONGEST_NOTE:,} characters."
         )
-    left = [part for text in fields.values() for part in placeholders(text)]
-    if left:
-        raise AmendmentError(f"Fill in what stands in brackets: {left[0]}.")
+    if unfilled := [part for text in fields.values() for part in placeholders(text)]:
+        raise AmendmentError(f"Fill in what stands in brackets: {unfilled[0]}.")
     old = current_text(study)
     for name in AMENDED_FIELDS:
         setattr(study, name, fields.get(name, getattr(study, name)))

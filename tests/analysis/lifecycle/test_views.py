@@ -16,6 +16,7 @@ from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.stored_views import read_view, written_view
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
@@ -177,9 +178,33 @@ def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     assert {entry["mark"] for entry in found["registration"]["analyses"]} == {"explored"}
     assert "Not the study’s own report" in (tmp_path / "r" / "report.html").read_text()
     assert verify_report(read_report(str(tmp_path / "r"))).is_equal
-    path.write_text(json.dumps({"without_items": ["nope"]}))
-    with pytest.raises(CommandError, match="no item “nope”"):
-        call_command("report", study.slug, out=tmp_path / "r", bootstrap=100, view=str(path))
+
+
+def test_a_file_names_runs_as_reports_do_and_nothing_that_the_study_lacks(study, tmp_path):
+    path, out = tmp_path / "view.json", tmp_path / "r"
+    name = "steady (standard, no persona)"
+
+    def build(content: object) -> dict:
+        path.write_text(json.dumps(content))
+        call_command("report", study.slug, out=out, bootstrap=100, view=str(path))
+        return json.loads((out / "report.json").read_text())
+
+    found = build({"without_runs": [name]})
+    [key] = found["view"]["filters"]["without_runs"]
+    assert name in found["view"]["changes"][0]
+    assert key == study.judge_runs.get(setting="standard").key
+    assert written_view(study, View.of(found["view"]["filters"])) == {"without_runs": [name]}
+    for other, n in ((key, 1), (study.judge_runs.first().public_id, 1), ("steady", 2)):
+        assert len(read_view(study, {"without_runs": [other]}).without_runs) == n
+    for content, words in (
+        ({"without_items": ["nope"]}, "no item “nope”"),
+        ({"topics": ["nope"]}, "no topic “nope”"),
+        ({"without_people": ["nope"]}, "no annotator “nope”"),
+        ({"without_runs": ["nope"]}, "no run “nope”. Use one of: both ways, steady .certainty"),
+    ):
+        with pytest.raises(CommandError, match=words) as refused:
+            build(content)
+        assert refused.value.returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -210,12 +235,12 @@ def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
     refused = client.post(address, {"without_people": "nobody\r\n"})
     assert refused.status_code == 422
     assert "has no annotator “nobody”" in refused.content.decode()
-    assert client.post(address, {"without_items": "nothing"}).status_code == 302
+    wrong = client.post(address, {"without_items": "nothing"})
+    assert "has no item “nothing”" in wrong.content.decode()
     sent = {"name": "One <less>", "without_people": name, "without_items": item}
     for _ in range(2):
         assert client.post(address, sent).status_code == 302
-    wrong, right = Report.objects.order_by("number")
-    assert build_queued(report_id=wrong.pk).state == "failed"
+    right = Report.objects.get()
     right.bootstrap = 100
     right.save()
     assert build_queued(report_id=right.pk).state == "done"
