@@ -238,6 +238,7 @@ def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
             keep=_kept(request),
             leaving=leaving,
             afterwards="" if afterwards == "none" else afterwards,
+            also=[pk for each in request.POST.getlist("also") if (pk := whole_number(each))],
         )
     except Membership.DoesNotExist:
         raise Http404("not a member") from None
@@ -271,6 +272,9 @@ def _hand_over_page(request: HttpRequest, study: Study) -> HttpResponse:
         "grants": team.granted_by(study, leaving.user_id) if leaving else [],
         "tokens": leaving.user.access_tokens.filter(expires_at__gt=clock.now()) if leaving else [],
         "planned": planned(study),
+        "related": team.staying_behind(study, leaving=leaving.user_id, by=_user(request))
+        if leaving
+        else [],
         "is_me": leaving is not None and leaving.user_id == request.user.pk,
     }
     return render(request, "studies/hand_over.html", context)
