@@ -118,6 +118,12 @@ def names_in(study: Study) -> list[str]:
     return list(Annotator.objects.filter(study=study).values_list("pseudonym", flat=True))
 
 
+def topics_in(study: Study) -> dict[str, str]:
+    """The topic of each item of a study, by key; also of those that were taken out."""
+    found = Item.everything.filter(study=study, split__in=_EXPORTED)
+    return dict(found.order_by().values_list("key", "topic"))
+
+
 def withdrawn_answers() -> Combinable:
     """The current number of withdrawn answers in a row's study, for `annotate`.
 

@@ -10,7 +10,6 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from django.db.models import QuerySet
@@ -149,6 +148,8 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         ) from None
     # Sorted here, not in SQL, because databases sort text by different rules.
     then = StudyThen(study, view.moment) if view.as_of else None
+    for name, value in then.settings().items() if then else ():
+        setattr(study, name, value)
     rows = sorted(
         _items_of(study, view, then)
         .order_by()
@@ -187,19 +188,19 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
     runs, probes, left_out = runs_of(study, position, items, then=then)
     data = Dataset(
-        study=_study_facts(study, plan, then),
+        study=_study_facts(study, plan),
         items=items,
         personas=_personas(study),
         raters=raters,
         rater_groups=groups,
         answers=answers,
-        attention=attention_of(study, raters),
+        attention=attention_of(study, raters, then),
         flagged=flagged_of(study, raters),
-        people=people_by_state(study) if then is None else Counter(then.states.values()),
-        promised=promised_of(study) if then is None else {},
-        not_counted=not_counted(study, excluded_people=len(excluded)),
+        people=people_by_state(study, then),
+        promised=promised_of(study, then),
+        not_counted=not_counted(study, excluded_people=len(excluded), then=then),
         exclusions=excluded,
-        left_out=tuple(each for each in left_out_of(study) if each.item not in keys),
+        left_out=tuple(each for each in left_out_of(study, then) if each.item not in keys),
         identities=identities_of(study),
         quotas=quotas_of(study) if then is None else (),
         runs=runs,
@@ -242,9 +243,8 @@ def _length(response: str) -> Coalesce:
     return Coalesce(Length(KeyTextTransform("text", response)), 0)
 
 
-def _study_facts(study: Study, plan: FrozenPlan | None, then: StudyThen | None) -> StudyFacts:
+def _study_facts(study: Study, plan: FrozenPlan | None) -> StudyFacts:
     fixed = plan.content if plan else {}
-    setting = partial(getattr, study) if then is None else then.setting
     return StudyFacts(
         slug=study.slug,
         title=study.title,
@@ -253,8 +253,8 @@ def _study_facts(study: Study, plan: FrozenPlan | None, then: StudyThen | None) 
         is_simulated=study.is_simulated,
         allow_tie=study.allow_tie,
         ask_certainty=study.ask_certainty,
-        certainty_threshold=fixed.get("threshold", setting("certainty_threshold")),
-        equivalence_margin=fixed.get("margin", setting("equivalence_margin")),
+        certainty_threshold=fixed.get("threshold", study.certainty_threshold),
+        equivalence_margin=fixed.get("margin", study.equivalence_margin),
         annotations_per_item=study.annotations_per_item,
         items_per_annotator=study.items_per_annotator,
         persona_style=study.persona_style,

@@ -20,7 +20,7 @@ from annotation.models import Annotator, AnnotatorEvent
 from annotation.services.faulty_items import TAKEN_OUT
 from judging.models import JudgeRun
 from studies.models import Item, RemovedPerson, Study, StudyLog
-from studies.services.settings import READING_FIELDS
+from studies.services.settings import READING_FIELDS, SETTINGS_CHANGED
 
 # Settings that a plan seals or that say how answers are read, which have entries of their own.
 _ELSEWHERE = frozenset(
@@ -240,7 +240,7 @@ def _reports(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
 
 def _settings(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
     """Other settings that changed after the plan: the first and the last value of each."""
-    rows = list(_since(study, plan).filter(event="settings changed").select_related("user"))
+    rows = list(_since(study, plan).filter(event=SETTINGS_CHANGED).select_related("user"))
     fields = dict.fromkeys(name for row in rows for name in row.detail.get("before", ()))
     for name in fields:
         own = [row for row in rows if name in row.detail.get("before", ())]

@@ -13,6 +13,7 @@ from judging.selectors import labels_of
 from studies.models import Item, Persona, Study
 from studies.personas import profile_for, profile_text
 from studies.services.items import ExpectedTime, expected_time
+from studies.services.settings import SETTINGS_CHANGED
 
 _ITEMS_PER_READ = 500
 
@@ -135,7 +136,7 @@ def items_by_content(study: Study, hashes: Collection[str]) -> dict[str, TextsOf
     return found
 
 
-_EDITS = ("item edited", "persona edited", "settings changed")
+_EDITS = ("item edited", "persona edited", SETTINGS_CHANGED)
 
 
 @dataclass(frozen=True)

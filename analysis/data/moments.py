@@ -3,22 +3,26 @@
 Answers that were withdrawn since stay out, because their givers do not consent any more.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from analysis.data.answers import COUNTED
-from annotation.models import Annotation, AnnotationRevision, Annotator, AnnotatorEvent
+from annotation.models import (
+    Annotation,
+    AnnotationRevision,
+    AnnotatorEvent,
+    StandingChange,
+)
 from annotation.services.faulty_items import PUT_BACK, TAKEN_OUT
-from studies.models import Item, Study
-from studies.services.settings import READ_OTHERWISE
-
-# States in which answers hold their seats.
-_SEATED = (Annotator.State.ANNOTATING, Annotator.State.COMPLETED)
+from judging.models import JudgeRun
+from studies.models import Item, Study, StudyLog
+from studies.services.settings import SETTINGS_CHANGED
 
 
 @dataclass(frozen=True)
@@ -28,50 +32,66 @@ class StudyThen:
     study: Study
     at: datetime
 
+    @cached_property
+    def taken_out(self) -> Mapping[str, StudyLog | None]:
+        """The items that were out, with the entry that says so; None for one imported as such."""
+        items = Item.everything.filter(study=self.study, created_at__lte=self.at)
+        out_now = items.filter(split=Item.Split.LEFT_OUT).values_list("key", flat=True)
+        out: dict[str, StudyLog | None] = dict.fromkeys(out_now)
+        log = self.study.log.filter(event__in=(TAKEN_OUT, PUT_BACK)).select_related("user")
+        for entry in log.order_by("-created_at", "-pk"):
+            key = entry.detail["item"]
+            if entry.created_at <= self.at:
+                if key in out:
+                    out[key] = out[key] or entry
+            elif entry.event == TAKEN_OUT:
+                out.pop(key, None)
+            else:
+                out[key] = None
+        return out
+
     def items(self) -> QuerySet[Item]:
         """The items that counted."""
-        log = self.study.log.filter(event__in=(TAKEN_OUT, PUT_BACK), created_at__gt=self.at)
-        # The first change since then says what was the case before it.
-        rows = log.order_by("-created_at", "-pk").values_list("detail__item", "event")
-        was_out = {item: event == PUT_BACK for item, event in rows}
-        out = Q(key__in=[item for item, was in was_out.items() if was])
-        counted = Q(key__in=[item for item, was in was_out.items() if not was])
-        found = Item.everything.filter(study=self.study, created_at__lte=self.at)
-        return found.filter(counted | Q(split=Item.Split.MAIN) & ~out)
+        splits = (Item.Split.MAIN, Item.Split.LEFT_OUT)
+        found = Item.everything.filter(study=self.study, created_at__lte=self.at, split__in=splits)
+        return found.exclude(key__in=self.taken_out)
 
     @cached_property
-    def excluded(self) -> set[int]:
-        """The ids of the annotators who were excluded."""
-        events = self._last(("excluded", "included"), "event")
-        return {annotator for annotator, event in events if event == "excluded"}
+    def excluded(self) -> Mapping[int, AnnotatorEvent]:
+        """The exclusions that held, by the annotator's id."""
+        found = self._last("excluded", "included")
+        return {pk: event for pk, event in found.items() if event.event == "excluded"}
 
     @cached_property
-    def states(self) -> dict[int, str]:
-        """The state of each participant who had begun, by id."""
-        return dict(self._last(("state",), "after"))
+    def states(self) -> Mapping[int, str]:
+        """The state of each participant who had arrived, by id."""
+        return {pk: event.after for pk, event in self._last("state").items()}
 
-    def _last(self, events: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
+    def _last(self, *events: str) -> dict[int, AnnotatorEvent]:
         """The last of these events of each annotator."""
         rows = AnnotatorEvent.objects.filter(
             annotator__study=self.study, event__in=events, created_at__lte=self.at
         )
-        yield from dict(rows.order_by("pk").values_list("annotator", name)).items()
+        return {row.annotator_id: row for row in rows.order_by("pk").select_related("user")}
+
+    def given(self) -> QuerySet[Any]:
+        """The answers that had been given, each with its `standing_then`."""
+        later = StandingChange.objects.filter(annotation=OuterRef("pk"), created_at__gt=self.at)
+        before = Subquery(later.order_by("pk").values("before")[:1])
+        return (
+            Annotation.objects.filter(
+                assignment__annotator__study=self.study, created_at__lte=self.at
+            )
+            .exclude(standing=Annotation.Standing.WITHDRAWN)
+            .annotate(standing_then=Coalesce(before, F("standing")))
+        )
 
     def answers(self, *, are_excluded: bool | None) -> QuerySet[Annotation]:
-        """The answers that counted: of excluded people, of all others, or of everybody with None.
-
-        Whether an answer was surplus is known only of now: a seat that it took later counts.
-        """
-        seated = [pk for pk, state in self.states.items() if state in _SEATED]
-        held = Q(standing__in=COUNTED) | Q(
-            standing=Annotation.Standing.RELEASED, assignment__is_surplus=False
-        )
-        own = Q(assignment__annotator__in=seated, created_at__lte=self.at) & held
-        imported = Q(standing=Annotation.Standing.IMPORTED, created_at__lte=self.at)
-        found = Annotation.objects.filter(own | imported, assignment__annotator__study=self.study)
+        """The answers that counted: of excluded people, all others, or, with None, everybody."""
+        found = self.given().filter(standing_then__in=COUNTED)
         if are_excluded is None:
             return found
-        excluded = Q(assignment__annotator__in=self.excluded)
+        excluded = Q(assignment__annotator__in=[*self.excluded])
         return found.filter(excluded if are_excluded else ~excluded)
 
     def earlier(self, found: QuerySet[Annotation]) -> dict[int, AnnotationRevision]:
@@ -80,14 +100,18 @@ class StudyThen:
         rows = AnnotationRevision.objects.filter(annotation__in=changed, answered_at__lte=self.at)
         return {row.annotation_id: row for row in rows.order_by("number")}
 
-    def judged(self) -> Q:
-        """The judgments that had been stored."""
-        return Q(answered_at__lte=self.at) | Q(answered_at=None, created_at__lte=self.at)
-
-    def setting(self, name: str) -> Any:
-        """A setting that says how answers are read."""
-        since = self.study.log.filter(
-            event=READ_OTHERWISE, detail__field=name, created_at__gt=self.at
+    def in_report(self, run: JudgeRun) -> bool:
+        """Whether reports used a run."""
+        marks = self.study.log.filter(
+            event__in=(run.LEFT_OUT, run.TAKEN_BACK), detail__run=run.public_id
         )
-        first = since.order_by("created_at", "pk").first()
-        return getattr(self.study, name) if first is None else first.detail["before"]
+        next_one = marks.filter(created_at__gt=self.at).order_by("created_at", "pk").first()
+        return run.in_report if next_one is None else next_one.event == run.LEFT_OUT
+
+    def settings(self) -> Mapping[str, Any]:
+        """The settings that changed since, with their values then."""
+        found: dict[str, Any] = {}
+        since = self.study.log.filter(event=SETTINGS_CHANGED, created_at__gt=self.at)
+        for detail in since.order_by("-created_at", "-pk").values_list("detail", flat=True):
+            found |= detail["before"]
+        return found

@@ -40,6 +40,7 @@ def narrowed(data: Dataset, view: View) -> Dataset:
         names = [names[n - len(data.raters)] for n in used.tolist()]
         aside = replace(aside, rater=people.sum() + np.searchsorted(used, aside.rater))
     runs = tuple(_cut_run(run, items) for run in data.runs if run.run not in view.without_runs)
+    changes = view.changes({run.run: f"{run.judge} ({run.setting})" for run in data.runs})
     return replace(
         data,
         items=tuple(item for item, kept in zip(data.items, items, strict=True) if kept),
@@ -54,7 +55,7 @@ def narrowed(data: Dataset, view: View) -> Dataset:
         probes=tuple(_cut_probe(each, items) for each in data.probes),
         departures=(
             *data.departures,
-            Departure("another view", "the whole data, read as planned", "; ".join(view.changes)),
+            Departure("another view", "the whole data, read as planned", "; ".join(changes)),
         ),
         is_sealed=None,
         ties=cast("TiePolicy", view.ties),

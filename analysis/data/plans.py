@@ -17,10 +17,9 @@ from annotation.models import Annotation, QuotaGroup
 from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
-from studies.importers.items.records import REPLACES
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
-from studies.services.settings import READ_OTHERWISE
+from studies.services.settings import READ_OTHERWISE, SETTINGS_CHANGED
 
 # Events in a study's log that change settings or what a plan seals.
 _CHANGED_BY = {
@@ -172,7 +171,7 @@ def item_changes(study: Study, plan: FrozenPlan) -> ItemChanges:
     out = set(
         _with_faulty(study).filter(split=ItemRow.Split.LEFT_OUT).values_list("key", flat=True)
     )
-    corrections = _with_faulty(study).filter(**{f"metadata__{REPLACES}__in": [*now, *out]})
+    corrections = _with_faulty(study).filter(**{f"metadata__{ItemRow.REPLACES}__in": [*now, *out]})
     before = sealed.get("items", {}).get("each")
     if before:
         added = [key for key in now if key not in before]
@@ -299,7 +298,7 @@ def _hash(value: Any) -> str:
 def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     """The days on which a sealed value changed after the plan, and who changed it."""
     changed = _CHANGED_BY.get(key, Q(pk=None))
-    named = Q(event="settings changed") if key in _SETTINGS else Q(pk=None)
+    named = Q(event=SETTINGS_CHANGED) if key in _SETTINGS else Q(pk=None)
     if key in ("annotations_per_item", "people"):
         changed |= Q(event="seats added")
     rows = StudyLog.objects.filter(
@@ -308,7 +307,7 @@ def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     found = [
         row
         for row in rows.order_by("created_at", "pk")
-        if row.event != "settings changed" or _SETTINGS[key] & {*row.detail["fields"]}
+        if row.event != SETTINGS_CHANGED or _SETTINGS[key] & {*row.detail["fields"]}
     ]
     days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in found)
     names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in found)

@@ -315,16 +315,21 @@ def _each_pair(
             yield each.item, rater, choice, certainty, first, own, place
 
 
-def attention_of(study: Study, raters: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Attention checks that each rater has seen and failed."""
-    found = Annotation.objects.filter(
-        assignment__annotator__study=study, standing=Annotation.Standing.CHECK
-    ).values_list("assignment__annotator__pseudonym", "choice", "assignment__item__check_answer")
+def attention_of(
+    study: Study, raters: tuple[str, ...], then: StudyThen | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Attention checks that each rater has seen and failed, now or by an earlier moment."""
+    found = Annotation.objects if then is None else then.given()
+    checks = found.filter(assignment__annotator__study=study, standing=Annotation.Standing.CHECK)
+    earlier = {} if then is None else then.earlier(checks)
+    rows = checks.values_list(
+        "assignment__annotator__pseudonym", "pk", "choice", "assignment__item__check_answer"
+    )
     seen: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    for rater, choice, right in found:
+    for rater, pk, choice, right in rows:
         seen[rater] += 1
-        failed[rater] += choice != right
+        failed[rater] += (earlier[pk].choice if pk in earlier else choice) != right
     return tuple((seen[rater], failed[rater]) for rater in raters)
 
 
@@ -343,15 +348,20 @@ def flagged_of(study: Study, raters: tuple[str, ...]) -> tuple[bool, ...]:
     return found if any(found) else ()
 
 
-def people_by_state(study: Study) -> Mapping[str, int]:
+def people_by_state(study: Study, then: StudyThen | None = None) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
+    if then is not None:
+        return dict(sorted(Counter(then.states.values()).items()))
     states = Annotator.objects.filter(study=study, is_imported=False).values_list("state")
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 
-def promised_of(study: Study) -> Mapping[tuple[str, int, int], int]:
+def promised_of(study: Study, then: StudyThen | None = None) -> Mapping[tuple[str, int, int], int]:
     """The participants who finished, by promise: currency, reward, minutes."""
-    counts = promised([study])[study.pk]
+    completed = None
+    if then is not None:
+        completed = {pk for pk, state in then.states.items() if state == Annotator.State.COMPLETED}
+    counts = promised([study], completed)[study.pk]
     return {(each.currency, each.reward, each.minutes): counts[each] for each in sorted(counts)}
 
 
@@ -375,24 +385,49 @@ def identities_of(study: Study) -> Mapping[str, str]:
     }
 
 
-def not_counted(study: Study, *, excluded_people: int) -> Mapping[str, int]:
+def not_counted(
+    study: Study, *, excluded_people: int, then: StudyThen | None = None
+) -> Mapping[str, int]:
     """Answers that the report leaves out, by reason, and the number of excluded people.
 
     An excluded person whose seats were reopened still counts, although their answers are released.
     """
+    if then is not None:
+        return _not_counted_then(then, excluded_people)
     excluded = Q(standing__in=COUNTED, assignment__annotator__excluded_at__isnull=False)
     of_study = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
     )
-    standings = (
-        Annotation.Standing.SURPLUS,
-        Annotation.Standing.RELEASED,
-        Annotation.Standing.WITHDRAWN,
-    )
     # Two statements that each find few answers, instead of one that reads them all.
-    found = of_study.filter(standing__in=standings).values_list("standing").annotate(n=Count("pk"))
-    counts = dict.fromkeys(standings, 0) | dict(found.order_by("standing"))
-    return {str(name): counts[name] for name in standings} | {
+    found = of_study.filter(standing__in=_NOT_COUNTED).values_list("standing")
+    counts = dict(found.annotate(n=Count("pk")).order_by("standing"))
+    return {str(name): counts.get(name, 0) for name in _NOT_COUNTED} | {
         "excluded": of_study.filter(excluded).count() if excluded_people else 0,
+        "excluded_people": excluded_people,
+    }
+
+
+_NOT_COUNTED = (
+    Annotation.Standing.SURPLUS,
+    Annotation.Standing.RELEASED,
+    Annotation.Standing.WITHDRAWN,
+)
+
+
+def _not_counted_then(then: StudyThen, excluded_people: int) -> Mapping[str, int]:
+    """As `not_counted`; answers that were withdrawn since are nowhere."""
+    items = then.items().values("pk")
+    given = then.given().filter(assignment__item__in=items).order_by()
+    withdrew = Annotation.objects.filter(
+        assignment__annotator__study=then.study,
+        assignment__item__in=items,
+        created_at__lte=then.at,
+        standing=Annotation.Standing.WITHDRAWN,
+    ).exclude(standings__created_at__gt=then.at)
+    counts = dict(given.values_list("standing_then").annotate(n=Count("pk")))
+    excluded = then.answers(are_excluded=True).filter(assignment__item__in=items)
+    counts[Annotation.Standing.WITHDRAWN] = withdrew.count()
+    return {str(name): counts.get(name, 0) for name in _NOT_COUNTED} | {
+        "excluded": excluded.count() if excluded_people else 0,
         "excluded_people": excluded_people,
     }

@@ -72,11 +72,13 @@ def runs_of(
     compared with it. `then` reads the judgments of an earlier moment.
     """
     every = JudgeRun.objects.filter(study=study).select_related("judge", "study", "wording")
-    stored = [run for run in every if run.in_report]
+    if then is not None:
+        every = every.filter(created_at__lte=then.at)
+    stored = [run for run in every if (then.in_report(run) if then else run.in_report)]
     # Filtered by run id, because PostgreSQL can estimate the judgments of a run, not of a study.
     numbers = [run.pk for run in stored]
-    judgments = _judgments(numbers, position, Q() if then is None else then.judged())
-    costs = _costs(numbers)
+    judgments = _judgments(numbers, position, then)
+    costs = _costs(numbers, Q() if then is None else Q(sent_at__lte=then.at))
     runs = dict[str, RunData]()
     # A run that was only tested and never started is not a judge of the study.
     found = [run for run in stored if run.pk in judgments and not run.probe_first]
@@ -181,12 +183,17 @@ class _Stored(NamedTuple):
 
 
 def _judgments(
-    runs: Sequence[int], position: Mapping[int, int], among: Q
+    runs: Sequence[int], position: Mapping[int, int], then: StudyThen | None
 ) -> dict[int, tuple[Judgments, tuple[str, ...], Mapping[str, int], Judgments | None]]:
     """By run id: the judgments, the reported model snapshots, and, if some were read only
     leniently, their counts by code and the judgments under strict reading.
     """
-    judgments = Judgment.objects.filter(among, run__in=runs)
+    every = judgments = Judgment.objects.filter(run__in=runs)
+    open_then = list[int]()
+    if then is not None:
+        every = every.filter(created_at__lte=then.at)
+        open_then = [*every.filter(answered_at__gt=then.at).values_list("pk", flat=True)]
+        judgments = every.exclude(answered_at__gt=then.at)
     # Few runs have probabilities, and Django parses each JSON value separately.
     more = judgments.filter(Q(probabilities__isnull=False) | Q(details__read__isnull=False))
     probabilities, codes = {}, {}
@@ -204,7 +211,7 @@ def _judgments(
             tuple(sorted(snapshots[run])),
             *_read_leniently(rows, probabilities, codes),
         )
-        for run, rows in _rows_by_run(judgments, position)
+        for run, rows in _rows_by_run(every, position, open_then)
     }
 
 
@@ -217,8 +224,9 @@ def _snapshots(judgments: QuerySet[Judgment]) -> Mapping[int, set[str]]:
 
 
 def _rows_by_run(
-    judgments: QuerySet[Judgment], position: Mapping[int, int]
+    judgments: QuerySet[Judgment], position: Mapping[int, int], open_then: Sequence[int]
 ) -> Iterator[tuple[int, _Stored]]:
+    """By run id; the judgments `open_then` without what came later."""
     run, pk, item, *others = number_columns(
         judgments,
         "run",
@@ -233,6 +241,11 @@ def _rows_by_run(
     )
     place = places_of(item, position)
     run[place == MISSING] = MISSING
+    if open_then:
+        *_, choice, certainty, state, replies = others
+        late = np.isin(pk, open_then)
+        choice[late] = certainty[late] = MISSING
+        state[late], replies[late] = Judgment.State.values.index(Judgment.State.PENDING), 0
     for each in np.unique(run[run != MISSING]).tolist():
         own = run == each
         yield each, _Stored(*(column[own] for column in (pk, place, *others)))
@@ -286,7 +299,7 @@ def _as_arrays(rows: _Stored, probabilities: Mapping[int, list[float]]) -> Judgm
     )
 
 
-def _costs(runs: Sequence[int]) -> dict[int, RunMoney]:
+def _costs(runs: Sequence[int], among: Q) -> dict[int, RunMoney]:
     """The costs of each run from the ledger; a sum is unknown if any part is.
 
     Costs of judgments that were removed later still count.
@@ -295,7 +308,7 @@ def _costs(runs: Sequence[int]) -> dict[int, RunMoney]:
     removed = {run: found.get(REMOVED, {}).get("nano", 0) for run, found in parameters.items()}
     replied = Q(outcome=Attempt.Outcome.REPLIED)
     sums = (
-        Attempt.objects.filter(judgment__run__in=runs)
+        Attempt.objects.filter(among, judgment__run__in=runs)
         .values_list("judgment__run")
         .annotate(
             requests=Count("pk"),

@@ -93,9 +93,11 @@ class View:
             if value != usual[name] and value not in ((), [], {})
         }
 
-    @property
-    def changes(self) -> list[str]:
-        """What it changes, in words; empty for the study's own report."""
+    def changes(self, runs: Mapping[str, str]) -> list[str]:
+        """What it changes, in words; empty for the study's own report.
+
+        `runs` are the names of runs by their hash.
+        """
         pairs = [("people", "people with"), ("personas", "items about personas with")]
         n = len(self.without_people)
         texts: list[str | bool] = [
@@ -105,7 +107,9 @@ class View:
             # Never by name: shared copies show these words.
             f"without {n:,} of the people who count" if n else "",
             _without("without the item", "items", self.without_items),
-            _without("without the run", "runs", [run[:12] for run in self.without_runs]),
+            _without(
+                "without the run", "runs", [runs.get(run, run[:12]) for run in self.without_runs]
+            ),
             f"only items of: {', '.join(self.topics)}" if self.topics else "",
             *(
                 f"only {words} {key}: {value}"
@@ -119,7 +123,7 @@ class View:
 
     @property
     def is_empty(self) -> bool:
-        return not self.changes
+        return not self.changes({})
 
 
 # The key of the names of people in a stored view.

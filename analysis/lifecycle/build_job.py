@@ -43,6 +43,7 @@ from analysis.report.section import ReportJson as Contents
 from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS, Table
+from analysis.report.words import run_name
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models.studies import Study
 from studies.statements import clock
@@ -57,7 +58,7 @@ def build_queued(*, report_id: int) -> Report:
 
 def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
     """Write the files of a report; return the fields for its database row."""
-    removed = removed_own_answers(report.study)
+    removed, read_at = removed_own_answers(report.study), clock.now()
     with report_dir(report.public_id).replacing() as draft:
         result = write_report(
             slug=report.study.slug,
@@ -78,6 +79,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
         # The items' rows are far larger than the rest, and are in the files.
         "result": {**result, "items": []},
         "inputs_hash": result["inputs"]["hash"],
+        "read_at": read_at,
         "withdrawn_answers": not_counted.get("withdrawn", 0) + removed,
         "software": result["software"],
         "content_security_policy": content_security_policy(),
@@ -238,7 +240,9 @@ def compute(
     result = build_report(dataset, threshold=threshold, **fixed)
     result["view"] = {
         "filters": view.content,
-        "changes": view.changes,
+        "changes": view.changes(
+            {run["run"]: run_name(run, own["judges"]) for run in own["judges"]}
+        ),
         "of_inputs": own["inputs"]["hash"],
         "what_changes": [
             {

@@ -19,6 +19,7 @@ from analysis.errors import BadParameters, NotShareable
 from analysis.exports.requests import delete_export, request_export
 from analysis.lifecycle.plans import registered
 from analysis.lifecycle.storage import check_parameters, report_dir
+from analysis.lifecycle.stored_views import run_names_in
 from analysis.models import Recheck, Report, ShareLink
 from analysis.report.report_json import Json, without_people
 from analysis.tasks import build_report, recheck_report
@@ -66,7 +67,7 @@ def request_report(
         view=view.content,
         **parameters,
     )
-    more = {"view": view.changes} if view.changes else {}
+    more = {} if view.is_empty else {"view": view.changes(run_names_in(study))}
     record(study, "report requested", user=user, report=report.public_id, **parameters, **more)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
     return report

@@ -467,6 +467,10 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
+                (
+                    "read_at",
+                    models.DateTimeField(help_text="When the data were read.", null=True),
+                ),
                 ("software", models.JSONField(default=dict)),
                 ("result", models.JSONField(null=True)),
                 ("content_security_policy", models.TextField(blank=True)),

@@ -39,6 +39,7 @@ class Report(Job):
     withdrawn_answers = models.PositiveIntegerField(
         null=True, help_text="Answers that had been withdrawn when the report was built."
     )
+    read_at = models.DateTimeField(null=True, help_text="When the data were read.")
     software = models.JSONField(default=dict)
     result = models.JSONField(null=True)
     content_security_policy = models.TextField(blank=True)

@@ -12,12 +12,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from analysis.data.answers import demographic_answers, names_in
-from analysis.data.item_comparisons import labelled, runs_to_compare
+from analysis.data.answers import demographic_answers
 from analysis.data.views import TIES, View
 from analysis.errors import BadParameters
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import reports_for
+from analysis.lifecycle.stored_views import read_view, run_names_in, written_view
 from analysis.models import Report
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
@@ -88,7 +88,7 @@ class ViewForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.study = study
         self.initial.setdefault("ties", "exclude")
-        runs = [(run.key, label) for run, label in labelled(runs_to_compare(study))]
+        runs = [*run_names_in(study).items()]
         answers = [(f"{key}: {each}", f"{key}: {each}") for key, each in demographic_answers(study)]
         for name, choices in (("without_runs", runs), ("people", answers)):
             if choices:
@@ -115,18 +115,11 @@ class ViewForm(forms.Form):
         content |= {name: True for name in _SWITCHES if found.get(name)}
         if not self.errors:
             try:
-                self.view = View.of(content)
+                self.view = read_view(self.study, content)
             except BadParameters as error:
                 raise forms.ValidationError(str(error)) from None
             if self.view.is_empty:
                 raise forms.ValidationError("Change something: this is the study’s own report.")
-            known = {*names_in(self.study)}
-            if unknown := [name for name in self.view.without_people if name not in known]:
-                self.add_error(
-                    "without_people",
-                    f"The study has no annotator “{unknown[0]}”. Copy the pseudonym from the list "
-                    "of annotators; a name is gone once the person’s data was deleted.",
-                )
         return found
 
     def _pairs(self, name: str, lines: list[str]) -> dict[str, str]:
@@ -175,7 +168,7 @@ def another_view(request: HttpRequest, slug: str) -> HttpResponse:
     good = form.is_bound and form.is_valid()
     if good and not sending and "file" in given:
         return JsonResponse(
-            form.view.content,
+            written_view(study, form.view),
             headers={"Content-Disposition": f'attachment; filename="{slug}-view.json"'},
             json_dumps_params={"indent": 1, "ensure_ascii": False},
         )
@@ -184,13 +177,14 @@ def another_view(request: HttpRequest, slug: str) -> HttpResponse:
         report = request_report(study_id=study.pk, user=user, view=form.view)
         return redirect("analysis:report", slug=slug, public_id=report.public_id)
     views = reports_for(request.user, slug).exclude(view={})
+    names = run_names_in(study) if views else {}
     context = {
         "study": study,
         "form": form,
         "address": f"{reverse('analysis:view', args=[slug])}?{query_of(form.view.content)}"
         if good
         else "",
-        "views": [(report, View.of(report.view)) for report in views],
+        "views": [(report, View.of(report.view).changes(names)) for report in views],
         "reports": reports_for(request.user, slug).filter(view={}, state=Report.State.DONE),
         "may_build": studies_for(request.user, role=Membership.Role.EDITOR)
         .filter(slug=slug)

@@ -27,6 +27,7 @@ from analysis.lifecycle.storage import (
     report_dir,
     reports_for,
 )
+from analysis.lifecycle.stored_views import run_names_in
 from analysis.models import Report
 from analysis.pages.view_views import query_of
 from analysis.report.rules import ANALYSES, MORE_PAGES
@@ -271,7 +272,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         ),
         "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
-        "view": View.of(report.view),
+        "changes": View.of(report.view).changes(run_names_in(report.study)) if report.view else (),
         "again": again,
         "what_changes": (report.result or {}).get("view", {}).get("what_changes", ()),
         "has_card": (report_dir(public_id) / "card.svg").is_file(),

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Count, Max, Min, OuterRef, Subquery
+from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
 
 from annotation.content.texts import ConsentText
 from annotation.models import Annotator, ConsentVersion, ProlificSubmission
@@ -119,16 +119,18 @@ class PromisedPay:
     minutes: int
 
 
-def promised(studies: Collection[Study]) -> dict[int, Counter[PromisedPay]]:
+def promised(
+    studies: Collection[Study], completed: Collection[int] | None = None
+) -> dict[int, Counter[PromisedPay]]:
     """How many annotators of each study completed, by study id and promised pay.
 
-    On Prolific the reward is that of the study there that they took part in.
+    `completed` are the ids of those who did, by default by their state now. On Prolific the reward
+    is that of the study there that they took part in.
     """
     paid = ProlificSubmission.objects.filter(annotator=OuterRef("pk"), prolific_study__reward__gt=0)
+    done = Q(state=Annotator.State.COMPLETED) if completed is None else Q(pk__in=completed)
     rows = (
-        Annotator.objects.filter(
-            study__in=studies, is_imported=False, state=Annotator.State.COMPLETED
-        )
+        Annotator.objects.filter(done, study__in=studies, is_imported=False)
         .annotate(
             paid=Subquery(paid.values("prolific_study__reward")[:1]),
             paid_in=Subquery(paid.values("prolific_study__currency")[:1]),

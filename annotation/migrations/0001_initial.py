@@ -1307,6 +1307,43 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="StandingChange",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "before",
+                    models.CharField(
+                        choices=[
+                            ("counted", "counted"),
+                            ("surplus", "surplus"),
+                            ("released", "released"),
+                            ("withdrawn", "withdrawn"),
+                            ("imported", "imported"),
+                            ("check", "attention check"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "annotation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="standings",
+                        to="annotation.annotation",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.CreateModel(
             name="AnnotationRevision",
             fields=[
                 (

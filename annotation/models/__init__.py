@@ -20,6 +20,7 @@ from annotation.models.answers import (
     ComprehensionQuestion,
     Draft,
     InitialAnswer,
+    StandingChange,
     Translated,
 )
 from annotation.models.platform import (
@@ -68,6 +69,7 @@ __all__ = [
     "QuotaGroup",
     "Recruitment",
     "RelatedStudy",
+    "StandingChange",
     "Translated",
     "random_code",
 ]

@@ -281,6 +281,23 @@ class AnnotationRevision(models.Model):
         return f"{self.annotation_id}, revision {self.number}"
 
 
+class StandingChange(models.Model):
+    """The standing that an answer had until a moment, and not after it; rows are only ever added.
+
+    What counted at a moment is known from these: answers take, lose and retake seats.
+    """
+
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, related_name="standings")
+    before = models.CharField(max_length=10, choices=Annotation.Standing)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.annotation_id}: {self.before} until {self.created_at}"
+
+
 class ComprehensionQuestion(models.Model):
     """A question that checks whether the instructions were clear, asked before the items."""
 

@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from annotation.content.texts import placeholders
 from annotation.errors import AmendmentError
 from annotation.services.amendments import (
     AMENDED_FIELDS,
@@ -64,13 +63,6 @@ class AmendmentForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.initial["version"] = self.instance.version
-
-    def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        left = [part for name in AMENDED_FIELDS for part in placeholders(found.get(name, ""))]
-        if left:
-            raise forms.ValidationError(f"Fill in what stands in brackets: {left[0]}.")
-        return found
 
 
 @require_http_methods(["GET", "POST"])

@@ -13,7 +13,13 @@ from typing import Protocol
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from annotation.models import Annotation, Annotator, Assignment, ProlificIdentity
+from annotation.models import (
+    Annotation,
+    Annotator,
+    Assignment,
+    ProlificIdentity,
+    StandingChange,
+)
 from annotation.seats.side_order import (
     Showing,
     choose_orders,
@@ -259,10 +265,22 @@ def release_seats(annotator: Annotator, *, standing: str = Annotation.Standing.R
     Assignment.objects.filter(pk__in=[a.pk for a in active]).update(state=Assignment.State.RELEASED)
     # By id: Django would join the table with itself, which took minutes on a database without
     # statistics.
-    Annotation.objects.filter(assignment__in=[a.pk for a in own]).exclude(
-        standing__in=[Annotation.Standing.IMPORTED, Annotation.Standing.CHECK]
-    ).update(standing=standing)
+    _set_standing([a.pk for a in own], standing)
     return len(held)
+
+
+def _set_standing(assignments: Collection[int], standing: str) -> None:
+    """Change the standing of the answers of locked assignments, and keep the one before.
+
+    Withdrawn and imported answers and those to checks have theirs for good.
+    """
+    kinds = Annotation.Standing
+    fixed = (kinds.WITHDRAWN, kinds.IMPORTED, kinds.CHECK, standing)
+    answers = Annotation.objects.filter(assignment__in=assignments).exclude(standing__in=fixed)
+    before = answers.order_by("pk").values_list("pk", "standing")
+    if changes := [StandingChange(annotation_id=pk, before=was) for pk, was in before]:
+        StandingChange.objects.bulk_create(changes)
+        answers.update(standing=standing)
 
 
 def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = False) -> None:
@@ -303,11 +321,9 @@ def retake_seats(annotator: Annotator, *, answered: bool, lost_place: bool = Fal
         ]
         state = Assignment.State.ANSWERED if has_answer else Assignment.State.RESERVED
         Assignment.objects.filter(pk__in=ids).update(state=state, is_surplus=is_surplus)
-        Annotation.objects.filter(assignment__in=ids).exclude(
-            standing=Annotation.Standing.CHECK
-        ).update(
-            standing=Annotation.Standing.SURPLUS if is_surplus else Annotation.Standing.COUNTED
-        )
+        if has_answer:
+            standings = Annotation.Standing
+            _set_standing(ids, standings.SURPLUS if is_surplus else standings.COUNTED)
 
 
 def leave_items(items: Collection[int]) -> int:
@@ -414,9 +430,8 @@ def _take_seat(assignment: Assignment) -> None:
     )
     if taken:
         Assignment.objects.filter(pk=assignment.pk).update(is_surplus=False)
-        Annotation.objects.filter(assignment=assignment).update(
-            standing=Annotation.Standing.COUNTED
-        )
+        if is_answered:
+            _set_standing([assignment.pk], Annotation.Standing.COUNTED)
 
 
 def _items(item_ids: Iterable[int]) -> QuerySet[Item]:

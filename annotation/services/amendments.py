@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import translation
@@ -18,7 +19,7 @@ from annotation.content.consent_versions import (
     agreed_versions,
     keep_consent,
 )
-from annotation.content.texts import ConsentText, consent_text
+from annotation.content.texts import ConsentText, consent_text, placeholders
 from annotation.errors import AmendmentError
 from annotation.models import Annotator, AnnotatorEvent, Assignment, ConsentVersion
 from annotation.seats import flow
@@ -146,9 +147,16 @@ def amend_consent(
         raise AmendmentError(
             f"State why, and what the ethics board decided, in at most {LONGEST_NOTE:,} characters."
         )
+    if unfilled := [part for text in fields.values() for part in placeholders(text)]:
+        raise AmendmentError(f"Fill in what stands in brackets: {unfilled[0]}.")
     old = current_text(study)
     for name in AMENDED_FIELDS:
         setattr(study, name, fields.get(name, getattr(study, name)))
+    try:
+        study.clean_fields(exclude={f.name for f in Study._meta.fields} - {*AMENDED_FIELDS})
+    except ValidationError as error:
+        faults = (f"{name}: {' '.join(said)}" for name, said in error.message_dict.items())
+        raise AmendmentError(" ".join(faults)) from None
     new = current_text(study)
     if new.version == old.version:
         raise AmendmentError("The text is the same as before. Nothing was saved.")

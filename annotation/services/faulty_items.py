@@ -12,7 +12,6 @@ from django.db.models import Q, QuerySet
 from annotation.errors import ItemError
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import assignment, flow
-from studies.importers.items.records import REPLACES
 from studies.models import Item, Study
 from studies.services.items import has_begun, seat_items, seats_changing
 from studies.services.studies import lock_study, record
@@ -43,7 +42,7 @@ def describe(item: Item) -> FaultyItem:
     answers = Annotation.objects.filter(assignment__item__in=ids)
     under_way = Assignment.objects.filter(item__in=ids, state=Assignment.State.RESERVED)
     following = Item.everything.filter(
-        study=item.study_id, **{f"metadata__{REPLACES}": item.key}
+        study=item.study_id, **{f"metadata__{Item.REPLACES}": item.key}
     ).order_by("key")
     return FaultyItem(
         item=item,
@@ -106,7 +105,7 @@ def put_back(*, study_id: int, key: str, user: User | None = None) -> Item:
     if item.split != Item.Split.LEFT_OUT:
         return item
     items = _together(item)
-    follows = {f"metadata__{REPLACES}__in": [each.key for each in items]}
+    follows = {f"metadata__{Item.REPLACES}__in": [each.key for each in items]}
     corrected = Item.objects.filter(study=study, **follows).order_by("key").first()
     if corrected is not None:
         raise ItemError(

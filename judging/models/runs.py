@@ -98,6 +98,8 @@ class JudgeRun(models.Model):
 
     ACTIVE = (State.QUEUED, State.RUNNING)
     RESUMABLE = (State.PAUSED, State.STOPPED_OUTAGE, State.STOPPED_BUDGET)
+    # Events of the study's log. Logs of existing studies contain these texts.
+    LEFT_OUT, TAKEN_BACK = "judge run not for the report", "judge run for the report"
 
     public_id = models.CharField(max_length=22, unique=True, default=public_id, editable=False)
     key = models.CharField(max_length=64, unique=True, help_text="Hash of the parameters.")

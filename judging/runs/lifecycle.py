@@ -195,7 +195,7 @@ def _mark(run_id: int, user: User | None, *, in_report: bool) -> bool:
     if not JudgeRun.objects.filter(pk=run_id, in_report=not in_report).update(in_report=in_report):
         return False
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
-    event = "judge run for the report" if in_report else "judge run not for the report"
+    event = run.TAKEN_BACK if in_report else run.LEFT_OUT
     record(run.study, event, user=user, run=run.public_id)
     return True
 

@@ -40,6 +40,7 @@ from judging.worker import runtime
 from judging.worker.endpoints import judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger
 from judging.worker.questions import check_sharing, questions_of, share_replies
+from studies.models import Item
 from studies.statements import clock
 
 logger = logging.getLogger(__name__)
@@ -65,6 +66,15 @@ OTHER_WORDS = (
 _RENEW_SECONDS = 10.0
 _RENEW_AGAIN_SECONDS = 1.0  # while the database is away
 _RESERVE_SECONDS = 60.0
+
+# Judgments that nobody needs, because their item was taken out. They wait: it may come back. The
+# request about a whole set is also about other items.
+NOT_ASKED = Q(
+    ~Exists(Judgment.everything.filter(asked_with=OuterRef("pk"))),
+    item__split=Item.Split.LEFT_OUT,
+    state=Judgment.State.PENDING,
+    asked_with=None,
+)
 
 # One thread at a time, because many would block the event loop.
 _preparing = threading.Lock()
@@ -219,12 +229,13 @@ def _lease(run: JudgeRun, lease: str, *, most: int, until: datetime) -> list[int
 def _stages(run: JudgeRun, *, has_anchors: bool) -> Iterator[QuerySet[Judgment]]:
     """The waiting judgments of a run, by when they are asked."""
     pending = Judgment.State.PENDING
-    of_anchors = Judgment.everything.filter(run=run.pk, state=pending).order_by("pk")
+    of_anchors = Judgment.everything.filter(run=run.pk, state=pending).exclude(NOT_ASKED)
+    of_anchors = of_anchors.order_by("pk")
     if has_anchors:
         yield of_anchors.filter(anchor=Judgment.Anchor.START)
     # Judgments that wait for another one's request are not asked.
     yield in_order(run.pk, pending).filter(anchor="", asked_with=None)
-    others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN)
+    others = Judgment.everything.filter(run=run.pk, state__in=Judgment.OPEN).exclude(NOT_ASKED)
     yield of_anchors.filter(anchor=Judgment.Anchor.AGAIN)
     if has_anchors and not others.exclude(anchor=Judgment.Anchor.END).exists():
         yield of_anchors.filter(anchor=Judgment.Anchor.END)
@@ -374,6 +385,7 @@ def end_if_done(*, run_id: int) -> bool:
     """End a run in which nothing is left to ask here; True for the one call that ended it."""
     share_replies(run_id)
     still_open = Judgment.everything.filter(run=OuterRef("pk"), state__in=Judgment.OPEN)
+    still_open = still_open.exclude(NOT_ASKED)
     active = JudgeRun.objects.filter(pk=run_id, state__in=JudgeRun.ACTIVE)
     if any(in_order(run_id, state).only("pk").first() for state in Judgment.OPEN):
         return _rest(run_id)
@@ -400,12 +412,14 @@ def _rest(run_id: int) -> bool:
 
 
 def in_order(run_id: int, state: str) -> QuerySet[Judgment]:
-    """The judgments of a run in a state, in order, with its anchors.
+    """The judgments of a run in a state, in order, with its anchors, but not those NOT_ASKED.
 
     Without the state in the order, PostgreSQL would read all judgments by id. Sorting by the state,
     equal for all rows, makes it use the index that starts with it.
     """
     found = Judgment.everything.filter(run=run_id, state__range=(state, state))
+    if state == Judgment.State.PENDING:
+        found = found.exclude(NOT_ASKED)
     return found.order_by("state", "pk")
 
 
@@ -422,6 +436,8 @@ def closing_words(run_id: int) -> str:
     for state in ("unparseable", "refused", "skipped"):
         if counts.get(state):
             words.append(f"{counts[state]:,} {state}")
+    if waiting := counts.get(Judgment.State.PENDING, 0):
+        words.append(f"{waiting:,} not asked, because the item was taken out")
     if failed := counts.get(Judgment.State.ERROR, 0):
         words.append(f"{failed:,} failed and will be asked again at the next start")
         errors = Judgment.objects.filter(run=run_id, state=Judgment.State.ERROR).order_by("pk")
@@ -433,6 +449,7 @@ def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
     """Queue tokens for a run; each judges chunks until nothing is left."""
     most = chunks_in_hand(run.judge)
     pending = Judgment.everything.filter(run=run, state=Judgment.State.PENDING)
+    pending = pending.exclude(NOT_ASKED)
     # Do not count them all, because there may be a million.
     waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
     JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())

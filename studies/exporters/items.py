@@ -7,7 +7,6 @@ from typing import IO, Any
 
 from studies.importers.files.bundle import FORMAT
 from studies.importers.files.readers import COLUMNS
-from studies.importers.items.records import REPLACES
 from studies.importers.items.validation import KEYS
 from studies.media.storage import as_given, file_name, open_file, response_as_given
 from studies.models import Item, MediaFile, Study
@@ -49,7 +48,7 @@ def raw_item(item: Item) -> dict[str, Any]:
     """An item in the interchange format."""
     metadata = dict(item.metadata)
     extra = metadata.pop("_extra", {})
-    if replaced := metadata.pop(REPLACES, ""):
+    if replaced := metadata.pop(Item.REPLACES, ""):
         extra = {**extra, "replaces": replaced}
     row = {
         "id": item.key,

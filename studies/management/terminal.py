@@ -1,6 +1,10 @@
 """What commands share: finding a study, options for files, progress, invalid settings."""
 
+import tomllib
 from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Collection
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TextIO
 
 from django.core.exceptions import ValidationError
@@ -20,6 +24,22 @@ def find_study(slug: str) -> Study:
             f"There is no study “{slug}”. "
             + (f"Use one of: {known}." if known else "Create one with create_study.")
         ) from None
+
+
+def read_settings(path: Path, known: Collection[str]) -> dict[str, Any]:
+    """The settings in a TOML file. Raises `CommandError` for one that is not `known`."""
+    try:
+        settings = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CommandError(f"{path} is not TOML: {error}.") from error
+    for name in settings:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+            raise CommandError(f"{path}: a study has no setting “{name}”. {hint}")
+    return settings
 
 
 def add_skip_faulty(parser: ArgumentParser) -> None:

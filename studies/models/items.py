@@ -91,6 +91,9 @@ class Item(models.Model):
         TIE = "tie", "tie"
         NONE = "", "unknown"
 
+    # The key of the metadata with the id of the faulty item that this one follows.
+    REPLACES = "_replaces"
+
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="all_items")
     persona = models.ForeignKey(Persona, on_delete=models.PROTECT, related_name="all_items")
     key = models.CharField(max_length=120)

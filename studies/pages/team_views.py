@@ -243,6 +243,7 @@ def hand_over(request: HttpRequest, slug: str) -> HttpResponse:
             keep=request.POST.getlist("keep"),
             leaving=leaving,
             afterwards="" if afterwards == "none" else afterwards,
+            also=[pk for each in request.POST.getlist("also") if (pk := whole_number(each))],
         )
     except Membership.DoesNotExist:
         raise Http404("not a member") from None
@@ -268,6 +269,9 @@ def _hand_over_page(request: HttpRequest, study: Study) -> HttpResponse:
     own = [row for row in people if row.role == Membership.Role.OWNER]
     leaving = next((row for row in people if row.user_id == (asked or request.user.pk)), None)
     leaving = leaving or next(iter(own), None)
+    together = (
+        team.staying_behind(study, leaving=leaving.user_id, by=_user(request)) if leaving else []
+    )
     context = {
         "study": study,
         "members": people,
@@ -276,7 +280,8 @@ def _hand_over_page(request: HttpRequest, study: Study) -> HttpResponse:
         "grants": team.granted_by(study, leaving.user_id) if leaving else [],
         "tokens": leaving.user.access_tokens.filter(expires_at__gt=clock.now()) if leaving else [],
         "planned": planned(study),
-        "related": related_to(study, request.user),
+        "together": together,
+        "related": [each for each in related_to(study, request.user) if each.study not in together],
         "is_me": leaving is not None and leaving.user_id == request.user.pk,
     }
     return render(request, "studies/hand_over.html", context)

@@ -81,6 +81,8 @@ FROZEN_FIELDS = (
     "ethics",
 )
 
+# An event of the study's log. Logs of existing studies contain this text.
+SETTINGS_CHANGED = "settings changed"
 # How answers are read; a change after the first answer is logged.
 READING_FIELDS = ("certainty_threshold", "equivalence_margin")
 # The log event of such a change, with its field, old and new value. Logs of existing studies
@@ -137,7 +139,7 @@ def save_settings(
     locked.content_hash = study_content_hash(locked)
     locked.save(update_fields=["content_hash"])
     after = {name: getattr(locked, name) for name in before}
-    record(locked, "settings changed", user=user, fields=[*before], before=before, after=after)
+    record(locked, SETTINGS_CHANGED, user=user, fields=[*before], before=before, after=after)
     for name in READING_FIELDS if locked.frozen_at else ():
         if name in before:
             both = {"before": before[name], "after": after[name]}

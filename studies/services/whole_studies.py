@@ -98,6 +98,7 @@ def copy_study(
 
 def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
     """Remove other items and unused personas from a copy, and add the notes."""
+    Item.everything.filter(study=copy, split=Item.Split.LEFT_OUT).delete()
     items = {item.key: item for item in Item.objects.filter(study=copy)}
     away = [item.pk for key, item in items.items() if key not in only]
     for start in range(0, len(away), _AT_ONCE):
@@ -106,6 +107,8 @@ def _keep(copy: Study, only: Mapping[str, Mapping[str, Any]]) -> None:
     kept = [item for key, item in items.items() if key in only]
     for item in kept:
         item.metadata = item.metadata | dict(only[item.key])
+        if item.metadata.get(Item.REPLACES) not in only:
+            item.metadata.pop(Item.REPLACES, None)
     Item.objects.bulk_update(kept, ["metadata"], batch_size=_AT_ONCE)
     storage.forget_unused(copy)
 

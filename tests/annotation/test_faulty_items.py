@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
@@ -251,3 +251,19 @@ def test_full_groups_stay_full_and_people_beyond_them_take_what_opens():
     assert Annotation.objects.filter(standing="counted").count() == 8
     assert [(g.reserved, g.completed) for g in study.quota_groups.all()] == [(0, 1), (0, 1)]
     assert faults() == []
+
+
+def test_the_command_takes_an_item_out_and_puts_it_back(study, capsys):
+    person = walk_in(study)
+    key = person.assignments.first().item.key
+
+    call_command("take_out_item", study.slug, key, reason="Equal responses.")
+    assert "is out of the analysis. It has 0 answers." in capsys.readouterr().out
+    item = Item.everything.get(study=study, key=key)
+    assert (item.split, item.left_out_reason) == ("left_out", "Equal responses.")
+    call_command("take_out_item", study.slug, key, undo=True)
+
+    assert Item.objects.filter(study=study, key=key).exists()
+    with pytest.raises(CommandError, match="has no item “nope”") as refused:
+        call_command("take_out_item", study.slug, "nope", reason="x")
+    assert refused.value.returncode == 2

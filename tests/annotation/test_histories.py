@@ -130,6 +130,8 @@ def check(study: Study) -> None:
             "skipped": {None},
         }[a.state]
         assert standings.get(a.pk) in expected
+        if a.annotator.state == "withdrew":
+            assert standings.get(a.pk) in (None, "withdrawn")
         if a.annotator.works_surplus:
             assert a.state == "released" or a.is_surplus
         if a.annotator.state not in {*flow.ACTIVE, "completed"}:
@@ -205,6 +207,13 @@ _WAITED = [
 ]
 
 
+# An exclusion brings no withdrawn answer back.
+_WITHDRAWN = [
+    ("arrive", "woman"),
+    ("answer_all", 0),
+    ("withdraw", 0),
+    ("exclude_and_reopen", 0),
+]
 # Who has left skips an item and answers it after all.
 _LATE_SKIP = [("arrive", "woman"), ("mark_returned", 0), ("skip", 0), ("answer_all", 0)]
 
@@ -308,6 +317,7 @@ def short_of(study: Study) -> int:
 @settings(max_examples=examples(1, every=20), deadline=None)
 @given(events)
 @example(_WAITED)
+@example(_WITHDRAWN)
 def test_after_any_history_every_item_can_get_exactly_n_answers(history):
     with transaction.atomic():
         study = make_study(items_per_annotator=EACH, annotations_per_item=SEATS)

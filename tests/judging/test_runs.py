@@ -11,8 +11,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config.operations.doctor.judge_checks import runs_against_judgments
 from judging.errors import BadJudge, BadRun, ConflictingValue
-from judging.models import JudgeRun, Judgment
+from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs import lifecycle, row_creation
 from judging.worker import chunks
 from studies.errors import StudyError
@@ -317,3 +318,25 @@ def test_a_missing_key_is_told_before_anything_is_stored(llm, engine, monkeypatc
         start(study, judge)
 
     assert not JudgeRun.objects.exists()
+
+
+def test_a_run_does_not_ask_about_an_item_that_is_taken_out_and_asks_if_it_returns(judge, llm):
+    study = study_of(3)
+    llm.answer = lambda body, n: completion("A]]")
+    run = start(study, judge)
+    out = Item.objects.filter(study=study).first()
+    Item.objects.filter(pk=out.pk).update(split=Item.Split.LEFT_OUT)
+
+    lifecycle.work_off(run_id=run.pk)
+
+    run.refresh_from_db()
+    words = "2 of 3 answered, 1 not asked, because the item was taken out."
+    assert (run.state, run.sentence) == ("done", words)
+    assert states(run) == {"done": 2, "pending": 1}
+    assert not [*runs_against_judgments()]
+    assert (len(llm.requests), Attempt.objects.filter(judgment__run=run).count()) == (2, 2)
+
+    Item.everything.filter(pk=out.pk).update(split=Item.Split.MAIN)
+    run = judge_all(study, judge)
+
+    assert (run.sentence, len(llm.requests)) == ("3 of 3 answered.", 3)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import (
     OF_REPORT,
@@ -19,10 +18,12 @@ from analysis.lifecycle.storage import (
 )
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
+from studies.models.studies import Study
 from studies.services.studies import record
 from studies.statements import clock
 
 if TYPE_CHECKING:
+    from analysis.data.views import View
     from analysis.report.section import OwnPage
 
 
@@ -88,7 +89,7 @@ class Command(BaseCommand):
         chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
         try:
             if options["view"]:
-                chosen["view"] = _view(Path(options["view"]))
+                chosen["view"] = _view(find_study(slugs[0]), Path(options["view"]))
             check_parameters(**{key: chosen[key] for key in ("seed", "threshold", "bootstrap")})
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
@@ -184,8 +185,10 @@ class Command(BaseCommand):
         return result
 
 
-def _view(path: Path) -> View:
+def _view(study: Study, path: Path) -> "View":
     """The view in a JSON file. Raises `BadParameters`."""
+    from analysis.lifecycle.stored_views import read_view
+
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -193,7 +196,7 @@ def _view(path: Path) -> View:
     except ValueError as error:
         raise BadParameters(f"{path} is not JSON: {error}.") from None
     try:
-        return View.of(content)
+        return read_view(study, content)
     except BadParameters as error:
         raise BadParameters(f"{path}: {error}") from None
 

@@ -22,6 +22,7 @@ from judging.models import (
 )
 from judging.prompts.asking import protocol_sha256
 from judging.runs.study_content import ledger_use
+from judging.worker.chunks import NOT_ASKED
 from judging.worker.endpoints import is_readable
 from judging.worker.questions import sharing
 from studies.statements import clock
@@ -134,7 +135,7 @@ def runs_against_judgments() -> Iterator[InvariantFault]:
     for pk, name, study, state, orders, samples, setting, imported in list(runs):
         judgments = Judgment.everything.filter(run=pk)
         if state == JudgeRun.State.DONE:
-            open_ones = judgments.filter(state__in=Judgment.OPEN).count()
+            open_ones = judgments.filter(state__in=Judgment.OPEN).exclude(NOT_ASKED).count()
             if open_ones:
                 yield InvariantFault(
                     f"Run {name} is done, but {open_ones:,} judgments are open.", study

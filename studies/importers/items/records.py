@@ -43,8 +43,6 @@ CONTENT = (
     "option_set",
     "media",
 )
-# The key of an item's metadata with the id of the faulty item that it follows.
-REPLACES = "_replaces"
 LEFT_OUT = "left_out"
 # Fields that are part of an item's hash only if they are filled.
 _LATER = ("advice", "option_set", "media")

@@ -15,7 +15,6 @@ from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.records import (
     CONTENT,
-    REPLACES,
     ItemRecord,
     PersonaRecord,
     Warning,
@@ -245,7 +244,7 @@ class _Storage:
             personas = self._new_personas(new)
             self.read += len(chunk)
             self.created += len(new)
-            self._corrected += [item for item in new if REPLACES in item.values["metadata"]]
+            self._corrected += [item for item in new if Item.REPLACES in item.values["metadata"]]
             self.personas += len(personas)
             if not (self._items or self._in_files or self._in_study):
                 self._insert_personas(personas)
@@ -258,11 +257,11 @@ class _Storage:
 
     def _not_replaced(self) -> Iterator[Fault]:
         """Corrected items whose faulty item is unknown, or would count beside them."""
-        named = {item.values["metadata"][REPLACES] for item in self._corrected}
+        named = {item.values["metadata"][Item.REPLACES] for item in self._corrected}
         there = Item.everything.filter(study=self._study, key__in=named)
         splits = dict(there.values_list("key", "split"))
         for item in self._corrected:
-            key = item.values["metadata"][REPLACES]
+            key = item.values["metadata"][Item.REPLACES]
             if splits.get(key) == Item.Split.LEFT_OUT:
                 continue
             known = key in splits

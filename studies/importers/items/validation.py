@@ -26,7 +26,6 @@ from studies.importers.items.option_sets import (
     read_option_set,
 )
 from studies.importers.items.records import (
-    REPLACES,
     ItemRecord,
     PersonaRecord,
     UnknownKeys,
@@ -291,7 +290,7 @@ def _replaced(row: ImportRow, raw: dict[str, Any], key: str) -> dict[str, str]:
             f"item “{key}” names itself in replaces.",
             "Give the corrected item its own id.",
         )
-    return {REPLACES: replaced} if replaced else {}
+    return {Item.REPLACES: replaced} if replaced else {}
 
 
 def _unknown_of_responses(raw: Any) -> dict[str, Any]:

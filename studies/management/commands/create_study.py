@@ -1,6 +1,4 @@
-import tomllib
 from argparse import ArgumentParser
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from studies.errors import StudyError
-from studies.management.terminal import explain
+from studies.management.terminal import explain, read_settings
 from studies.models import Study, Task
 from studies.services.studies import create_study
 
@@ -43,7 +41,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        fields = _read(options["file"]) if options["file"] else {}
+        fields = read_settings(options["file"], FIELDS) if options["file"] else {}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:
@@ -56,19 +54,3 @@ class Command(BaseCommand):
         except StudyError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Created “{study.slug}”. Its state is {study.state}.")
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The settings in a TOML file. Raises `CommandError` for an unknown setting."""
-    try:
-        settings = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CommandError(f"{path} is not TOML: {error}.") from error
-    for name in settings:
-        if name not in FIELDS:
-            close = get_close_matches(name, FIELDS, n=1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(FIELDS)}."
-            raise CommandError(f"{path}: a study has no setting “{name}”. {hint}")
-    return settings

@@ -6,13 +6,14 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
+from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from studies.errors import StudyError
 from studies.models import Membership, Study, TeamInvitation
-from studies.selectors import RANK
+from studies.selectors import RANK, studies_for
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -188,18 +189,27 @@ def hand_over(
     keep: Collection[str] = (),
     leaving: int | None = None,
     afterwards: str = Membership.Role.EDITOR,
+    also: Collection[int] = (),
 ) -> None:
     """Make another member the owner instead of `by`, or of the member `leaving`.
 
     `afterwards` is the role of who leaves; empty removes them. What they have given out goes to the
-    new owner where its key is in `keep`, and ends otherwise. Raises `StudyError` if the new owner
-    cannot sign in.
+    new owner where its key is in `keep`, and ends otherwise. `also` are the ids of studies among
+    `staying_behind` that go along with all that works through them. Raises `StudyError` if the new
+    owner cannot sign in.
     """
     study = lock_study(study_id)
     leaving = by.pk if leaving is None else leaving
     heir = Membership.objects.select_related("user").get(study=study, user=to).user
     if not heir.is_active:
         raise StudyError(f"The account of {heir.get_username()} is closed. Choose another member.")
+    for other in staying_behind(study, leaving=leaving, by=by) if also else ():
+        if other.pk in also:
+            Membership.objects.get_or_create(study=other, user=heir)
+            kept = [grant.key for grant in granted_by(other, leaving)]
+            hand_over(
+                study_id=other.pk, to=to, by=by, keep=kept, leaving=leaving, afterwards=afterwards
+            )
     set_role(study_id=study.pk, user_id=to, role=Membership.Role.OWNER, by=by)
     member = Membership.objects.select_related("user").filter(study=study, user=leaving).first()
     if member is None or to == leaving:
@@ -212,6 +222,26 @@ def hand_over(
         member.delete()
         record(study, "member removed", user=by, of=_name(member), before=member.role)
     _end_grants(study, member, by, keep, heir=heir)
+
+
+def staying_behind(study: Study, *, leaving: int, by: User) -> list[Study]:
+    """Studies of a member that were made from this one or the other way, which `by` owns too.
+
+    A table of any app says so whose rows tie one study to another: waves, linked studies.
+    """
+    ties = set[tuple[int, int]]()
+    for model in apps.get_models():
+        ends = [each for each in model._meta.concrete_fields if each.related_model is Study]
+        # A study is made once; a rule about two studies ties none to the other.
+        if len(ends) == 2 and any(each.unique for each in ends):
+            ties.update(model._base_manager.values_list(*(each.attname for each in ends)))
+    found, new = {study.pk}, {study.pk}
+    while new:
+        new = {b for tie in ties for a, b in (tie, tie[::-1]) if a in new} - found
+        found |= new
+    owned = Study.objects.filter(memberships__user=leaving, memberships__role=Membership.Role.OWNER)
+    own = studies_for(by, role=Membership.Role.OWNER).filter(pk__in=found - {study.pk})
+    return list(own.filter(pk__in=owned.values("pk")).order_by("slug"))
 
 
 @transaction.atomic

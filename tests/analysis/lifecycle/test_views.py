@@ -1,26 +1,33 @@
 """Another view of a study: what it keeps, by recount; as of a moment; refused input; its page."""
 
 import json
+import random
+from contextlib import suppress
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from analysis.data.arrays import Answers
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.stored_views import read_view, written_view
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
 from annotation import services
+from annotation.errors import AnnotationError
 from annotation.models import Annotator
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
 from studies.statements import clock
 from tests.analysis.builders import answer, make_rater, random_study
+from tests.annotation.test_histories import happen
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +116,53 @@ def test_as_of_a_moment_it_has_what_counted_then():
     assert [item.key for item in now.items] != [item.key for item in before.items]
 
 
+# Of everybody who ever came, for pooling.
+_NOT_THEN = {"identities", "departures"}
+_EVENTS = (
+    *("arrive", "answer", "answer_all", "complete", "mark_returned", "time_out", "resume"),
+    *("exclude", "exclude_and_reopen", "include", "skip", "revise", "raise", "item"),
+)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in range(1, 6))]
+)
+def test_as_of_any_moment_of_a_history_it_is_the_report_of_that_moment(seed):
+    """Value by value, whoever took, lost and retook seats before and after it."""
+    rng = random.Random(seed)
+    study = make_study(items_per_annotator=3, annotations_per_item=2)
+    make_items(study, 6)
+    make_item(study=study, key="check", split="attention_check", check_answer="r1")
+    for _ in range(4):
+        answer_all(walk_in(study))
+    then = {}
+    for n in range(24):
+        event = rng.choice(_EVENTS)
+        with suppress(AnnotationError):
+            if event == "item":
+                key = rng.choice(Item.everything.filter(study=study).values_list("key"))[0]
+                if rng.random() < 0.5:
+                    put_back(study_id=study.pk, key=key)
+                else:
+                    take_out(study_id=study.pk, key=key, reason=f"Reason {n}.")
+            else:
+                happen(study, event, "woman" if event == "arrive" else rng.randrange(9))
+        if n % 8 == 5:
+            then[clock.now()] = load_dataset(study.slug)
+
+    for moment, before in then.items():
+        found = load_dataset(study.slug, View.of({"as_of": moment.isoformat()}))
+        for name, value in vars(before).items():
+            if name in _NOT_THEN:
+                continue
+            ours = getattr(found, name)
+            if isinstance(value, Answers):
+                for column, numbers in vars(value).items():
+                    np.testing.assert_array_equal(getattr(ours, column), numbers, err_msg=column)
+            else:
+                assert ours == value, name
+
+
 def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     item = load_dataset(study.slug).items[0].key
     path = tmp_path / "view.json"
@@ -124,9 +178,33 @@ def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     assert {entry["mark"] for entry in found["registration"]["analyses"]} == {"explored"}
     assert "Not the study’s own report" in (tmp_path / "r" / "report.html").read_text()
     assert verify_report(read_report(str(tmp_path / "r"))).is_equal
-    path.write_text(json.dumps({"without_items": ["nope"]}))
-    with pytest.raises(CommandError, match="no item “nope”"):
-        call_command("report", study.slug, out=tmp_path / "r", bootstrap=100, view=str(path))
+
+
+def test_a_file_names_runs_as_reports_do_and_nothing_that_the_study_lacks(study, tmp_path):
+    path, out = tmp_path / "view.json", tmp_path / "r"
+    name = "steady (standard, no persona)"
+
+    def build(content: object) -> dict:
+        path.write_text(json.dumps(content))
+        call_command("report", study.slug, out=out, bootstrap=100, view=str(path))
+        return json.loads((out / "report.json").read_text())
+
+    found = build({"without_runs": [name]})
+    [key] = found["view"]["filters"]["without_runs"]
+    assert name in found["view"]["changes"][0]
+    assert key == study.judge_runs.get(setting="standard").key
+    assert written_view(study, View.of(found["view"]["filters"])) == {"without_runs": [name]}
+    for other, n in ((key, 1), (study.judge_runs.first().public_id, 1), ("steady", 2)):
+        assert len(read_view(study, {"without_runs": [other]}).without_runs) == n
+    for content, words in (
+        ({"without_items": ["nope"]}, "no item “nope”"),
+        ({"topics": ["nope"]}, "no topic “nope”"),
+        ({"without_people": ["nope"]}, "no annotator “nope”"),
+        ({"without_runs": ["nope"]}, "no run “nope”. Use one of: both ways, steady .certainty"),
+    ):
+        with pytest.raises(CommandError, match=words) as refused:
+            build(content)
+        assert refused.value.returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -157,12 +235,12 @@ def test_the_page_builds_a_view_and_its_address_fills_the_form(study):
     refused = client.post(address, {"without_people": "nobody\r\n"})
     assert refused.status_code == 422
     assert "has no annotator “nobody”" in refused.content.decode()
-    assert client.post(address, {"without_items": "nothing"}).status_code == 302
+    wrong = client.post(address, {"without_items": "nothing"})
+    assert "has no item “nothing”" in wrong.content.decode()
     sent = {"name": "One <less>", "without_people": name, "without_items": item}
     for _ in range(2):
         assert client.post(address, sent).status_code == 302
-    wrong, right = Report.objects.order_by("number")
-    assert build_queued(report_id=wrong.pk).state == "failed"
+    right = Report.objects.get()
     right.bootstrap = 100
     right.save()
     assert build_queued(report_id=right.pk).state == "done"

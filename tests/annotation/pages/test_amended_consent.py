@@ -1,6 +1,7 @@
 """An amended consent: who is asked, what they read, what they keep, and what is refused."""
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -187,3 +188,31 @@ def test_a_text_that_is_the_same_is_no_version(study):
         amend(study, "We store answers.")
     with pytest.raises(AmendmentError, match="ethics board"):
         amend_consent(study_id=study.pk, fields={"consent": "x"}, note=" ", asks_again=False)
+
+
+def test_the_command_shows_what_changes_and_stores_it_once(study, tmp_path, capsys):
+    start(study, PIDS[0])
+    file = tmp_path / "new.toml"
+    file.write_text('consent = "We store answers for ten years."')
+    amended = {"file": file, "note": "Board 2026/17.", "ask_again": True}
+
+    call_command("amend_consent", study.slug, **amended, dry_run=True)
+    shown = capsys.readouterr().out
+    assert "+ We store answers for ten years." in shown
+    assert "Nothing was stored; 1 person would be asked again." in shown
+    assert Study.objects.get(pk=study.pk).consent == "We store answers."
+
+    call_command("amend_consent", study.slug, **amended)
+    assert "1 person is asked again." in capsys.readouterr().out
+    assert history(study)[0].note == "Board 2026/17."
+    with pytest.raises(CommandError, match="same as before"):
+        call_command("amend_consent", study.slug, **amended)
+    for text, words in (
+        ('reward = "9"', "no setting “reward”"),
+        ("ethics = 7", "ethics is not a text"),
+        (f'ethics = "{"x" * 400}"', "at most 300"),
+        ('ethics = "[[name of the board]]"', "Fill in"),
+    ):
+        file.write_text(text)
+        with pytest.raises(CommandError, match=words):
+            call_command("amend_consent", study.slug, **amended)

@@ -67,6 +67,20 @@ def test_a_copy_has_the_items_and_settings_and_no_answers(study, client):
     assert [m.role for m in copy.memberships.all()] == ["owner"]
 
 
+def test_a_copy_of_some_items_has_no_faulty_ones_and_no_reference_to_one():
+    study = make_study()
+    faulty = make_item(study=study, split="left_out")
+    kept = make_item(study=study, metadata={"_replaces": faulty.key, "source": "a"})
+    make_item(study=study)
+
+    copy = copy_study(
+        study_id=study.pk, slug="some", title="Some", with_items=True, only={kept.key: {}}
+    )
+
+    found = Item.everything.filter(study=copy).values_list("key", "metadata")
+    assert list(found) == [(kept.key, {"source": "a"})]
+
+
 def test_a_copy_without_items(study):
     copy = copy_study(study_id=study.pk, slug="again", title="Again", with_items=False)
 
