@@ -36,6 +36,7 @@ from thirdperson.check.labels import (
     NO_LABEL,
     WRITTEN_BY_PROGRAMS,
     BadTable,
+    NoLabels,
     is_label,
     listed,
     same_label,
@@ -132,9 +133,9 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
         scored = _guessed(names, rows, replace(given, has_numbers=True))
-        raise BadTable(refusals.no_people(name, names, found, scored))
+        raise NoLabels(refusals.no_people(name, names, found, scored))
     if not (found.judges or found.judge_raters or found.kind):
-        raise BadTable(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
+        raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
     if not (given.people or given.judges) and (pairs := _criteria(found)):
         raise BadTable(refusals.several_criteria(name, pairs))
     labelled = {*found.people, found.label, *found.judges}

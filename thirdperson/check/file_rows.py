@@ -72,12 +72,16 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of one file, the columns that are known, and the program that wrote it."""
+    """The rows of one file, the columns that are known, and the program that wrote it.
+
+    `places` are where else a JSON file has records, as options.
+    """
 
     rows: CheckedRows
     columns: Columns
     format: str = ""
     skipped: Sequence[str] = ()
+    places: Sequence[str] = ()
 
 
 def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
@@ -93,10 +97,10 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         return FileRows(rows_at(document, options.records, path.name), given)
     if document is not None and (found := _export(document, path, options, given)):
         return found
+    lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
     try:
         rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
     except BadTable as error:
-        lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
         hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
         raise BadTable(f"{error}{hint}") from None
     if document is None and options.format != "table":
@@ -110,7 +114,7 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    return FileRows(rows, given, "", skipped)
+    return FileRows(rows, given, "", skipped, lists)
 
 
 def _reader(document: Any, format: str) -> str:

@@ -26,6 +26,7 @@ from thirdperson.check.labels import (
     BadTable,
     Label,
     LabelTable,
+    NoLabels,
     is_label,
     listed,
     same_label,
@@ -293,7 +294,12 @@ def _labels(options: Namespace) -> LabelTable:
             gold=columns.gold if columns.gold in names else "",
             label=columns.label if columns.label in names else "",
         )
-    labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    try:
+        labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    except NoLabels as error:
+        places = [place for table in tables.values() for place in table.places if "*" in place]
+        hint = f" If each label is a record of its own: {listed(places, 4)}." if places else ""
+        raise BadTable(f"{error}{hint}") from None
     known = {table.format for table in tables.values()} - {""}
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
     if len(tables) > 1:

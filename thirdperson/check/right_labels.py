@@ -40,8 +40,6 @@ class NearnessGap:
         gap = f"{points(value)} points"
         if ends and p is not None:
             gap += f", 95\u00a0% CI {points_range((ends.low, ends.high))}, adjusted p {p_cell(p)}"
-        elif why := self.found.interval_reason:
-            gap += f"; {reason(why)}"
         if is_alike:
             within = f"within {margin * 100:g} points"
             return f"{judge} is {right} as often as {self.other}, {within} ({gap})"
@@ -65,6 +63,8 @@ class RightLabels:
 
     def sentence(self, judge: str, margin: float) -> str:
         parts = [gap.words(judge, margin, is_distance=self.is_distance) for gap in self.gaps]
+        if why := self.gaps[0].found.interval_reason:
+            parts = [f"who is right more often is not settled: {reason(why)}"]
         return f"Right labels of {number_of(self.n, 'item')}: {'; '.join(parts)}."
 
     def cells(self) -> Iterator[str]:

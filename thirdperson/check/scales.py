@@ -141,8 +141,10 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
     ]
     adjusted = holm([_p(found) for found in tests])
     verdicts = [
-        _verdict(table, judge, found, p, right.get(judge))
-        for judge, found, p in zip(table.judges, tests, adjusted, strict=True)
+        _verdict(table, judge, found, p, right.get(judge), holds_from)
+        for judge, found, p, holds_from in zip(
+            table.judges, tests, adjusted, _holds_from(tests), strict=True
+        )
     ]
     best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
 
@@ -165,6 +167,7 @@ def _verdict(
     found: PooledReplacement,
     p: float | None,
     right: RightLabels | None,
+    holds_from: float | None,
 ) -> ScaleVerdict:
     trust, why = _decided(found, p)
     settled = trust is not Trust.INCONCLUSIVE
@@ -172,7 +175,7 @@ def _verdict(
     if (reference < 0).all():
         reference = majority_vote(table.votes).answer
     choice = table.judges[judge]
-    ends = (None, None) if p is None or why else _ends(found, len(table.judges))
+    has_ends = p is not None and not why
     return ScaleVerdict(
         judge=judge,
         trust=trust,
@@ -180,8 +183,8 @@ def _verdict(
         why=why,
         found=found,
         p=p,
-        holds_from=ends[0],
-        holds_below=ends[1],
+        holds_from=holds_from if has_ends else None,
+        holds_below=_ends(found)[0] if has_ends else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
         labels_needed=0 if settled else _more(found, why, table.votes.n),
@@ -252,19 +255,30 @@ def _lost(found: PooledReplacement) -> str:
     )
 
 
-def _ends(found: PooledReplacement, family: int) -> tuple[float | None, float | None]:
-    """The ε from which both one-sided tests pass, and below which the judge is ruled out."""
-    highs, lows = [], []
+def _holds_from(tests: Sequence[PooledReplacement]) -> list[float | None]:
+    """The ε from which each judge passes Holm's method: with all that pass before it."""
+    order = sorted((p, place) for place, found in enumerate(tests) if (p := _p(found)) is not None)
+    found: list[float | None] = [None] * len(tests)
+    least = -math.inf
+    for rank, (_, place) in enumerate(order):
+        least = max(least, _ends(tests[place], LEVEL / (len(order) - rank))[1])
+        found[place] = least
+    return found
+
+
+def _ends(found: PooledReplacement, alpha: float = LEVEL) -> tuple[float, float]:
+    """The ε below which the judge is ruled out, and from which its one-sided tests pass."""
+    highs, lows = [-1.0], [-1.0]
     for side in (found.raw, found.balanced):
         ends = side.advantage.interval
         if ends is None or side.se is None or side.df is None:
-            return None, None
+            continue
         middle = (ends.low + ends.high) / 2
         is_t = ends.method == "general t"
-        high = middle + t_quantile(side.df, 1 - LEVEL / family) * side.se if is_t else ends.high
+        high = middle + t_quantile(side.df, 1 - alpha) * side.se if is_t else ends.high
         highs.append(high)
         lows.append(ends.low)
-    return max(highs), max(lows)
+    return max(lows), max(highs)
 
 
 def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
