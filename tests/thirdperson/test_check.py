@@ -328,7 +328,7 @@ WIDE, LONG = "item,human_1,judge\n", "item,annotator,label,judge\n"
         (f"{WIDE}q1,a,b\n", "--positive c", "--positive c: there is no such label"),
         (f"{WIDE}q1,a,b\n", "--positive a,b", "--positive names every label"),
         ("item,human_1,judge,judge_certainty\nq1,a,b,140\n", "", "certainty of “judge” is 140"),
-        ("item,human_1,judge,judge_certainty\nq1,a,b,high\n", "", "judge_certainty is “high”"),
+        ("item,human_1,judge,judge_certainty\nq1,a,b,high\nq2,a,b,80\n", "", "is “high”"),
         (f"{WIDE}q1,a,b\n", "--certainty judge", "use LABEL_COLUMN=CERTAINTY_COLUMN"),
         (f"{WIDE}q1,a,b\n", "--format xml", "--format xml: use one of auto, table, promptfoo"),
         (f"{WIDE}q1,a,b\n", "--metric x", "--metric is for exports"),

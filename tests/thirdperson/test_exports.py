@@ -1,5 +1,6 @@
 """Exports of other programs, in the shapes that these programs document, read as labels."""
 
+import csv
 import json
 import re
 import zipfile
@@ -363,6 +364,126 @@ def test_one_object_a_line_is_read_as_a_list(form, tmp_path):
 
     assert labels.reading[0] == f"format: {name}"
     assert len(labels.labels) == 3 * N
+
+
+def phoenix_runs(n):
+    return {
+        "example_id": f"ex-{n}",
+        "repetition_number": 1,
+        "output": "x",
+        "annotation_correct_label": word(n, 3),
+        "annotation_correct_annotator_kind": "HUMAN",
+        "annotation_judged_label": word(n, 4),
+        "annotation_judged_annotator_kind": "LLM",
+    }
+
+
+def langfuse_page(entry):
+    """A score as the page exports it, with the name of its author."""
+    rest = {key: value for key, value in entry.items() if key != "authorUserId"}
+    return rest | {"authorUserName": entry["authorUserId"]}
+
+
+def langfuse_stored(entry):
+    """A score in cloud storage."""
+    names = {
+        "traceId": "trace_id",
+        "observationId": "observation_id",
+        "stringValue": "string_value",
+        "dataType": "data_type",
+        "authorUserId": "author_user_id",
+    }
+    return {names.get(key, key): value for key, value in entry.items()}
+
+
+def phoenix_frame(entry):
+    """An annotation in the data frame of the client."""
+    rest = {key: value for key, value in entry.items() if key not in ("name", "result")}
+    label = entry["result"]["label"]
+    return rest | {"annotation_name": entry["name"], "result.label": label, "result.score": None}
+
+
+def langsmith_frame(entry):
+    """Feedback in a data frame: Python writes the object in a cell."""
+    return entry | {"feedback_source": str(entry["feedback_source"])}
+
+
+def opik_table(n):
+    return {
+        "dataset.input": f"Question {n}",
+        "output": "x",
+        "feedback_scores.human 1": word(n, 3),
+        "feedback_scores.human 2": word(n, 5) if n else "-",
+        "feedback_scores.Correctness": word(n, 4),
+        "feedback_scores.Correctness_reason": "because",
+    }
+
+
+TABLES = {
+    "langfuse": ([langfuse_page(entry) for entry in entries(langfuse)], []),
+    "langfuse, stored": ([langfuse_stored(entry) for entry in entries(langfuse)], []),
+    "phoenix": ([phoenix_frame(entry) for entry in entries(phoenix)], []),
+    "phoenix, runs": ([phoenix_runs(n) for n in range(N)], ["--metric", "correct=judged"]),
+    "langsmith": (
+        [langsmith_frame(entry) for entry in entries(langsmith)],
+        ["--metric", "correct=judge_correct"],
+    ),
+    "opik": ([opik_table(n) for n in range(N)], []),
+    "braintrust": (BRAINTRUST[:-1], []),
+    "mlflow": (MLFLOW, ["--metric", "correct"]),
+    "argilla": (ARGILLA_OF_THE_HUB, []),
+}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_the_same_exports_are_read_from_csv(form, tmp_path):
+    rows, options = TABLES[form]
+    path = tmp_path / "export.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        for row in rows:
+            cells = {
+                name: json.dumps(value) if isinstance(value, (dict, list)) else value
+                for name, value in row.items()
+            }
+            writer.writerow(cells)
+
+    labels = read(path, *options)
+
+    assert labels.reading[0] == f"format: {form.partition(',')[0]}"
+    people, judges = labels.raters(is_judge=False), labels.raters(is_judge=True)
+    assert (len(people), len(judges)) == (1 if form == "phoenix, runs" else 2, 1)
+    assert by_rater(labels)[judges[0]] == [word(n, 4) for n in range(N)]
+    assert len(labels.labels) == N * (len(people) + 1) - (form == "opik")
+
+
+def test_reviewers_of_braintrust_have_a_span_each(tmp_path):
+    def review(n, name, every):
+        return {
+            "id": f"{n}-{name}",
+            "span_id": f"{n}-{name}",
+            "span_parents": [f"row-{n}"],
+            "span_attributes": {"type": "review", "name": name},
+            "scores": {"helpful": int(word(n, every) == "pass")},
+        }
+
+    rows = [
+        {"id": f"{n}", "span_id": f"row-{n}", "input": f"Question {n}", "metadata": None}
+        | {"scores": {"helpful": 0.5, "Helpfulness": int(word(n, 4) == "pass"), "Speed": 1}}
+        for n in range(N)
+    ]
+    reviews = [review(n, *rater) for n in range(N) for rater in (("ann", 3), ("ben", 5))]
+
+    with pytest.raises(BadTable, match=r"People: helpful\. Judges: Helpfulness, Speed\."):
+        _from_json(rows + reviews, tmp_path)
+    labels = read(tmp_path / "export.json", "--metric", "helpful=Helpfulness")
+
+    assert by_rater(labels) == {
+        name: [word(n, every) for n in range(N)]
+        for name, every in (("ann", 3), ("ben", 5), ("Helpfulness", 4))
+    }
+    assert labels.question["row-3"] == "Question 3"
 
 
 def test_an_eval_file_of_inspect_is_read_sample_by_sample(tmp_path):

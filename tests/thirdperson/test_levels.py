@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from thirdperson.check.command import check
 
@@ -132,6 +133,43 @@ def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_p
     assert (code, (tmp_path / "report.html").exists()) == (0, False)
     assert "no   a verdict about people in general: needs 12 people" in text
     assert "yes  recall and precision against right labels" in text
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal"])
+def test_right_labels_say_who_is_right_more_often(tmp_path, told, level):
+    """Against an own computation: shares of right labels, or of items where one is nearer."""
+    rng = np.random.default_rng(2)
+    right = rng.integers(0, 4, 240)
+    people, judge = (
+        np.where(rng.random(shape) < accuracy, right[:, None], rng.integers(0, 4, shape))
+        for shape, accuracy in (((240, 3), 0.5), ((240, 1), 0.9))
+    )
+    path = tmp_path / "labels.csv"
+    head = "item,human_1,human_2,human_3,judge,gold\n"
+    cells = np.column_stack([people, judge, right])
+    rows = "".join(f"q{n},{','.join(map(str, row))}\n" for n, row in enumerate(cells))
+    path.write_text(head + rows)
+
+    _, text = told(path, "--level", level, "--these-people", "--json")
+    found = json.loads(text)["verdicts"][0]["right_labels"]
+
+    if level == "nominal":
+        far = cells[:, :4] != right[:, None]
+        own, person = 1 - far[:, 3].mean(), 1 - far[:, :3].mean()
+    else:
+        far = np.abs(cells[:, :4] - right[:, None])
+        own, person = far[:, 3].mean(), far[:, :3].mean()
+        median = np.abs(np.median(cells[:, :3], axis=1) - right).mean()
+        assert found["compared"][1]["value"] == pytest.approx(median)
+    gaps = np.sign(far[:, :3] * 1.0 - far[:, 3:]).mean(axis=1)
+    expected = stats.ttest_1samp(gaps, 0.0)
+    versus = found["compared"][0]
+    assert (found["judge"], versus["value"]) == pytest.approx((own, person))
+    assert versus["nearer_more_often"]["value"] == pytest.approx(gaps.mean())
+    assert versus["nearer_more_often"]["ci"] == pytest.approx([*expected.confidence_interval()])
+    assert [one["state"] for one in found["compared"]] == ["different", "different"]
+    nearer = "right more often" if level == "nominal" else "nearer to the right label more often"
+    assert f"judge is {nearer} than a person (+" in found["sentence"]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,22 @@ def test_each_file_is_a_rater_named_after_it(write):
     assert labels.question == {"q1": "Why?", "q2": "How?"}
 
 
+def test_a_file_named_after_right_labels_has_these(write):
+    files = [write("ann.csv", ANN), write("ben.csv", BEN), write("gpt-4o.csv", "id,out\nq1,no\n")]
+
+    labels, people, judges = given_of(*files, write("gold.csv", "id,label\nq1,no\n"))
+
+    assert ([*people], [*judges]) == (["ann", "ben"], ["gpt-4o"])
+    assert labels.gold == {"q1": "no"}
+
+
+def test_rows_that_share_an_item_name_the_columns_that_tell_them_apart(write):
+    rows = "q,turn,label\n1,1,a\n1,2,b\n"
+
+    with pytest.raises(BadTable, match="--on q,turn, or the one that says who"):
+        given_of(write("ann.csv", rows), write("gpt-4.csv", rows), "--on", "q")
+
+
 def test_a_judge_is_joined_to_one_row_for_each_label_or_item(write):
     long = write("people.csv", "item,annotator,label\nq1,ann,a\nq1,ben,b\nq2,ann,a\n")
     wide = write("wide.csv", "item,human_1,human_2,label\nq1,a,b,x\nq2,a,a,x\n")

@@ -11,6 +11,7 @@ import pytest
 from thirdperson.check.command import options_of
 from thirdperson.check.dataset import certainties_of, choices_of
 from thirdperson.check.labels import BadTable
+from thirdperson.check.levels import scale_of
 from thirdperson.check.reading import read_labels
 
 ROWS = [
@@ -473,3 +474,57 @@ def test_a_column_that_is_no_probability_of_a_label_is_not_guessed(tmp_path, col
 def test_probabilities_that_cannot_be_read_are_refused(tmp_path, option, words):
     with pytest.raises(BadTable, match=re.escape(words)):
         native(tmp_path, "x", rows=[("A", 1.5)], options=("--probability", option))
+
+
+BOTH = "item,human_1,human_2,judge\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        # A model's labels and right labels are not labels of people.
+        (
+            "id,gold_label,gpt_label\n1,a,b\n2,b,b\n",
+            r"none by people.*--people gold_label --judge gpt",
+        ),
+        # Criteria are not annotators.
+        (
+            "id,human_tone,human_facts,judge_tone,judge_facts\n1,a,b,a,b\n",
+            r"several things: tone, facts\. .*--people human_tone --judge judge_tone",
+        ),
+        # What two models are called is not a label.
+        (
+            "id,model_a,model_b,winner1\n1,gpt-4,llama-2,a\n2,llama-2,gpt-4,b\n",
+            r"labels by a judge",
+        ),
+        # A judge's labels that nobody else uses.
+        (
+            "id,human_1,gpt_4\n1,a,a\n2,b,broken\n",
+            r"Is it gpt_4\? It has labels that people do not use \(broken\).*--judge gpt_4",
+        ),
+        ("id,human_1\n1,a\n2,b\n", r"If no judge has labelled .*what people did \(human_1\)"),
+        ("id,judge\n1,a\n2,b\n", r"If no person has labelled the items of judge yet, ask people"),
+        (
+            "question_id,turn,human_1,judge\n1,1,a,a\n1,2,b,b\n2,1,a,b\n2,2,b,a\n",
+            r"a second label of “human_1” .*--on question_id,turn",
+        ),
+    ],
+)
+def test_what_a_table_lacks_is_said_with_the_way_out(read, content, message):
+    with pytest.raises(BadTable, match=message):
+        read(content)
+
+
+def test_labels_that_judge_and_people_do_not_share_are_refused(read):
+    rows = "".join(f"{n},{'ab'[n % 2]},{'ab'[n % 2]},{'AB'[n % 2]}x\n" for n in range(20))
+    labels = read(BOTH + rows)
+
+    with pytest.raises(BadTable, match="judge gives Ax, Bx, and people give a, b: no label is in"):
+        scale_of(labels, options_of(["labels.csv"]))
+
+
+def test_a_certainty_without_numbers_and_a_column_of_models_are_not_used(read):
+    labels = read("id,human,human_confidence,model,judge\n1,a,True,gpt-4,a\n2,b,True,o_1,b\n")
+
+    assert labels.raters(is_judge=True) == ["judge"]
+    assert line_of(labels, "certainty") == "certainty: none"

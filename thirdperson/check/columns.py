@@ -7,10 +7,36 @@ from dataclasses import dataclass, field, replace
 
 from studies.importers.columns.mapping import plain_name
 from studies.importers.files.faults import same_id
+from thirdperson.check import refusals
+from thirdperson.check.column_names import (
+    ANNOTATOR,
+    CERTAINTY,
+    COMPARED,
+    GOLD,
+    ITEM,
+    JUDGE,
+    JUDGE_KINDS,
+    JUDGE_NAME,
+    KIND,
+    LABEL,
+    MODEL,
+    NOT_A_LABEL,
+    ONE_PERSON,
+    PEOPLE_KINDS,
+    PERSON,
+    PERSONA,
+    PROBABILITY,
+    PROBABILITY_OF,
+    QUESTION,
+    SCORE,
+    names_judge,
+    person_match,
+)
 from thirdperson.check.labels import (
     NO_LABEL,
     WRITTEN_BY_PROGRAMS,
     BadTable,
+    NoLabels,
     is_label,
     listed,
     same_label,
@@ -18,73 +44,6 @@ from thirdperson.check.labels import (
 
 CheckedRows = Sequence[tuple[str, Mapping[str, str]]]
 
-_ITEM = (
-    "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
-    "question_id prompt_id"
-).split()
-_ANNOTATOR = (
-    "annotator annotator_id annotator_name rater rater_id rater_name worker worker_id user user_id "
-    "labeler labeler_id labeller coder coder_id reviewer reviewer_id participant participant_id "
-    "respondent person_id"
-).split()
-_LABEL = (
-    "label human_label answer choice vote rating annotation preference verdict winner value"
-).split()
-_SCORE = "score grade points".split()
-_ONE_PERSON = "human human_label label annotation human_answer human_choice expert".split()
-_JUDGE = (
-    "judge judge_label judge_answer judge_choice judge_verdict llm llm_label llm_judge model "
-    "model_label model_choice ai_label prediction predicted predicted_label auto_label autolabel"
-).split()
-_GOLD = (
-    "gold gold_label truth ground_truth correct_answer correct_label first_person own_answer target"
-).split()
-_PERSONA = "persona persona_id profile profile_id".split()
-_QUESTION = "question prompt question_text input query".split()
-_KIND = "kind source rater_type annotator_type rater_kind label_source".split()
-_PEOPLE_KINDS = set("human person people annotator crowd expert worker".split())
-_JUDGE_KINDS = set("judge model llm ai machine llm_judge".split())
-_PERSON = re.compile(
-    r"(?:(?:winner|label|choice|vote|answer|rating|preference|pref|verdict|annotation|score)_)?"
-    r"(human|annotator|rater|coder|labell?er|worker|expert|reviewer|crowd|person|participant|label"
-    r"|annotation)_(\w+)"
-)
-_JUDGE_NAME = re.compile(r"(judge|llm|model)_(?P<after>\w+)|(?P<before>\w+)_(judge|llm)")
-_NO_LABEL_WORDS = set(
-    "id name names text reason reasons reasoning explanation rationale comment comments response "
-    "output outputs completion time seconds date cost tokens type kind version model prompt "
-    "raw".split()
-)
-_CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
-# Of the judge's label, or of the one that the name ends in.
-_PROBABILITY = re.compile(r"(?:(?P<of>\w+)_)?(?:probability|prob)")
-_PROBABILITY_OF = re.compile(r"(?:(?P<of>\w+?)_)?(?:probability|prob|p)_(?P<label>\w+)")
-# Families of models, whose names mark a column as a judge's.
-_MODEL = re.compile(
-    r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
-    r"grok|palm|prometheus|pandalm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
-)
-# Public data sets that lack labels by people or by a judge, with their columns.
-_SHAPES = (
-    (
-        {"input", "output_1", "output_2", "label"},
-        "LLMBar",
-        "one right label per item, but no labels by single people. Add columns human_1, "
-        "human_2 and judge, and name the right label: --gold label",
-    ),
-    (
-        {"response1", "response2", "annotator1", "annotator2"},
-        "PandaLM",
-        "labels by people, but none by a judge. Add the judge's label to each entry as “judge”; "
-        "if 0 is a tie, add --tie 0",
-    ),
-    (
-        {"hard_label", "annotator", "label"},
-        "LeWiDi",
-        "labels by people, but none by a judge. Add the judge's label to each item as “judge”",
-    ),
-)
-_ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUMN."
 MOST_LABELS = 10  # most distinct values in a guessed column of labels
 
 
@@ -173,19 +132,12 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             )
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
-        scores = "" if given.has_numbers else _score_hint(names, rows, given)
-        raise BadTable(
-            f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
-            f"{_shape(names)} Name "
-            "them: --people COLUMN,COLUMN if each annotator has a column, or --annotator COLUMN "
-            f"--label COLUMN if each label has a row. {_ELSEWHERE}{scores}"
-        )
+        scored = _guessed(names, rows, replace(given, has_numbers=True))
+        raise NoLabels(refusals.no_people(name, names, found, scored))
     if not (found.judges or found.judge_raters or found.kind):
-        raise BadTable(
-            f"{name}: no column with labels by a judge was found. It has: {listed(names, 40)}."
-            f"{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels are "
-            f"rows of the annotator NAME. {_ELSEWHERE}"
-        )
+        raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
+    if not (given.people or given.judges) and (pairs := _criteria(found)):
+        raise BadTable(refusals.several_criteria(name, pairs))
     labelled = {*found.people, found.label, *found.judges}
     options = {**dict.fromkeys(given.certainty, "certainty")}
     options |= dict.fromkeys(given.probability, "probability")
@@ -213,51 +165,37 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     return found
 
 
-_ROLES = {
-    "item": _ITEM,
-    "annotator": _ANNOTATOR,
-    "label": [*_LABEL, *_SCORE, *_ONE_PERSON, *_JUDGE],
-    "gold": _GOLD,
-}
+def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
+    """Columns with the name of a judge or a model that no guess takes, and why."""
+    table = _Guesses(names, rows, found)
+    people = set().union(*map(table.labels, filter(None, (*found.people, found.label))))
+    unfit = {}
+    for name in names:
+        labels = table.labels(name)
+        if not names_judge(name) or table.holds_models(name) or not labels & people:
+            continue
+        other = [" ".join(label.split())[:30] for label in sorted(labels - people)]
+        if len(labels) > MOST_LABELS:
+            unfit[name] = f"has {len(labels):,} different values"
+        elif other:
+            unfit[name] = f"has labels that people do not use ({listed(other, 4)})"
+    return unfit
 
 
-def guessed_column(role: str, names: Sequence[str]) -> str:
-    """The column whose name has a role, by its name alone; empty without one."""
-    plain = {plain_name(name): name for name in reversed(names)}
-    return next((plain[name] for name in _ROLES[role] if name in plain), "")
-
-
-def certainty_column(names: Sequence[str]) -> str:
-    """The only column of certainties; empty without one."""
-    found = [name for name in names if _CERTAINTY.fullmatch(plain_name(name))]
-    return found[0] if len(found) == 1 else ""
-
-
-def people_columns(names: Sequence[str]) -> list[str]:
-    """Columns whose names are those of labels by single people."""
-    found = {name: _PERSON.fullmatch(plain_name(name)) for name in names}
-    return [
-        name
-        for name, match in found.items()
-        if match
-        and not set(match[2].split("_")) & _NO_LABEL_WORDS
-        and not _CERTAINTY.fullmatch(plain_name(name))
-    ]
-
-
-def names_judge(name: str) -> bool:
-    """Whether a rater's name is that of a judge or of a model."""
-    plain = plain_name(name)
-    return any((plain in _JUDGE, bool(_JUDGE_NAME.fullmatch(plain)), bool(_MODEL.fullmatch(plain))))
-
-
-def _score_hint(names: Sequence[str], rows: CheckedRows, given: Columns) -> str:
-    """A way out if columns of numbers would be labels."""
-    found = _guessed(names, rows, replace(given, has_numbers=True))
-    columns = found.people or (found.label,)
-    if not any(columns):
-        return ""
-    return f" If the numbers of {listed([*columns])} are the labels, add --level score."
+def _criteria(found: Columns) -> dict[str, tuple[str, str]]:
+    """Two or more things that a column of people and one of a judge are both named after."""
+    people = {match[2]: name for name in found.people if (match := person_match(plain_name(name)))}
+    judges = {
+        match["after"] or match["before"]: name
+        for name in found.judges
+        if (match := JUDGE_NAME.fullmatch(plain_name(name)))
+    }
+    both = {
+        what: (people[what], judges[what])
+        for what in people
+        if what in judges and not what.isdecimal()
+    }
+    return both if len(both) > 1 else {}
 
 
 def _probabilities(given: Columns, names: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -279,43 +217,37 @@ def _unknown_raters(columns: Columns, rows: CheckedRows) -> list[str]:
     return [name for name in columns.judge_raters if name not in raters]
 
 
-def _shape(names: Sequence[str]) -> str:
-    """What a known data set has and lacks; empty for other files."""
-    for columns, title, what in _SHAPES:
-        if columns <= set(names):
-            return f" This looks like {title}: {what}."
-    return ""
-
-
 def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns:
     table = _Guesses(names, rows, given)
     # With two outputs in the table, a label says which one is right.
-    golds = [*_GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
+    golds = [*GOLD, *(["label"] if {"output_1", "output_2"} <= set(names) else [])]
     found = replace(
         given,
-        item=given.item or table.named(_ITEM),
+        item=given.item or table.named(ITEM),
         gold=given.gold or table.named(golds, has_labels=True),
-        persona=given.persona or table.named(_PERSONA, is_filled=True),
-        question=given.question or table.named(_QUESTION, is_filled=True),
+        persona=given.persona or table.named(PERSONA, is_filled=True),
+        question=given.question or table.named(QUESTION, is_filled=True),
     )
     judges = given.judges
     if not (judges or given.judge_raters or given.kind):
         judges = table.judges()
     found = replace(found, judges=judges)
     if not given.people:
-        annotator = given.annotator or table.named(_ANNOTATOR)
-        wanted = [*_LABEL, *(_SCORE if given.has_numbers else [])]
+        annotator = given.annotator or table.named(ANNOTATOR)
+        wanted = [*LABEL, *(SCORE if given.has_numbers else [])]
         label = given.label or (table.named(wanted, has_labels=True) if annotator else "")
         if annotator and label:
             found = replace(found, annotator=annotator, label=label)
             kind = "" if judges or given.judge_raters else given.kind or table.kind()
             found = replace(found, kind=kind)
         else:
-            alone = table.named(_ONE_PERSON, has_labels=True)
+            alone = table.named(ONE_PERSON, has_labels=True)
             found = replace(found, people=table.people() or ((alone,) if alone else ()))
     if not (given.judges or given.judge_raters or found.kind):
-        models = table.models([*found.people, *filter(None, [found.label])])
-        found = replace(found, judges=(*found.judges, *models))
+        labelled = [*found.people, *filter(None, [found.label])]
+        labelled = labelled or [*filter(None, [found.gold])]
+        judges = (*found.judges, *table.models(labelled))
+        found = replace(found, judges=table.alike(judges, labelled))
     certainty, unowned = table.certainties(found)
     found = replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
     return found if given.probability else replace(found, probability=table.probabilities(found))
@@ -351,32 +283,43 @@ class _Guesses:
         found = tuple(
             column
             for column, plain in self._free.items()
-            if (plain in _JUDGE or self._names_judge(plain))
+            if (plain in JUDGE or self._names_judge(plain))
             and self._has_labels(column)
             and not self._probability(column, plain)
+            and not self.holds_models(column)
         )
         return self._take(found)
 
+    def holds_models(self, column: str) -> bool:
+        """Whether the values are names of models, such as those of two that are compared."""
+        values = self.labels(column)
+        return bool(values) and all(MODEL.fullmatch(plain_name(value)) for value in values)
+
     def models(self, people: Sequence[str]) -> tuple[str, ...]:
         """Columns named like a model that have only labels that people use too."""
-        given = set().union(*map(self._labels, people))
+        given = set().union(*map(self.labels, people))
         found = tuple(
             column
             for column, plain in self._free.items()
-            if _MODEL.fullmatch(plain)
-            and not _CERTAINTY.fullmatch(plain)
-            and set() < self._labels(column) <= given
+            if MODEL.fullmatch(plain)
+            and not CERTAINTY.fullmatch(plain)
+            and set() < self.labels(column) <= given
         )
         return self._take(found)
+
+    def alike(self, judges: tuple[str, ...], people: Sequence[str]) -> tuple[str, ...]:
+        """The judges that use a label of people, or all if none does; scores need not."""
+        given = set().union(*map(self.labels, people))
+        found = tuple(judge for judge in judges if self.labels(judge) & given)
+        others = tuple(judge for judge in judges if not COMPARED.fullmatch(plain_name(judge)))
+        return judges if self._has_numbers else found or others
 
     def people(self) -> tuple[str, ...]:
         found = tuple(
             column
             for column, plain in self._free.items()
-            if (match := _PERSON.fullmatch(plain))
-            and not set(match[2].split("_")) & _NO_LABEL_WORDS
-            and not _CERTAINTY.fullmatch(plain)
-            and not (match[1] in ("label", "annotation") and _MODEL.fullmatch(match[2]))
+            if (match := person_match(plain))
+            and not (match[1] in ("label", "annotation") and MODEL.fullmatch(match[2]))
             and self._has_labels(column)
         )
         return self._take(found)
@@ -384,9 +327,9 @@ class _Guesses:
     def kind(self) -> str:
         """The column that says for every row whether a person or a judge gave the label."""
         for column, plain in self._free.items():
-            if plain in _KIND:
+            if plain in KIND:
                 values = {plain_name(row.get(column, "")) for _, row in self._rows}
-                if values <= _PEOPLE_KINDS | _JUDGE_KINDS and values & _JUDGE_KINDS:
+                if values <= PEOPLE_KINDS | JUDGE_KINDS and values & JUDGE_KINDS:
                     return column
         return ""
 
@@ -395,7 +338,7 @@ class _Guesses:
         found: dict[str, str] = {}
         unowned = ""
         for column, plain in self._free.items():
-            if match := _CERTAINTY.fullmatch(plain):
+            if (match := CERTAINTY.fullmatch(plain)) and self._has_a_number(column):
                 of = match[1] or match[2]
                 owner = self._owner(of, columns) if of else self._next_to(column, columns)
                 if owner and owner not in found:
@@ -413,14 +356,14 @@ class _Guesses:
                 continue
             of, label = match["of"], match.groupdict().get("label", "")
             owner = self._owner(of, columns) if of else free[0] if len(free) == 1 else ""
-            own = {plain_name(each): each for each in self._labels(owner)} if owner in free else {}
+            own = {plain_name(each): each for each in self.labels(owner)} if owner in free else {}
             if owner in free and (not label or label in own):
                 found.setdefault(owner, {})[own[label] if label else ""] = column
         return found
 
     def _probability(self, column: str, plain: str) -> re.Match[str] | None:
         """What the name of a column says, if it is one of probabilities and its values are."""
-        match = _PROBABILITY.fullmatch(plain) or _PROBABILITY_OF.fullmatch(plain)
+        match = PROBABILITY.fullmatch(plain) or PROBABILITY_OF.fullmatch(plain)
         values = [value for _, row in self._rows if is_label(value := row.get(column, ""))]
         are_shares = bool(values) and all(share(value) is not None for value in values)
         return match if are_shares else None
@@ -437,7 +380,7 @@ class _Guesses:
                 return matching[0]
         if of in ("judge", "llm", "model") and len(columns.judges) == 1:
             return columns.judges[0]
-        return columns.label if _PERSON.fullmatch(f"{of}_") or of in _ONE_PERSON else ""
+        return columns.label if PERSON.fullmatch(f"{of}_") or of in ONE_PERSON else ""
 
     def _next_to(self, column: str, columns: Columns) -> str:
         """The column of labels that an unnamed certainty belongs to.
@@ -458,22 +401,26 @@ class _Guesses:
         return judge if judge and is_repeated else columns.label
 
     def _names_judge(self, plain: str) -> bool:
-        match = _JUDGE_NAME.fullmatch(plain)
-        if match is None or _CERTAINTY.fullmatch(plain):
+        match = JUDGE_NAME.fullmatch(plain)
+        if match is None or CERTAINTY.fullmatch(plain):
             return False
-        return not set((match["after"] or match["before"]).split("_")) & _NO_LABEL_WORDS
+        return not set((match["after"] or match["before"]).split("_")) & NOT_A_LABEL
 
     def _is_filled(self, column: str) -> bool:
         filled = sum(is_label(row.get(column, "")) for _, row in self._rows)
         return 2 * filled >= len(self._rows)
 
+    def _has_a_number(self, column: str) -> bool:
+        values = (row.get(column, "").strip().removesuffix("%") for _, row in self._rows)
+        return any(number(value) is not None for value in values)
+
     def _has_labels(self, column: str) -> bool:
-        labels = self._labels(column)
+        labels = self.labels(column)
         if self._has_numbers and all(number(value) is not None for value in labels - NO_LABEL):
             return bool(labels)
         return 0 < len(labels) <= MOST_LABELS
 
-    def _labels(self, column: str) -> set[str]:
+    def labels(self, column: str) -> set[str]:
         values = {row.get(column, "") for _, row in self._rows}
         return {same_label(value) for value in values} - WRITTEN_BY_PROGRAMS
 
@@ -496,14 +443,3 @@ def share(value: str) -> float | None:
     """A probability; None if the value is none."""
     found = number(value)
     return found if found is not None and 0 <= found <= 1 else None
-
-
-def kind_is_judge(value: str, where: str, column: str) -> bool:
-    """Whether a row's kind is a judge's. Raises `BadTable` for an unknown word."""
-    plain = plain_name(value)
-    if plain not in _PEOPLE_KINDS | _JUDGE_KINDS:
-        raise BadTable(
-            f"{where}: {column} is “{value}”. Use human or judge, or name the annotators that "
-            "are judges: --judge-raters NAME,NAME."
-        )
-    return plain in _JUDGE_KINDS

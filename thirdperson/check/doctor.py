@@ -76,11 +76,9 @@ def _supported(
     yield "agreement with all labels weighted equally", "" if is_balanced else few
     known = len(labels.gold.keys() & set(of_item))
     missing = "" if known else "needs a column of right labels: --gold"
+    yield "who is right more often", missing
     if scale:
         yield "recall and precision against right labels", missing
-        yield "who is right more often", "only for two labels: --positive LABEL,LABEL"
-    else:
-        yield "who is right more often", missing
     stores = {"persona": labels.persona, "question": labels.question}
     for name, store in stores.items():
         n = len(set(store.values()))

@@ -4,7 +4,7 @@ import json
 import zipfile
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from thirdperson.check.columns import CheckedRows, Columns
 from thirdperson.check.exports import registry
-from thirdperson.check.exports.reader import record_paths, rows_at
+from thirdperson.check.exports.reader import nested, record_paths, rows_at
 from thirdperson.check.labels import BadTable, listed
 
 MOST_FAULTS = 10
+_HEAD = 50  # rows that show which program wrote a table
 
 
 def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
@@ -71,12 +72,16 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of one file, the columns that are known, and the program that wrote it."""
+    """The rows of one file, the columns that are known, and the program that wrote it.
+
+    `places` are where else a JSON file has records, as options.
+    """
 
     rows: CheckedRows
     columns: Columns
     format: str = ""
     skipped: Sequence[str] = ()
+    places: Sequence[str] = ()
 
 
 def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
@@ -90,29 +95,47 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
         if document is None:
             raise BadTable(f"{path.name} is not JSON, so --records finds nothing in it.")
         return FileRows(rows_at(document, options.records, path.name), given)
-    for name, reader in registry.READERS.items():
-        if options.format in ("auto", name) and document is not None and reader.matches(document):
-            try:
-                table = reader.table(document, path.name, options.metric)
-            except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-                # A part of the document is of another type than the program writes.
-                raise BadTable(
-                    f"{path.name} looks like an export of {name}, but a part of it has another "
-                    f"shape ({error}). Export it again, or read it as a table: --format table."
-                ) from error
-            return FileRows(table.rows, table.with_options(given), name)
+    if document is not None and (found := _export(document, path, options, given)):
+        return found
+    lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
+    try:
+        rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
+    except BadTable as error:
+        hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
+        raise BadTable(f"{error}{hint}") from None
+    if document is None and options.format != "table":
+        # Programs write the same records as CSV too, with a column for each part.
+        if _reader([nested(row) for _, row in rows[:_HEAD]], options.format):
+            records = [nested(row) for _, row in rows]
+            if found := _export(records, path, options, given):
+                return replace(found, skipped=skipped)
     if options.format not in ("auto", "table"):
         raise BadTable(
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
+    return FileRows(rows, given, "", skipped, lists)
+
+
+def _reader(document: Any, format: str) -> str:
+    """The name of the program that wrote a document; empty if none is known."""
+    known = registry.READERS.items()
+    fitting = (name for name, one in known if format in ("auto", name) and one.matches(document))
+    return next(fitting, "")
+
+
+def _export(document: Any, path: Path, options: Namespace, given: Columns) -> FileRows | None:
+    if not (name := _reader(document, options.format)):
+        return None
     try:
-        rows, skipped = rows_of_table(path, skip_faulty=given.skip_faulty)
-    except BadTable as error:
-        lists = [f"--records {place} ({n:,} records)" for place, n in record_paths(document)]
-        hint = f" Or say where the records are: {listed(lists, 4)}." if lists else ""
-        raise BadTable(f"{error}{hint}") from None
-    return FileRows(rows, given, "", skipped)
+        table = registry.READERS[name].table(document, path.name, options.metric)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # A part of the document is of another type than the program writes.
+        raise BadTable(
+            f"{path.name} looks like an export of {name}, but a part of it has another "
+            f"shape ({error}). Export it again, or read it as a table: --format table."
+        ) from error
+    return FileRows(table.rows, table.with_options(given), name)
 
 
 def _begins(path: Path, mark: bytes) -> bool:

@@ -9,6 +9,10 @@ class BadTable(Exception):
     """The file, or the options for it, cannot be used."""
 
 
+class NoLabels(BadTable):
+    """No column has labels of people, or of a judge."""
+
+
 # Words for “no label” in tables of other programs. Words that only programs write are never a
 # label; the others are labels if people or judges use them as such.
 WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})

@@ -139,6 +139,14 @@ def _classes(labels: LabelTable, spellings: dict[str, str]) -> LabelScale:
             "compared. Name the columns of labels with --people and --judge."
         )
     by_people = {same_label(each.value) for each in labels.labels if not each.is_judge}
+    for judge in labels.raters(is_judge=True):
+        own = {same_label(each.value) for each in labels.labels if each.rater == judge}
+        if min(len(own), len(by_people)) > 1 and not own & by_people:
+            given = [listed([spellings[x] for x in sorted(of)]) for of in (own, by_people)]
+            raise BadTable(
+                f"{judge} gives {given[0]}, and people give {given[1]}: no label is in both. Write "
+                "the same word for the same label, or name other columns with --people and --judge."
+            )
     names = sorted(spellings, key=lambda name: (name not in by_people, number(name) or 0, name))
     return _scale("nominal", names, spellings, range(len(names)))
 

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -11,11 +11,11 @@ from studies.importers.files.answer_rows import PERCENT, ScaleRange, scale_of
 from studies.importers.files.bundle import size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Refused, same_id
+from thirdperson.check.column_names import kind_is_judge
 from thirdperson.check.columns import (
     CheckedRows,
     Columns,
     columns_of,
-    kind_is_judge,
     share,
 )
 from thirdperson.check.exports import registry
@@ -26,12 +26,13 @@ from thirdperson.check.labels import (
     BadTable,
     Label,
     LabelTable,
+    NoLabels,
     is_label,
     listed,
     same_label,
 )
 from thirdperson.check.rendering import set_up
-from thirdperson.check.several_files import add_gold, joined, with_key
+from thirdperson.check.several_files import add_gold, joined, together, with_key
 
 
 def labels_of(
@@ -61,6 +62,10 @@ def labels_of(
         if each.certainty is not None and natives & {each.rater, columns.label}
     }
     missing = _missing_words([label for *_, labels in read for label in labels], read, columns)
+
+    def advice() -> str:
+        return together(rows, columns.item, names, [*filter(None, [columns.annotator])])
+
     dropped = Counter[tuple[str, str]]()
     seen: dict[tuple[str, str], str] = {}
     for at, item, row, labels in read:
@@ -70,7 +75,7 @@ def labels_of(
                     dropped[label.value, "of judges" if label.is_judge else "of people"] += 1
                 else:
                     once = not (columns.is_long and label.rater in columns.judges)
-                    _add(found, label, seen, is_once=once)
+                    _add(found, label, seen, advice, is_once=once)
             for part, store in notes.items():
                 _note(
                     store,
@@ -202,7 +207,12 @@ def _native(
 
 
 def _add(
-    found: LabelTable, label: Label, seen: dict[tuple[str, str], str], *, is_once: bool
+    found: LabelTable,
+    label: Label,
+    seen: dict[tuple[str, str], str],
+    advice: Callable[[], str],
+    *,
+    is_once: bool,
 ) -> None:
     """Add a label; a judge's column repeats its label in every row of an item."""
     key = (label.item, label.rater)
@@ -212,12 +222,14 @@ def _add(
     elif is_once:
         raise BadTable(
             f"{label.where}: a second label of “{label.rater}” for this item. Keep one of them, "
-            "or name the column that identifies items: --item COLUMN."
+            "or name the column that identifies items: --item COLUMN, or several: "
+            f"--on {advice()}."
         )
     elif seen[key] != same_label(label.value):
         raise BadTable(
             f"{label.where}: {label.rater} is “{label.value}” here but differs in an earlier row "
-            "of this item. A judge has one label per item."
+            "of this item. A judge has one label per item: correct it, or name the column of the "
+            f"judge (--judge COLUMN) or of items (--item COLUMN, or --on {advice()})."
         )
 
 
@@ -282,7 +294,12 @@ def _labels(options: Namespace) -> LabelTable:
             gold=columns.gold if columns.gold in names else "",
             label=columns.label if columns.label in names else "",
         )
-    labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    try:
+        labels = labels_of(rows, columns, name=options.name, skipped=skipped)
+    except NoLabels as error:
+        places = [place for table in tables.values() for place in table.places if "*" in place]
+        hint = f" If each label is a record of its own: {listed(places, 4)}." if places else ""
+        raise BadTable(f"{error}{hint}") from None
     known = {table.format for table in tables.values()} - {""}
     labels.reading[:0] = [f"format: {name}" for name in sorted(known)]
     if len(tables) > 1:

@@ -12,6 +12,7 @@ from analysis.report.words import decimal, number_of, p_cell, percent, points, p
 from analysis.stats import Estimate
 from analysis.stats.comparison.replacement import AgreementScale
 from analysis.stats.core.results import Trust
+from thirdperson.check.right_labels import RightLabels
 from thirdperson.check.scales import ScaleFinding, ScaleVerdict
 from thirdperson.check.terminal import Terminal
 from thirdperson.check.verdict import EXIT_CODES, escaped
@@ -57,6 +58,7 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
             for one in finding.verdicts
         ],
     )
+    yield from _right_labels(finding)
     yield (
         "Reference judges",
         ("Reference judge", "Agrees with a person", "Balanced"),
@@ -99,6 +101,25 @@ def _tables(finding: ScaleFinding) -> Iterator[Cells]:
     )
 
 
+def _right_labels(finding: ScaleFinding) -> Iterator[Cells]:
+    known = {one.judge: one.right for one in finding.verdicts if one.right}
+    graded = finding.scale.is_graded
+    people = "Median" if graded else "Majority"
+    yield (
+        f"Against the right labels: {'mean distance' if graded else 'share right'}, and points "
+        "ahead of people (95\u00a0% CI)",
+        (
+            "Judge",
+            "Own",
+            "A person",
+            people,
+            "Ahead of a person",
+            f"Ahead of {people.lower()}",
+        ),
+        [(judge, *own.cells()) for judge, own in known.items()],
+    )
+
+
 def _gap(one: ScaleVerdict) -> str:
     gap = one.found.advantage
     if gap.interval is None:
@@ -136,6 +157,12 @@ def _needed(one: ScaleVerdict) -> str:
     return f"Labels still needed: about {one.labels_needed:,}"
 
 
+def _details(finding: ScaleFinding, one: ScaleVerdict) -> list[str]:
+    """What follows a verdict: for which ε it holds, what is missing, and who is right."""
+    right = one.right.sentence(one.judge, finding.margin) if one.right else ""
+    return [*filter(None, (_sensitivity(one), _needed(one), right))]
+
+
 def terminal_lines(
     finding: ScaleFinding, name: str, reading: Sequence[str], terminal: Terminal
 ) -> list[str]:
@@ -148,7 +175,7 @@ def terminal_lines(
     for one in finding.verdicts:
         first, *more = wrapped(f"{one.trust.value}: {one.sentence}")
         found += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
-        for text in filter(None, (_sensitivity(one), _needed(one))):
+        for text in _details(finding, one):
             found += wrapped(text)
     for title, columns, rows in _tables(finding):
         if rows:
@@ -182,12 +209,7 @@ def markdown(
     lines = ["**Simulated data.**", ""] if is_simulated else []
     for one in finding.verdicts:
         lines += [f"### {_MARKS[one.trust]} {one.trust.value}: {escaped(one.sentence)}", ""]
-        lines += [
-            line
-            for text in (_sensitivity(one), _needed(one))
-            if text
-            for line in (escaped(text), "")
-        ]
+        lines += [line for text in _details(finding, one) for line in (escaped(text), "")]
     lines += [f"{escaped(_size(finding, name))}.", ""]
     for title, columns, rows in _tables(finding):
         if rows:
@@ -271,6 +293,34 @@ def _verdict_json(finding: ScaleFinding, one: ScaleVerdict) -> dict[str, Any]:
                 "f1": each.f1,
             }
             for name, each in zip(names, one.classes, strict=False)
+        ],
+        "right_labels": _right_json(finding, one, one.right) if one.right else None,
+    }
+
+
+def _right_json(finding: ScaleFinding, one: ScaleVerdict, right: RightLabels) -> dict[str, Any]:
+    """Shares of right labels, or mean distances from them, and who is nearer more often."""
+    return {
+        "sentence": right.sentence(one.judge, finding.margin),
+        "items": right.n,
+        "measure": "distance" if right.is_distance else "right",
+        "judge": right.shares[0],
+        "compared": [
+            {
+                "with": gap.other,
+                "value": share,
+                "nearer_more_often": _estimate(
+                    Estimate(
+                        gap.found.value,
+                        gap.found.reason,
+                        gap.found.interval,
+                        gap.found.interval_reason,
+                    )
+                ),
+                "p": gap.adjusted.p,
+                "state": gap.adjusted.state,
+            }
+            for gap, share in zip(right.gaps, right.shares[1:], strict=True)
         ],
     }
 

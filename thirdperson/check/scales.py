@@ -7,24 +7,19 @@ import math
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import NormalDist, fmean
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from analysis.report.rules import LEVEL
 from analysis.report.verdict.answer import POWER
-from analysis.report.words import listed, number_of, percent, points, points_range, reason
+from analysis.report.words import number_of, percent, points, points_range, reason
 from analysis.stats import (
-    AnswerScale,
     ClassAgreement,
     IntraclassCorrelation,
     PooledReplacement,
-    Sharing,
-    Votes,
     class_agreement,
     gwet_ac,
     holm,
@@ -35,9 +30,11 @@ from analysis.stats import (
     weighted_kappa,
 )
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
-from analysis.stats.core.results import BoolArray, IntArray, Trust, t_quantile
+from analysis.stats.core.results import IntArray, Trust, t_quantile
 from thirdperson.check.labels import LabelTable
 from thirdperson.check.levels import LabelScale
+from thirdperson.check.right_labels import RightLabels, right_labels
+from thirdperson.check.scale_table import ScaleTable
 
 FEWEST_SHARED = 10  # items of two raters for their kappa
 _METRICS: dict[str, Any] = {"nominal": "nominal", "ordinal": "ordinal", "score": "interval"}
@@ -63,6 +60,7 @@ class ScaleVerdict:
     kappa: float | None
     classes: Sequence[ClassAgreement]
     labels_needed: int | None
+    right: RightLabels | None
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,7 @@ class ScaleFinding:
     people: int
     people_effective: float | None
     epsilon: float
+    margin: float
 
     @property
     def best(self) -> ScaleVerdict:
@@ -102,9 +101,9 @@ class ScaleFinding:
 
 
 def scale_finding(labels: LabelTable, scale: LabelScale, options: Namespace) -> ScaleFinding:
-    table = _Table(labels, scale)
+    table = ScaleTable(labels, scale)
     pairs = _pairs(table)
-    verdicts = _verdicts(table, options.epsilon, options.these_people)
+    verdicts = _verdicts(table, options)
     first = verdicts[0].found
     return ScaleFinding(
         scale=scale,
@@ -120,89 +119,20 @@ def scale_finding(labels: LabelTable, scale: LabelScale, options: Namespace) -> 
         people=table.votes.n_annotators,
         people_effective=first.people_effective,
         epsilon=options.epsilon,
+        margin=options.margin,
     )
 
 
-class _Table:
-    """The labels as arrays; `judges` have an option for each item, -1 without one."""
-
-    def __init__(self, labels: LabelTable, scale: LabelScale) -> None:
-        self.labels, self.scale, self.items = labels, scale, labels.items
-        place = {item: number for number, item in enumerate(self.items)}
-        self.raters = labels.raters(is_judge=False)
-        number = {rater: code for code, rater in enumerate(self.raters)}
-        people = [each for each in labels.labels if not each.is_judge]
-        self.votes = Votes.from_long(
-            [place[each.item] for each in people],
-            [number[each.rater] for each in people],
-            [scale.code(each.value) for each in people],
-            n_options=len(scale.names),
-            n_items=len(self.items),
-            n_annotators=len(self.raters),
-        )
-        self.judges = {
-            judge: np.full(len(self.items), -1) for judge in labels.raters(is_judge=True)
-        }
-        for each in labels.labels:
-            if each.is_judge:
-                self.judges[each.rater][place[each.item]] = scale.code(each.value)
-        self.gold = np.array(
-            [scale.code(labels.gold[item]) if item in labels.gold else -1 for item in self.items]
-        )
-        given = np.bincount(self.votes.choice, minlength=len(scale.names))
-        self.answers = AnswerScale.of_choices(len(scale.names))
-        if scale.is_graded:
-            self.answers = AnswerScale.of_values(scale.values, given)
-
-    @property
-    def paired(self) -> BoolArray:
-        return np.asarray(self.votes.counts().sum(axis=1) >= 2)
-
-    @cached_property
-    def matrix(self) -> npt.NDArray[np.int16]:
-        """Options, shape (items, people), -1 without a label."""
-        found = np.full((self.votes.n_items, self.votes.n_annotators), -1, dtype=np.int16)
-        found[self.votes.item, self.votes.annotator] = self.votes.choice
-        return found
-
-    @property
-    def rarest(self) -> str:
-        """The label that people gave least often."""
-        given = self.votes.counts()[self.paired].sum(axis=0)
-        names = [(n, name) for n, name in zip(given, self.scale.names, strict=True) if n]
-        return min(names, default=(0, ""))[1]
-
-    def sharing(self, *, these_people: bool) -> Sharing:
-        stores = {"persona": self.labels.persona, "question": self.labels.question}
-        clusters = {name: self._codes(store) for name, store in stores.items()}
-        return Sharing.of_items(len(self.items), clusters, None if these_people else self.votes)
-
-    def _codes(self, store: dict[str, str]) -> IntArray:
-        """One code for each value; an item without one shares it with no other."""
-        if not store:
-            return np.zeros(len(self.items), dtype=np.int64)
-        keys = [(0, store[item]) if item in store else (1, item) for item in self.items]
-        codes = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-        return np.array([codes[key] for key in keys], dtype=np.int64)
-
-    def used(self) -> list[str]:
-        """What the verdict leaves out, and why."""
-        alone = int((~self.paired).sum())
-        left = [f"{number_of(alone, 'item')} with fewer than two labels of people"] if alone else []
-        for judge, choice in self.judges.items():
-            if n := int((choice[self.paired] < 0).sum()):
-                left.append(f"{number_of(n, 'item')} without a label of {judge}")
-        return [f"left out of the verdict: {listed(left)}"] if left else []
-
-
-def _verdicts(table: _Table, epsilon: float, these_people: bool) -> list[ScaleVerdict]:
+def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
+    these_people: bool = options.these_people
     sharing = table.sharing(these_people=these_people)
+    right = right_labels(table, these_people=these_people, margin=options.margin)
     # The gain is tested at the smallest level that Holm's method uses.
     tests = [
         pooled_replacement_test(
             table.votes,
             choice,
-            epsilon=epsilon,
+            epsilon=options.epsilon,
             sharing=sharing,
             alpha=LEVEL / len(table.judges),
             scale=table.answers,
@@ -211,8 +141,10 @@ def _verdicts(table: _Table, epsilon: float, these_people: bool) -> list[ScaleVe
     ]
     adjusted = holm([_p(found) for found in tests])
     verdicts = [
-        _verdict(table, judge, found, p)
-        for judge, found, p in zip(table.judges, tests, adjusted, strict=True)
+        _verdict(table, judge, found, p, right.get(judge), holds_from)
+        for judge, found, p, holds_from in zip(
+            table.judges, tests, adjusted, _holds_from(tests), strict=True
+        )
     ]
     best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
 
@@ -229,14 +161,21 @@ def _p(found: PooledReplacement) -> float | None:
     return max(found.raw.p, found.balanced.p)
 
 
-def _verdict(table: _Table, judge: str, found: PooledReplacement, p: float | None) -> ScaleVerdict:
+def _verdict(
+    table: ScaleTable,
+    judge: str,
+    found: PooledReplacement,
+    p: float | None,
+    right: RightLabels | None,
+    holds_from: float | None,
+) -> ScaleVerdict:
     trust, why = _decided(found, p)
     settled = trust is not Trust.INCONCLUSIVE
     reference = table.gold
     if (reference < 0).all():
         reference = majority_vote(table.votes).answer
     choice = table.judges[judge]
-    ends = (None, None) if p is None or why else _ends(found, len(table.judges))
+    has_ends = p is not None and not why
     return ScaleVerdict(
         judge=judge,
         trust=trust,
@@ -244,11 +183,12 @@ def _verdict(table: _Table, judge: str, found: PooledReplacement, p: float | Non
         why=why,
         found=found,
         p=p,
-        holds_from=ends[0],
-        holds_below=ends[1],
+        holds_from=holds_from if has_ends else None,
+        holds_below=_ends(found)[0] if has_ends else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
         labels_needed=0 if settled else _more(found, why, table.votes.n),
+        right=right,
     )
 
 
@@ -270,7 +210,9 @@ def _decided(found: PooledReplacement, p: float | None) -> tuple[Trust, str]:
     return Trust.TRUSTED, ""
 
 
-def _sentence(table: _Table, judge: str, trust: Trust, why: str, found: PooledReplacement) -> str:
+def _sentence(
+    table: ScaleTable, judge: str, trust: Trust, why: str, found: PooledReplacement
+) -> str:
     open_ = f"It is not settled whether {judge} could replace an annotator"
     if why == "no_pairs":
         return f"{open_}: no item has two labels of people and one of {judge}."
@@ -313,19 +255,30 @@ def _lost(found: PooledReplacement) -> str:
     )
 
 
-def _ends(found: PooledReplacement, family: int) -> tuple[float | None, float | None]:
-    """The ε from which both one-sided tests pass, and below which the judge is ruled out."""
-    highs, lows = [], []
+def _holds_from(tests: Sequence[PooledReplacement]) -> list[float | None]:
+    """The ε from which each judge passes Holm's method: with all that pass before it."""
+    order = sorted((p, place) for place, found in enumerate(tests) if (p := _p(found)) is not None)
+    found: list[float | None] = [None] * len(tests)
+    least = -math.inf
+    for rank, (_, place) in enumerate(order):
+        least = max(least, _ends(tests[place], LEVEL / (len(order) - rank))[1])
+        found[place] = least
+    return found
+
+
+def _ends(found: PooledReplacement, alpha: float = LEVEL) -> tuple[float, float]:
+    """The ε below which the judge is ruled out, and from which its one-sided tests pass."""
+    highs, lows = [-1.0], [-1.0]
     for side in (found.raw, found.balanced):
         ends = side.advantage.interval
         if ends is None or side.se is None or side.df is None:
-            return None, None
+            continue
         middle = (ends.low + ends.high) / 2
         is_t = ends.method == "general t"
-        high = middle + t_quantile(side.df, 1 - LEVEL / family) * side.se if is_t else ends.high
+        high = middle + t_quantile(side.df, 1 - alpha) * side.se if is_t else ends.high
         highs.append(high)
         lows.append(ends.low)
-    return max(highs), max(lows)
+    return max(lows), max(highs)
 
 
 def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
@@ -342,7 +295,7 @@ def _more(found: PooledReplacement, why: str, labels: int) -> int | None:
     return math.ceil(labels * max(times - 1, 0.1)) if times < 1000 else None
 
 
-def _references(table: _Table, found: PooledReplacement) -> list[TrivialJudge]:
+def _references(table: ScaleTable, found: PooledReplacement) -> list[TrivialJudge]:
     counts = table.votes.counts()[table.paired]
     if not len(counts):
         return []
@@ -363,7 +316,7 @@ def _references(table: _Table, found: PooledReplacement) -> list[TrivialJudge]:
 
 
 def _coefficients(
-    table: _Table, pairs: Sequence[tuple[str, str, int, float | None]]
+    table: ScaleTable, pairs: Sequence[tuple[str, str, int, float | None]]
 ) -> list[tuple[str, float | None, str]]:
     counts, matrix = table.votes.counts(), table.matrix
     level = table.scale.level
@@ -397,14 +350,14 @@ def _mean_of(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _with_people(table: _Table, choice: IntArray) -> Iterator[float | None]:
+def _with_people(table: ScaleTable, choice: IntArray) -> Iterator[float | None]:
     """Kappa of a judge with each person who shares enough items."""
     for person in table.matrix.T:
         if ((choice >= 0) & (person >= 0)).sum() >= FEWEST_SHARED:
             yield weighted_kappa(choice, person, table.answers.agreement).value
 
 
-def _pairs(table: _Table) -> list[tuple[str, str, int, float | None]]:
+def _pairs(table: ScaleTable) -> list[tuple[str, str, int, float | None]]:
     """Each two people with enough items in common, those with the most first."""
     votes, matrix = table.votes, table.matrix
     cells = (np.ones(votes.n), (votes.item, votes.annotator))
@@ -424,8 +377,8 @@ def _caveats(
     found = ["Agreement is not accuracy: people can agree and be wrong."]
     if labels.gold:
         found.append(
-            "The right labels are used for recall and precision. The verdict is about agreement "
-            "with people."
+            "The right labels say who is right more often, and give recall and precision. The "
+            "verdict is about agreement with people."
         )
     if scale.is_graded:
         found.append(

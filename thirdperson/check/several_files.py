@@ -1,8 +1,9 @@
 """Labels in several files: one for each rater, or parts of one table; right labels of their own.
 
 Files are joined by the column of items. A file with one column of labels is one rater, named after
-the file; of another file, all columns are taken. Files with the same columns are parts of one table
-if each row is one label, or if no item is in two of them.
+the file, or the right labels if its name says so; of another file, all columns are taken. Files
+with the same columns are parts of one table if each row is one label, or if no item is in two of
+them.
 """
 
 import re
@@ -12,18 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from studies.importers.files.faults import same_id
-from thirdperson.check.columns import (
-    CheckedRows,
-    Columns,
+from thirdperson.check.column_names import (
     certainty_column,
     guessed_column,
     names_judge,
     people_columns,
 )
+from thirdperson.check.columns import CheckedRows, Columns
 from thirdperson.check.exports.reader import ExportedColumns
 from thirdperson.check.labels import BadTable, LabelTable, is_label, listed
 
 Tables = Mapping[Path, CheckedRows]
+_SHORT = 80  # longest value that can be a part of an item's name
 
 
 def with_key(rows: CheckedRows, on: Sequence[str], name: str) -> CheckedRows:
@@ -78,7 +79,8 @@ def _common_item(names: Mapping[Path, Sequence[str]]) -> str:
     if not found:
         raise BadTable(
             f"The files {listed([file.name for file in names])} have no common column that names "
-            f"the item. Common columns: {listed(common, 20) or 'none'}. Name one: --on COLUMN."
+            f"the item. Common columns: {listed(common, 20) or 'none'}. Name one: --on COLUMN, or "
+            "several that name it together: --on COLUMN,COLUMN."
         )
     return found
 
@@ -110,24 +112,30 @@ def _by_rater(
     judges: list[str] = []
     people: list[str] = []
     certainty: dict[str, str] = {}
+    gold = given.gold
     cells_of: dict[str, tuple[str, dict[str, str]]] = {}
+    common = [
+        name for name in next(iter(names.values())) if all(name in of for of in names.values())
+    ]
     for file, rows in tables.items():
         label, stated = _label_of(names[file], given, item), certainty_column(names[file])
         rater = raters[file]
         as_named = {label: rater, stated: f"{rater} certainty"} if label else {}
-        if label:
+        if label and not gold and guessed_column("gold", [rater, label]):
+            gold = rater
+        elif label:
             says_so = names_judge(rater) or names_judge(label)
             is_judge = rater in given.judges or (not given.judges and says_so)
             (judges if is_judge else people).append(rater)
             if stated:
                 certainty[rater] = as_named[stated]
-        _merge(cells_of, rows, item, as_named)
+        _merge(cells_of, rows, item, as_named, common)
     if long and people:
         raise BadTable(
             f"{listed(people)}: is this a judge? Name it: --judge {people[0]}. Labels of people "
             "belong in the file with a row for each label."
         )
-    columns = Columns(item=item, people=tuple(people), judges=tuple(judges), certainty=certainty)
+    columns = Columns(item, tuple(people), judges=tuple(judges), certainty=certainty, gold=gold)
     if not long:
         return ExportedColumns(list(cells_of.values()), columns)
     own = _names(long)
@@ -146,6 +154,7 @@ def _merge(
     rows: CheckedRows,
     item: str,
     as_named: Mapping[str, str],
+    common: Sequence[str],
 ) -> None:
     """Add the cells of a file to those of its items; columns that all files share count once."""
     seen: set[str] = set()
@@ -155,13 +164,25 @@ def _merge(
             raise BadTable(f"{where}: {item} is empty. Name the item in every row.")
         if key in seen:
             raise BadTable(
-                f"{where}, item “{key}”: a second row in this file. Keep one of them, or name the "
-                "column that identifies items: --on COLUMN."
+                f"{where}, item “{key}”: a second row in this file. Keep one of them, name the "
+                f"columns that identify items together: --on {together(rows, item, common)}, or "
+                "the one that says who gave a label: --annotator COLUMN."
             )
         seen.add(key)
         _, cells = cells_of.setdefault(key, (where, {}))
         for column, value in row.items():
             cells.setdefault(as_named.get(column, column), value)
+
+
+def together(rows: CheckedRows, item: str, names: Sequence[str], by: Sequence[str] = ()) -> str:
+    """The item's column, and one of `names` with which it tells all rows of a rater apart."""
+    for other in names:
+        cells = [[row.get(name, "") for name in (item, other, *by)] for _, row in rows]
+        if all(len(of) < _SHORT for _, of, *_ in cells) and len(set(map(tuple, cells))) == len(
+            rows
+        ):
+            return f"{item},{other}".replace(", ", ",")
+    return "COLUMN,COLUMN"
 
 
 def _rater_names(files: Sequence[Path]) -> dict[Path, str]:

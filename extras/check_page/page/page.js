@@ -53,23 +53,32 @@ function say(text) {
 }
 
 async function check() {
-  const [file] = at("file").files;
+  const chosen = [...at("file").files];
   if (isChecking || at("check").disabled) return;
-  if (!file) {
+  at("result").hidden = at("problem").hidden = true;
+  if (!chosen.length) {
     say("Choose a table first.");
     at("file").focus();
     return;
   }
+  const packed = chosen.find(({ name }) => /\.parquet$/i.test(name));
+  if (packed) {
+    say("");
+    fail(
+      `${packed.name}: browsers cannot read Parquet. Save the table as CSV, or use the command: thirdperson check ${packed.name}`,
+    );
+    return;
+  }
   busy(true);
-  at("result").hidden = at("problem").hidden = true;
-  say(`Checking ${file.name}…`);
+  say(`Checking ${chosen.map(({ name }) => name).join(", ")}…`);
   try {
-    const content = await file.arrayBuffer();
-    worker.postMessage({ name: file.name, content, options: at("options").value }, [content]);
+    const contents = await Promise.all(chosen.map((file) => file.arrayBuffer()));
+    const files = chosen.map(({ name }, place) => ({ name, content: contents[place] }));
+    worker.postMessage({ files, options: at("options").value }, contents);
   } catch {
     busy(false);
     say("");
-    fail(`${file.name} cannot be read. Check its permissions, or choose it again.`);
+    fail("A file cannot be read. Check its permissions, or choose it again.");
   }
 }
 
@@ -84,6 +93,7 @@ function show({ code, out, errors, page }) {
   at("verdict").dataset.verdict = found.verdict;
   at("sentence").textContent = found.sentence;
   at("settling").textContent = settling(found);
+  list("judges", judges(found));
   list("caveats", found.caveats);
   list("read", found.read);
   URL.revokeObjectURL(report);
@@ -97,7 +107,16 @@ function settling(found) {
   return found.labels_needed ? `Labels still needed: about ${found.labels_needed}` : "";
 }
 
+// The other judges of a table, and who is right where the right labels are known.
+function judges({ verdicts = [] }) {
+  return verdicts.flatMap(({ verdict, sentence, right_labels: right }, place) => [
+    ...(place ? [`${verdict}: ${sentence}`] : []),
+    ...(right ? [right.sentence] : []),
+  ]);
+}
+
 function list(id, texts) {
+  at(id).hidden = !texts.length;
   at(id).replaceChildren(
     ...texts.map((text) => {
       const entry = document.createElement("li");

@@ -15,9 +15,13 @@ sys.path.insert(0, "/app")
 os.environ["THIRDPERSON_COMMIT"] = open("/app/commit").read()
 from thirdperson.check.command import check
 
-def answer(file, options):
+def answer(files, options):
     try:
-        return check([file, "--json", "--out", "/tables/report.html", *shlex.split(options)])
+        places = {name: f"/tables/{name}" for name in files}
+        given = shlex.split(options.replace("--gold-file=", "--gold-file "))
+        tables = [place for name, place in places.items() if name not in given]
+        named = [places.get(part, part) for part in given]
+        return check([*named, "--json", "--out", "/tables/report.html", "--", *tables])
     except SystemExit as ended:
         return ended.code
     except ValueError as error:
@@ -113,7 +117,7 @@ async function start() {
   const broken = taken(errors);
   if (broken) throw new Error(broken);
   // Loads all that a check needs, so that the first table does not wait for it.
-  const sample = check("sample.csv", new TextEncoder().encode(SAMPLE), "");
+  const sample = check([{ name: "sample.csv", content: new TextEncoder().encode(SAMPLE) }], "");
   if (!sample.out) throw new Error(sample.errors);
 }
 
@@ -133,13 +137,16 @@ function taken(parts) {
     .join("");
 }
 
-function check(name, content, options) {
-  const file = name.replace(/[/\0]/g, "_");
+function check(files, options) {
   tables.contents.clear();
-  tables.contents.set(file, new File(content, { readonly: true }));
-  run(
-    `code = answer(${JSON.stringify(`/tables/${file}`)}, ${JSON.stringify(options)})\nprint(f"\\n{code}")`,
-  );
+  for (const { name, content } of files) {
+    tables.contents.set(
+      name.replace(/[/\0]/g, "_"),
+      new File(new Uint8Array(content), { readonly: true }),
+    );
+  }
+  const names = JSON.stringify([...tables.contents.keys()]);
+  run(`code = answer(${names}, ${JSON.stringify(options)})\nprint(f"\\n{code}")`);
   const out = taken(output).trimEnd();
   const end = out.lastIndexOf("\n");
   const page = tables.contents.get("report.html")?.data;
@@ -158,7 +165,7 @@ const started = start().then(
 self.onmessage = async ({ data }) => {
   await started;
   try {
-    postMessage(check(data.name, new Uint8Array(data.content), data.options));
+    postMessage(check(data.files, data.options));
   } catch (error) {
     postMessage({ failed: `Python stopped: ${error.message}. Reload this page.` });
   }

@@ -21,6 +21,7 @@ pytestmark = [
 ]
 ROOT = Path(__file__).resolve().parents[3]
 STARTED_MS = 120_000
+FILES = ("ann.csv", "ben.csv", "gpt-4.csv", "gold.csv")
 
 
 def table(columns: str, row: str, n: int) -> str:
@@ -77,6 +78,15 @@ def test_every_verdict_is_the_commands_and_nothing_leaves_the_browser(
         page.set_input_files("#file", tmp_path / name)
         expect(page.locator("#result:not([hidden]), #problem:not([hidden])")).to_be_visible()
         assert shown(page) == commanded(tmp_path / name, options)
+    several = {name: [f"q{n},{'no yes'.split()[n % 2]}" for n in range(40)] for name in FILES}
+    for name, rows in several.items():
+        (tmp_path / name).write_text("\n".join(["item,label", *rows]))
+    page.fill("#options", "--these-people")
+    page.set_input_files("#file", [tmp_path / name for name in FILES])
+    expect(page.locator("#result")).to_be_visible()
+    assert shown(page) == commanded(tmp_path / FILES[0], f"{' '.join(FILES[1:])} --these-people")
+    page.set_input_files("#file", {"name": "a.parquet", "mimeType": "", "buffer": b"PAR1"})
+    expect(page.locator("#reason")).to_contain_text("browsers cannot read Parquet")
     assert len(requests) == loaded
     page.fill("#options", "")
     page.set_input_files("#file", tmp_path / "wide.csv")

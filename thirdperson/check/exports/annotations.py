@@ -28,7 +28,9 @@ _VALUES = {"choices": "choices", "rating": "rating", "number": "number", "pairwi
 
 def _is_label_studio(document: Any) -> bool:
     tasks = objects(document)
-    return bool(tasks) and all("data" in task and "annotations" in task for task in tasks)
+    return bool(tasks) and all(
+        isinstance(task.get("data"), dict) and "annotations" in task for task in tasks
+    )
 
 
 def _label_studio_table(document: Any, name: str, metric: str) -> ExportedColumns:
@@ -89,7 +91,9 @@ def _records(document: Any) -> list[dict[str, Any]]:
 def _is_argilla(document: Any) -> bool:
     records = _records(document)
     return bool(records) and all(
-        "responses" in record or any(key.endswith(_FLAT) for key in record) for record in records
+        isinstance(record.get("responses"), (dict, list))
+        or any(key.endswith(_FLAT) for key in record)
+        for record in records
     )
 
 

@@ -1,19 +1,21 @@
 """Exports of programs that trace and evaluate models, as a table of shapes.
 
-Langfuse: scores, as its API lists them. Phoenix: annotations of spans. LangSmith: feedback, as its
-client lists it. Opik: traces or spans with their feedback scores. Each entry names its item, its
-metric and who gave it; a metric of people can have another name than that of judges (--metric
-PEOPLE=JUDGE).
+Langfuse: scores, as its API lists them or its page exports them. Phoenix: annotations of spans, or
+runs of an experiment. LangSmith: feedback, as its client lists it. Opik: traces or spans with their
+feedback scores. Braintrust: human review spans, one for each reviewer, below the rows that they
+review. Each entry names its item, its metric and who gave it; a metric of people can have another
+name than that of judges (--metric PEOPLE=JUDGE).
 
 DeepEval: a test run; a metric that passes or fails is a judge. lm-evaluation-harness: samples as
-JSON Lines; the model's answer is the judge's label, the target the right one. Braintrust: rows of
-an experiment; each score is a judge, or a person's if its name says so. Labels of people can be in
-the metadata (DeepEval, Braintrust) or the document (lm-evaluation-harness).
+JSON Lines; the model's answer is the judge's label, the target the right one. Braintrust without
+review spans, and Opik's table of an experiment: rows with a column for each score, which is a
+judge, or a person's if its name says so. Labels of people can be in the metadata (DeepEval,
+Braintrust) or the document (lm-evaluation-harness).
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from thirdperson.check.columns import Columns
@@ -44,7 +46,9 @@ def _records(document: Any) -> list[dict[str, Any]]:
 
 
 def _at(record: Mapping[str, Any], path: str) -> Any:
-    """The value at a path such as result.label; None without one."""
+    """The value at a path such as result.label, which can be a column; None without one."""
+    if path in record:
+        return record[path]
     found: Any = record
     for name in path.split("."):
         found = found.get(name) if isinstance(found, dict) else None
@@ -56,7 +60,7 @@ class FeedbackShape:
     """Where an entry has its parts: paths, of which the first with a value counts.
 
     `needs` are keys of every entry; `item` are all parts of an item's name. `people` are the kinds
-    that are people's. With `inside`, a record is an item with its list of entries there.
+    that are people's. With `inside`, a record is an item with its entries.
     """
 
     needs: tuple[str, ...]
@@ -66,11 +70,11 @@ class FeedbackShape:
     rater: tuple[str, ...]
     kind: str
     people: frozenset[str]
-    inside: str = ""
+    inside: Callable[[dict[str, Any]], Iterable[dict[str, Any]]] | None = None
 
     def entries(self, document: Any) -> Iterator[dict[str, Any]]:
         for record in _records(document):
-            for entry in objects(record.get(self.inside)) if self.inside else [record]:
+            for entry in self.inside(record) if self.inside else [record]:
                 yield from _by_author({"record": record} | entry)
 
     def matches(self, document: Any) -> bool:
@@ -105,14 +109,30 @@ def _by_author(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield entry | (own if isinstance(own, dict) else {"value": own}) | {"created_by": author}
 
 
+def _flat_annotations(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The annotations of a run of Phoenix, from its list or from columns for each."""
+    yield from objects(run.get("annotations"))
+    for column in run:
+        if match := re.fullmatch(r"annotation_(.+)_annotator_kind", column):
+            parts = {part: run.get(f"annotation_{match[1]}_{part}") for part in ("label", "score")}
+            yield {"name": match[1], "annotator_kind": run[column], **parts}
+
+
 _LANGFUSE = FeedbackShape(
     needs=("traceId", "name", "source", "dataType"),
     item=("traceId", "observationId"),
     metric="name",
     value=("stringValue", "value"),
-    rater=("authorUserId", "metadata.model"),
+    rater=("authorUserId", "authorUserName", "metadata.model"),
     kind="source",
     people=frozenset({"annotation"}),
+)
+_LANGFUSE_STORED = replace(
+    _LANGFUSE,
+    needs=("trace_id", "name", "source", "data_type"),
+    item=("trace_id", "observation_id"),
+    value=("string_value", "value"),
+    rater=("author_user_id", "metadata.model"),
 )
 _PHOENIX = FeedbackShape(
     needs=("span_id", "name", "annotator_kind"),
@@ -122,6 +142,15 @@ _PHOENIX = FeedbackShape(
     rater=("user_id", "identifier", "metadata.reviewer", "metadata.model"),
     kind="annotator_kind",
     people=frozenset({"human"}),
+)
+_PHOENIX_FRAME = replace(
+    _PHOENIX, needs=("span_id", "annotation_name", "annotator_kind"), metric="annotation_name"
+)
+_PHOENIX_RUNS = replace(
+    _PHOENIX,
+    needs=("name", "annotator_kind"),
+    item=("record.example_id", "record.repetition_number"),
+    inside=_flat_annotations,
 )
 _LANGSMITH = FeedbackShape(
     needs=("run_id", "key", "feedback_source"),
@@ -133,6 +162,7 @@ _LANGSMITH = FeedbackShape(
     # The API is for feedback of an own interface; judges have their own kinds.
     people=frozenset({"app", "api"}),
 )
+_LANGSMITH_FRAME = replace(_LANGSMITH, needs=("run_id", "key", "feedback_source.type"))
 _OPIK = FeedbackShape(
     needs=("name", "value", "source"),
     item=("record.id",),
@@ -141,7 +171,7 @@ _OPIK = FeedbackShape(
     rater=("created_by",),
     kind="source",
     people=frozenset({"ui"}),
-    inside="feedback_scores",
+    inside=lambda trace: objects(trace.get("feedback_scores")),
 )
 
 
@@ -232,23 +262,36 @@ def _chosen(given: Any) -> Any:
     return given[0] if isinstance(given, list) and given else given
 
 
-def _is_logged(record: dict[str, Any]) -> bool:
-    return isinstance(record.get("scores"), dict) and bool({"span_id", "input"} & {*record})
+_PERSON = re.compile(r"(?i:human|person|people|expert|review|annotat)")
+_SCORES = re.compile(r"(?:feedback_)?scores\.(.+?)(_reason)?")
+
+
+def _scores(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The scores of a row by their names, from an object or from columns."""
+    found = record.get("scores")
+    if isinstance(found, dict):
+        return found
+    columns = {name: match for name in record if (match := _SCORES.fullmatch(name))}
+    return {
+        match[1]: record[name]
+        for name, match in columns.items()
+        if not match[2] and record[name] != "-"
+    }
 
 
 def _rows_with_scores(document: Any) -> list[dict[str, Any]]:
     """Rows of an experiment; inner steps of a trace have no scores."""
-    return [record for record in _records(document) if record.get("scores")]
+    return [record for record in _records(document) if _scores(record)]
 
 
-_PERSON = re.compile(r"(?i:human|person|people|expert|review|annotat)")
-
-
-def _logged_row(record: dict[str, Any], metric: str) -> CaseRow:
+def _scored_row(record: dict[str, Any], metric: str) -> CaseRow:
     row = plain_fields(record.get("metadata"))
-    row |= {"item": first_of(record.get("id"), "?"), "question": text(record.get("input"))}
+    row |= {name.removeprefix("dataset."): text(v) for name, v in record.items() if "." in name}
+    row |= {"question": text(record.get("input") or record.get("dataset.input"))}
+    if record.get("id"):
+        row["item"] = str(record["id"])
     judges, people = [], []
-    for name, value in record["scores"].items():
+    for name, value in _scores(record).items():
         column = f"score {name}"
         row[column] = text(value)
         if _PERSON.search(name):
@@ -258,6 +301,48 @@ def _logged_row(record: dict[str, Any], metric: str) -> CaseRow:
     return row, judges, people
 
 
+def _is_review(record: Mapping[str, Any]) -> bool:
+    return _at(record, "span_attributes.type") == "review"
+
+
+def _has_reviews(document: Any) -> bool:
+    found = _rows_with_scores(document)
+    return any(map(_is_review, found)) and not all(map(_is_review, found))
+
+
+def _review_table(document: Any, name: str, metric: str) -> ExportedColumns:
+    """Rows of Braintrust with human review spans: a reviewer's scores of the row above.
+
+    The row itself has the mean of its reviewers under the same name, which is left out.
+    """
+    marks = []
+    fields: dict[str, dict[str, Any]] = {}
+    rows = _rows_with_scores(document)
+    of_people = {score for row in rows if _is_review(row) for score in _scores(row)}
+    for number, row in enumerate(rows, start=1):
+        is_judge = not _is_review(row)
+        parents = row.get("span_parents") or [row.get("root_span_id")]
+        item = str(row.get("span_id") if is_judge else parents[0])
+        if is_judge:
+            fields[item] = {**(row.get("metadata") or {}), "question": row.get("input")}
+        for score, value in _scores(row).items():
+            rater = score if is_judge else first_of(_at(row, "span_attributes.name"), "person")
+            if value is not None and not (is_judge and score in of_people):
+                where = f"{name}, record {number}"
+                marks.append(ReaderMark(where, item, rater, is_judge, score, value))
+    return table_of_marks(marks, fields, name, metric)
+
+
+def _any_of(*shapes: FeedbackShape | ExportReader) -> ExportReader:
+    """One program with several kinds of files."""
+
+    def table(document: Any, name: str, metric: str) -> ExportedColumns:
+        fitting = next(shape for shape in shapes if shape.matches(document))
+        return fitting.table(document, name, metric)
+
+    return ExportReader(lambda document: any(shape.matches(document) for shape in shapes), table)
+
+
 DEEPEVAL = _wide(
     lambda case: "metricsData" in case,
     _test_cases,
@@ -265,9 +350,22 @@ DEEPEVAL = _wide(
     "Evaluate it with a metric first, or name one with --metric.",
 )
 LM_EVAL = _wide(_is_sample, objects, _sample_row, "Name a filter of its answers with --metric.")
-BRAINTRUST = _wide(
-    _is_logged, _rows_with_scores, _logged_row, "Score it first, or name a score with --metric."
+LANGFUSE = _any_of(_LANGFUSE, _LANGFUSE_STORED)
+PHOENIX = _any_of(_PHOENIX, _PHOENIX_FRAME, _PHOENIX_RUNS)
+LANGSMITH = _any_of(_LANGSMITH, _LANGSMITH_FRAME)
+_NO_SCORE = "Score it first, or name a score with --metric."
+OPIK = _any_of(
+    _OPIK,
+    _wide(
+        lambda row: any(name.startswith("feedback_scores.") for name in row),
+        _rows_with_scores,
+        _scored_row,
+        _NO_SCORE,
+    ),
 )
-LANGFUSE, PHOENIX, LANGSMITH, OPIK = (
-    ExportReader(shape.matches, shape.table) for shape in (_LANGFUSE, _PHOENIX, _LANGSMITH, _OPIK)
+BRAINTRUST = _any_of(
+    ExportReader(_has_reviews, _review_table),
+    _wide(
+        lambda row: bool({"span_id", "input"} & {*row}), _rows_with_scores, _scored_row, _NO_SCORE
+    ),
 )

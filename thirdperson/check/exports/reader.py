@@ -1,8 +1,10 @@
 """Shared parts of the export readers."""
 
+import ast
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,6 +142,20 @@ def plain_fields(fields: Any, prefix: str = "") -> dict[str, str]:
             elif isinstance(value, (str, int, float)):
                 found[f"{prefix}{key}"] = text(value)
     return found
+
+
+def nested(row: Mapping[str, str]) -> dict[str, Any]:
+    """The filled cells of a row, of which lists and objects in JSON or Python are read."""
+    return {name: _read_cell(cell) for name, cell in row.items() if cell}
+
+
+def _read_cell(cell: str) -> Any:
+    if not cell.startswith(("{", "[")):
+        return cell
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return read(cell)
+    return cell
 
 
 def text(value: Any) -> str:

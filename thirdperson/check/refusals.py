@@ -1,0 +1,85 @@
+"""Why a table without labels of people, or of a judge, cannot be checked, and the way out."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from thirdperson.check.labels import listed
+
+if TYPE_CHECKING:
+    from thirdperson.check.columns import Columns
+
+# Public data sets that lack labels by people or by a judge, with their columns.
+_SHAPES = (
+    (
+        {"input", "output_1", "output_2", "label"},
+        "LLMBar",
+        "one right label per item, but no labels by single people. Add columns human_1, "
+        "human_2 and judge, and name the right label: --gold label",
+    ),
+    (
+        {"response1", "response2", "annotator1", "annotator2"},
+        "PandaLM",
+        "labels by people, but none by a judge. Add the judge's label to each entry as “judge”; "
+        "if 0 is a tie, add --tie 0",
+    ),
+    (
+        {"hard_label", "annotator", "label"},
+        "LeWiDi",
+        "labels by people, but none by a judge. Add the judge's label to each item as “judge”",
+    ),
+)
+_ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUMN."
+
+
+def no_people(name: str, names: Sequence[str], found: "Columns", scored: "Columns") -> str:
+    """`scored` is how the table would be read if its labels were numbers of any kind."""
+    judges = listed(found.judges)
+    if found.gold and judges:
+        return (
+            f"{name}: it has labels by a judge ({judges}) and right labels ({found.gold}), but "
+            "none by people, and a verdict compares the judge with people. Add a column for each "
+            f"annotator, such as human_1 and human_2. If {found.gold} is what one person said, "
+            f"compare with that person: --people {found.gold} --judge {found.judges[0]}."
+        )
+    columns = listed([*(scored.people or filter(None, [scored.label]))])
+    hint = f" If the numbers of {columns} are the labels, add --level score." if columns else ""
+    if judges:
+        hint += f" If no person has labelled the items of {judges} yet, ask people first."
+    return (
+        f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
+        f"{_shape(names)} Name them: --people COLUMN,COLUMN if each annotator has a column, or "
+        f"--annotator COLUMN --label COLUMN if each label has a row. {_ELSEWHERE}{hint}"
+    )
+
+
+def no_judge(name: str, names: Sequence[str], found: "Columns", unfit: Mapping[str, str]) -> str:
+    """`unfit` are columns with the name of a judge, and why they are not taken for one."""
+    missing = f"{name}: no column with labels by a judge was found. It has: {listed(names, 40)}."
+    if unfit:
+        known = [*unfit.items()][:2]
+        return missing + "".join(
+            f" Is it {column}? It {why}: correct these, or add --judge {column}."
+            for column, why in known
+        )
+    people = f"{found.label} by {found.annotator}" if found.is_long else listed(found.people)
+    return (
+        f"{missing}{_shape(names)} Name it: --judge COLUMN; or --judge-raters NAME if its labels "
+        f"are rows of the annotator NAME. {_ELSEWHERE} If no judge has labelled these items yet, "
+        f"let one do what people did ({people}), and add its labels as the column “judge”."
+    )
+
+
+def several_criteria(name: str, pairs: Mapping[str, tuple[str, str]]) -> str:
+    (people, judge), *_ = pairs.values()
+    return (
+        f"{name}: people and judges labelled several things: {listed([*pairs])}. Check one of them "
+        f"at a time: --people {people} --judge {judge}."
+    )
+
+
+def _shape(names: Sequence[str]) -> str:
+    """What a known data set has and lacks; empty for other files."""
+    for columns, title, what in _SHAPES:
+        if columns <= set(names):
+            return f" This looks like {title}: {what}."
+    return ""
