@@ -13,7 +13,6 @@ from config.health import healthz
 from studies.pages import urls as study_urls
 from studies.pages.accounts import credential_views
 from studies.pages.accounts import views as account_views
-from studies.pages.overview_views import components
 
 # The page of an item shows what all apps know about it, so it cannot be in `studies`.
 _STUDIES = [
@@ -47,7 +46,6 @@ urlpatterns = [
     # The admin's own pages would check passwords without limits or a second step.
     path("admin/login/", RedirectView.as_view(pattern_name="login", query_string=True)),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change")),
-    path("admin/components/", components, name="components"),
     path("admin/", admin.site.urls),
     path("studies/", include((_STUDIES, study_urls.app_name))),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),

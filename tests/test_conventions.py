@@ -51,7 +51,8 @@ def test_every_setting_read_from_the_environment_is_documented():
         text = path.read_text(encoding="utf-8")
         read |= set(re.findall(r'\benv(?:\.\w+)?\(\s*"([A-Z_]+)"', text))
         read |= set(re.findall(r'environ\.get\("([A-Z_]+)"', text))
-    documented = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    pages = [ROOT / "docs/configuration.md", *(ROOT / "extras").glob("*/docs/*.md")]
+    documented = "".join(page.read_text(encoding="utf-8") for page in pages)
 
     assert len(read) > 10
     assert [name for name in sorted(read) if f"`{name}`" not in documented] == []

@@ -22,7 +22,8 @@ _MOST_NAMED = 3
 def request_backup(*, user_name: str) -> BackupJob:
     """Queue a new backup; a second press finds the first one's job."""
     name = f"{clock.now():%Y-%m-%d-%H%M%S}.zip"
-    folder = Path(settings.BACKUP_DIR or Path(settings.VAR_DIR) / "backups")
+    chosen = settings.BACKUP_DIR  # type: ignore[misc]
+    folder = Path(chosen or Path(settings.VAR_DIR) / "backups")
     return _request(BackupJob.Action.MAKE, folder / name, user_name)
 
 

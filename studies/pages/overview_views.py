@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -23,9 +21,7 @@ from studies.pages.responses import LAUNCH
 from studies.pages.workbench import (
     TASKS,
     MonitorCard,
-    NavigationLink,
     Need,
-    SectionLink,
     SetupTask,
     TaskState,
     cards,
@@ -311,86 +307,3 @@ def _entry(study: Study) -> str:
         return path
     names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     return path + "?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)
-
-
-COLOURS = (
-    ("text", "text"),
-    ("secondary", "secondary text"),
-    ("link", "links, primary buttons"),
-    ("border", "borders of controls"),
-    ("line", "lines between things"),
-    ("surface", "quiet ground"),
-    ("selected", "chosen, hovered"),
-    ("progress", "every bar of progress"),
-    ("error", "errors"),
-    ("warning", "warnings"),
-    ("ok", "done, open"),
-    ("people", "data: people"),
-    ("model", "data: models"),
-    ("correct", "data: right"),
-    ("wrong", "data: wrong"),
-)
-SPACES = (4, 8, 16, 24, 40)
-
-
-class _Fields(forms.Form):
-    title = forms.CharField(label="Title", help_text="Shown to annotators at the top of every page")
-    state = forms.ChoiceField(label="State", choices=[("", "all"), ("open", "open")])
-    reason = forms.CharField(label="Reason", widget=forms.Textarea(attrs={"rows": 3}))
-
-
-@require_GET
-@staff_member_required
-def components(request: HttpRequest) -> HttpResponse:
-    """Show every component of the design system, for developers."""
-    context = {
-        "colours": COLOURS,
-        "spaces": SPACES,
-        "states": [Study(state=state) for state in Study.State],
-        "form": _Fields({"title": "", "state": "open", "reason": "A pilot."}),
-        "may_edit": True,
-        "links": [
-            NavigationLink("Overview", "#navigation", "page", None, ()),
-            NavigationLink("Items", "#navigation", "", 300, ()),
-            NavigationLink("Annotators", "#navigation", "", 34, ("3 to approve",)),
-            NavigationLink("Judges", "#navigation", "", 9, ("1 stopped",)),
-        ],
-        "pages": [
-            SectionLink("All annotators", "#navigation", "page"),
-            SectionLink("Places and quota", "#navigation", ""),
-        ],
-        "setup": Setup(
-            [
-                SetupTask(
-                    "items",
-                    "Items",
-                    TaskState.DONE,
-                    "300 items with the persona’s own answer",
-                    "#tasks",
-                ),
-                SetupTask(
-                    "texts",
-                    "Consent",
-                    TaskState.ATTENTION,
-                    "Not stated yet: who runs the study",
-                    "#tasks",
-                ),
-                SetupTask(
-                    "judges", "Judges", TaskState.NOT_STARTED, "No judge asked yet", "#tasks"
-                ),
-                SetupTask(
-                    "plan",
-                    "Plan",
-                    TaskState.NOT_STARTED,
-                    "Not computed yet",
-                    "#tasks",
-                    is_optional=True,
-                ),
-            ]
-        ),
-        "needs": [
-            Need("3 submissions wait for approval and pay.", "#cards", "Approve and pay", True),
-            Need("2 of 30 quota groups are full.", "#cards", "Places and quota"),
-        ],
-    }
-    return render(request, "studies/components.html", context)

@@ -217,14 +217,3 @@ def test_a_broken_file_is_explained_and_its_faults_can_be_downloaded(signed_in, 
     text = download.value.path().read_text()
     assert "items.jsonl,2,question,question is missing" in text
     assert len(text.splitlines()) == 3
-
-
-def test_the_administration_takes_the_form_of_a_real_browser(signed_in, study):
-    page = signed_in()
-    page.goto(reverse("admin:studies_study_change", args=[study.pk]))
-
-    page.get_by_label("Minutes").fill("33")
-    page.get_by_role("button", name="Save", exact=True).click()
-
-    page.get_by_text("was changed successfully").wait_for()
-    assert Study.objects.get(slug="one").minutes == 33

@@ -201,20 +201,6 @@ def test_a_failed_copy_that_names_people_is_asked_for_again_by_owners_alone(clie
     assert Export.objects.filter(identified=True, state="queued").count() == 1
 
 
-def test_an_administrator_sees_every_queue_and_deletes_files(client, study, people):
-    export = made(study, people["owner"], identified=True)
-    admin = User.objects.create_superuser("admin")
-    client.force_login(admin)
-    changelist = reverse("admin:analysis_export_changelist")
-
-    assert export.public_id in client.get(changelist).content.decode()
-    client.post(changelist, {"action": "delete_files", "_selected_action": [export.pk]})
-
-    export.refresh_from_db()
-    assert (export.state, export.message) == ("gone", "Deleted by admin.")
-    assert not path_of(export_dir(export.public_id)).exists()
-
-
 def somebody(study):
     return study.annotators.order_by("pseudonym").first()
 

@@ -213,19 +213,6 @@ def test_the_list_does_not_load_results(client, finished, django_assert_max_num_
     assert not [q for q in captured.captured_queries if '"analysis_report"."result"' in q["sql"]]
 
 
-def test_the_admin_shows_reports_and_changes_none(client, finished):
-    _, report = finished
-    client.force_login(User.objects.create_superuser("admin"))
-
-    listing = client.get(reverse("admin:analysis_report_changelist"))
-    detail = client.get(reverse("admin:analysis_report_change", args=[report.pk]))
-
-    assert report.public_id in listing.content.decode()
-    assert detail.status_code == 200
-    assert 'name="_save"' not in detail.content.decode()
-    assert client.get(reverse("admin:analysis_report_add")).status_code == 403
-
-
 def test_a_report_is_verified_from_its_page(client, finished):
     study, report = finished
     signed_in(client, study, "editor")

@@ -200,8 +200,6 @@ def everything(client, judge, study):
     yield client.post(page_of(judge, "test-judge")).text
     yield client.get(reverse("judging:list", args=["s"]) + "?format=csv").text
     yield client.get(reverse("studies:detail", args=["s"])).text
-    yield client.get(reverse("admin:judging_judge_change", args=[judge.pk])).text
-    yield client.get(reverse("admin:judging_judge_changelist")).text
     for log in StudyLog.objects.all():
         yield f"{log.event} {json.dumps(log.detail)}"
     dump = io.StringIO()

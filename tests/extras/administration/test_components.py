@@ -6,7 +6,7 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.pages.overview_views import COLOURS
+from extras.administration.components import COLOURS
 
 STYLES = Path(__file__).resolve().parents[3] / "static/css"
 
