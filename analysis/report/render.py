@@ -199,12 +199,13 @@ def _body(
 
 
 def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, ShownTable | None]]:
-    """What parts of extras show in a chapter: a figure with its table, or a table."""
+    """What parts of extras show in a chapter: figures with their tables, and tables."""
     for name in (name for part in MORE_PARTS[section.name] for name in part.shows):
-        figure = page.figures.get(name)
-        table = page.tables.get(name if figure is None else figure.table)
-        if figure or table:
-            yield figure, table
+        figure, table = page.figures.get(name), page.tables.get(name)
+        if figure is not None:
+            yield figure, page.tables.get(figure.table)
+        if table is not None and (figure is None or figure.table != name):
+            yield None, table
 
 
 def _findings(section: Section, report: Mapping[str, Any]) -> list[Text]:

@@ -379,7 +379,7 @@ class KindsOfCertainty(Section):
             paths=("certainty_kinds",),
         ),
     )
-    shows = ("certainty_kinds", "certainty_kinds_curves")
+    shows = ("certainty_kinds",)
     keys = """
 certainty_kinds | object | Kinds of certainty on the same items.
 certainty_kinds.reference | text | What right means: truth, or majority (as the majority of people).

@@ -91,11 +91,13 @@ def _whether_any_differ(found: ReportJson) -> str:
     """The joint tests, which come before any pair; empty without several judges."""
     if not found["pairs"]:
         return ""
-    q = f"Cochran’s Q is undefined ({reason(found['p_reason'])})"
-    if found["p"] is not None:
+    if found["p"] is None:
+        q = f"Cochran’s Q is undefined ({reason(found['p_reason'])})"
+    else:
         q = f"Cochran’s Q is {decimal(found['q'])} (p {p_value(found['p'])}, items as independent)"
-    joint = f"is undefined ({reason(found['p_joint_reason'])})"
-    if found["p_joint"] is not None:
+    if found["p_joint"] is None:
+        joint = f"is undefined ({reason(found['p_joint_reason'])})"
+    else:
         joint = f"gives p {p_value(found['p_joint'])}"
     return (
         f"On the {found['n']:,} items that all of them decided, {q}; the joint bootstrap over "

@@ -204,7 +204,6 @@ def compare(items, verdicts, majority, own, people):
     return {
         "agreement": sum(x == y for x, y in both) / len(both) if both else None,
         "kappa": kappa([(CODES[x], CODES[y]) for x, y in both]),
-        "same_mistakes": kappa([(int(own[key][0]), int(people[key][0])) for key in common]),
         "b": b,
         "c": c,
         "p": stats.mcnemar(PairedCounts(b=b, c=c, n=len(common))).p,

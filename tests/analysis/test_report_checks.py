@@ -136,29 +136,6 @@ def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
     ]
 
 
-def test_a_threshold_is_chosen_on_one_half_of_the_personas_and_measured_on_the_other():
-    study = make_study()
-    run = make_run(study=study)
-    with stored_at_once():
-        for number in range(200):
-            item = make_item(study=study, persona=make_persona(study=study, key=f"p{number}"))
-            wrong = "r2" if item.first_person == "r1" else "r1"
-            sure = number % 2 == 0
-            judge_item(run, item, item.first_person if sure else wrong, 90 if sure else 40)
-
-    judge = computed(study, "validation")["judges"][0]
-
-    held = judge["certainty"]["held_out"]
-    assert (held["threshold"], held["measured_on"]["accuracy"]) == (90.0, 1.0)
-    assert held["n_choosing"] + held["n_held_out"] == 200
-    assert held["chosen_on"]["n"] + held["measured_on"]["n"] == 100
-    recalibration = judge["certainty"]["recalibration"]
-    # As stated .9 and .4 for certain and impossible; corrected out of sample both are known.
-    assert recalibration["raw"] == pytest.approx((0.1**2 + 0.4**2) / 2)
-    assert recalibration["isotonic"] == pytest.approx(0)
-    assert recalibration["base_rate"] == pytest.approx(0.25, abs=0.01)
-
-
 def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
     study = make_study()
     short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")

@@ -46,7 +46,7 @@ def test_a_study_without_anything():
     assert report["headline"]["state"] == "no_answers"
     assert report["human"]["majority"]["accuracy_reason"] == "empty_group"
     assert report["human"]["agreement"]["percent_reason"] == "no_pairs"
-    assert report["judges"] == report["comparison"] == report["selective"] == []
+    assert report["judges"] == report["comparison"] == []
     assert "There are no answers from annotators or judges yet" in page
     assert "Items, one by one" not in page
 
@@ -133,8 +133,6 @@ def test_no_high_certainty_at_all():
         **nothing,
         "clusters": {"personas": 0, "questions": 0, "people": 0, **nothing},
     }
-    assert report["selective"][0]["coverage"] == 0.0
-    assert report["selective"][0]["guarantee"] == "none"
     assert "(n = 0 and n = 0)" in report["headline"]["sentences"][3]
 
 
@@ -168,7 +166,6 @@ def test_what_never_varies_has_no_interval_of_width_zero():
     report, page = whole(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
 
     assert report["human"]["individual"]["low"]["pigeonhole_ci_reason"] == "no_variation"
-    assert {row[6] for row in all_tables(report)["recalibration"].rows} == {None}
     assert "At certainty 80: too few answers to mark" in page
 
 

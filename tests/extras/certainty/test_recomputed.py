@@ -1,0 +1,63 @@
+"""Plain Python computes accuracy at the coverage of single people again."""
+
+import pytest
+
+from analysis.stats import accuracy_at_coverage
+from tests.analysis import brute_force
+from tests.analysis import brute_force_intervals as intervals
+from tests.analysis import brute_force_sides as by_side
+from tests.analysis.recomputed.comparing import close, same
+from tests.analysis.recomputed.conftest import counted, package_db, report, study
+from tests.analysis.recomputed.test_certainty import scorable, stated
+
+__all__ = ["counted", "package_db", "report", "study"]
+pytestmark = pytest.mark.django_db
+
+
+def _at_coverage(rows, coverage):
+    stated, right = zip(*rows, strict=True)
+    return accuracy_at_coverage(stated, right, coverage)
+
+
+@pytest.mark.nightly
+def test_all_sides_at_the_coverage_of_single_people(report, counted):
+    seen = 0
+    for versus in report["comparison"]:
+        panel = versus["certainty"]["like_for_like"]
+        people, replies = by_side.singles(counted, versus["run"])
+        if not people:
+            assert panel["coverage"] is None
+            assert panel["human_single"]["matched_accuracy"] is None
+            continue
+        coverage = sum(certainty >= brute_force.HIGH for certainty, _ in people) / len(people)
+        assert same(panel["coverage"], coverage)
+        for side, rows in (("human_single", people), ("model_single", replies)):
+            expected = _at_coverage(rows, coverage) if rows else None
+            assert same(panel[side]["matched_accuracy"], expected), side
+            seen += expected is not None
+    assert seen == (0 if report["headline"]["state"] == "no_truth" else 6)
+
+
+@pytest.mark.nightly
+def test_squared_gaps_of_certainty_and_their_intervals(report, counted):
+    """By pairs of answers of different items; the certainty of a majority is its voters' mean."""
+    truth = {item.key: item.first_person for item in counted.items}
+    alone = [
+        (row.assignment.item.key, row.certainty, row.choice == truth[row.assignment.item.key])
+        for row in counted.answers
+        if row.certainty is not None and scorable(counted.study, truth[row.assignment.item.key])
+    ]
+    sides = [(report["human"]["individual"], alone)]
+    sides.append((report["human"]["majority"], stated(counted.people)))
+    for judge in report["judges"]:
+        sides.append((judge, stated(counted.judges[judge["run"]])))
+
+    for side, answers in sides:
+        found, expected = side["certainty"]["measures"], intervals.squared_gap(answers)
+        assert (found["ece"]["ci"], found["ece"]["value"] is None) == (None, not answers)
+        if expected is None:
+            assert found["squared_error"]["value"] is None
+            continue
+        value, ends = expected
+        assert same(found["squared_error"]["value"], value)
+        assert close(found["squared_error"]["ci"], ends)
