@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import scipy
-from scipy.special import expit, gammaln, logit, xlog1py, xlogy
+from scipy.special import bdtrc, expit, gammaln, logit, xlog1py, xlogy
 
 from ..core.results import Estimate, FloatArray, IntArray, Reason, known_rows
 
@@ -275,7 +274,7 @@ def expected_majority_accuracy(accuracy: float, *, n_annotators: int = 3) -> flo
     _check_share("accuracy", accuracy)
     if n_annotators < 1 or n_annotators % 2 == 0:
         raise ValueError(f"`n_annotators` must be odd, got {n_annotators}.")
-    return float(scipy.stats.binom.sf(n_annotators // 2, n_annotators, accuracy))
+    return float(bdtrc(n_annotators // 2, n_annotators, accuracy))
 
 
 @dataclass(frozen=True)
