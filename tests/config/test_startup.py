@@ -157,3 +157,36 @@ def test_no_heavy_packages_are_loaded_by_pages_or_by_the_help_of_commands(tmp_pa
         if found.get(name, "").startswith("studies/"):
             del found[name]
     assert found == {}
+
+
+CHECK = """
+import csv
+import sys
+
+from thirdperson.cli import main
+
+with open("labels.csv", "w", newline="") as file:
+    writer = csv.writer(file)
+    writer.writerow(["item", "human_1", "human_2", "human_3", "judge", "gold"])
+    for n in range(60):
+        right = n % 2 + 1
+        writer.writerow([n, right, right, 3 - right if n % 5 == 0 else right, right, right])
+for options in ([], ["--people", "human_1,human_2,human_3,gold"], ["--level", "ordinal"]):
+    assert main(["check", "labels.csv", "--json", *options]) in (0, 3)
+names = "celery django.db.models django.http matplotlib openai pyarrow requests scipy.stats".split()
+print([name for name in names if name in sys.modules])
+"""
+
+
+def test_a_check_of_a_table_loads_nothing_of_the_server(tmp_path):
+    """Nor what takes long to load: it is called once for each table."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout.splitlines() or [done.stderr])[-1] == "[]"

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from ..core.proportions import wilson_proportion
 from ..core.results import (
@@ -17,6 +16,8 @@ from ..core.results import (
     IntArray,
     Proportion,
     Reason,
+    distinct_values,
+    mid_ranks,
     relabel,
 )
 from ..core.votes import Votes
@@ -240,7 +241,12 @@ def _auroc(own: _ByAnnotator, certainty: FloatArray, right: BoolArray) -> list[E
         is_right = right[rows]
         n_right = is_right.sum(axis=1)
         n_wrong = rows.shape[1] - n_right
-        ranks = np.where(is_right, scipy.stats.rankdata(certainty[rows], axis=1), 0.0).sum(axis=1)
+        # All are ranked as one row, in which each annotator follows the one before.
+        values, code = distinct_values(certainty[rows].ravel())
+        before = np.arange(rows.shape[0])[:, np.newaxis]
+        apart = code.reshape(rows.shape) + before * values.size
+        ranks = mid_ranks(apart.ravel().astype(np.float64)).reshape(rows.shape)
+        ranks = np.where(is_right, ranks - before * rows.shape[1], 0.0).sum(axis=1)
         above = ranks - n_right * (n_right + 1) / 2
         for annotator, won, pairs in zip(
             annotators.tolist(), above.tolist(), (n_right * n_wrong).tolist(), strict=True

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-import scipy
+from scipy.special import bdtrc
 
 from ..core.results import Estimate, Reason
 
@@ -67,7 +67,7 @@ def expected_majority_accuracy(accuracy: float, *, n_annotators: int = 3) -> flo
     _check_share("accuracy", accuracy)
     if n_annotators < 1 or n_annotators % 2 == 0:
         raise ValueError(f"`n_annotators` must be odd, got {n_annotators}.")
-    return float(scipy.stats.binom.sf(n_annotators // 2, n_annotators, accuracy))
+    return float(bdtrc(n_annotators // 2, n_annotators, accuracy))
 
 
 @dataclass(frozen=True)

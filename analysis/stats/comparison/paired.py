@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import scipy
+from scipy import special
 
 from ..core.results import Interval, Reason, normal_quantile, root_between
 
@@ -153,9 +153,9 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     if b + c == 0:
         return McNemar(b, c, None, None, None, reason="no_discordant")
     smaller = min(b, c)
-    tail = float(scipy.stats.binom.cdf(smaller, b + c, 0.5))
-    point = float(scipy.stats.binom.pmf(smaller, b + c, 0.5))
-    p_mid = 1 - 0.5 * point if b == c else 2 * tail - point
+    tail = float(special.bdtr(smaller, b + c, 0.5))
+    below = float(special.bdtr(smaller - 1, b + c, 0.5)) if smaller else 0.0
+    p_mid = 1 - 0.5 * (tail - below) if b == c else tail + below
     return McNemar(b, c, min(1.0, 2 * tail), p_mid, (b - c) ** 2 / (b + c))
 
 

@@ -9,11 +9,10 @@ a tenth of the time. Results equal those of the named functions exactly.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 from scipy import special
 
 BoolArray = npt.NDArray[np.bool_]
@@ -331,9 +330,11 @@ def mid_ranks(values: FloatArray) -> FloatArray:
     >>> mid_ranks(np.array([80.0, 60.0, 80.0])).tolist()
     [2.5, 1.0, 2.5]
     """
-    codes = _codes(values)
+    codes: npt.NDArray[Any] | None = _codes(values)
     if codes is None:
-        return np.asarray(scipy.stats.rankdata(values), dtype=np.float64)
+        if np.isnan(values).any():
+            return np.full(values.shape, np.nan)
+        codes = np.unique(values, return_inverse=True)[1]
     occurs = np.bincount(codes)
     return np.asarray((np.cumsum(occurs) - (occurs - 1) / 2)[codes], dtype=np.float64)
 
