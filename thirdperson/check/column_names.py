@@ -46,7 +46,7 @@ MACHINE = re.compile(r"(?:ai|machine)(?:_\w+)?|\w+_(?:ai|machine)")  # names of 
 NOT_A_LABEL = set(
     "id name names text reason reasons reasoning explanation rationale comment comments response "
     "output outputs completion time seconds date cost tokens type kind version model prompt "
-    "raw note notes feedback".split()
+    "raw note notes feedback annotator".split()
 )
 CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
 # Of the judge's label, or of the one that the name ends in.
