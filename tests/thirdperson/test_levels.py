@@ -81,6 +81,35 @@ def test_every_judge_of_a_file_has_a_verdict(tmp_path, told, value, options, lev
 
 
 @pytest.mark.nightly
+def test_each_judge_is_trusted_from_the_epsilon_that_is_named(tmp_path, told):
+    """Judges that are worse the later they come, so that Holm's levels differ."""
+    path = table(tmp_path / "labels.csv", ["first"], a_class)
+    rng = np.random.default_rng(5)
+    head, *rows = path.read_text().splitlines()
+    seen: dict[str, list[str]] = {}
+    for row in rows:
+        item, *_, label = row.split(",")
+        noisy = [
+            label if rng.random() < share else str(rng.choice(CLASSES)) for share in (0.9, 0.8)
+        ]
+        seen.setdefault(item, noisy)
+    path.write_text(
+        "\n".join(
+            [f"{head},second,third", *(f"{r},{','.join(seen[r.split(',')[0]])}" for r in rows)]
+        )
+    )
+
+    def verdicts(epsilon):
+        options = ("--json", "--judge", "first,second,third", "--epsilon", f"{epsilon:.5f}")
+        return {one["judge"]: one for one in json.loads(told(path, *options)[1])["verdicts"]}
+
+    named = {judge: one["holds_from"] for judge, one in verdicts(0.3).items()}
+    for judge, least in named.items():
+        assert verdicts(max(least, 0) + 0.001)[judge]["verdict"] == "TRUSTED"
+        assert least < 0.002 or verdicts(least - 0.001)[judge]["verdict"] != "TRUSTED"
+
+
+@pytest.mark.nightly
 def test_numbers_are_read_only_as_told(tmp_path, told):
     path = table(tmp_path / "labels.csv", ["judge"], a_step)
 

@@ -497,6 +497,10 @@ BOTH = "item,human_1,human_2,judge\n"
             "id,model_a,model_b,winner1\n1,gpt-4,llama-2,a\n2,llama-2,gpt-4,b\n",
             r"labels by a judge",
         ),
+        (
+            "id,worker_id,is_true,text\n1,w1,yes,x\n2,w2,no,y\n",
+            r"--annotator worker_id --label COL.*is_true",
+        ),
         # A judge's labels that nobody else uses.
         (
             "id,human_1,gpt_4\n1,a,a\n2,b,broken\n",

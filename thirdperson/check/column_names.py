@@ -9,7 +9,7 @@ from thirdperson.check.labels import BadTable
 ITEM = (
     "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
     "question_id prompt_id query_id instance instance_id document_id text_id comment_id post_id "
-    "tweet_id index"
+    "tweet_id doc_id image_id filename index"
 ).split()
 ANNOTATOR = (
     "annotator annotator_id annotator_name rater rater_id rater_name worker worker_id user user_id "
@@ -46,7 +46,7 @@ MACHINE = re.compile(r"(?:ai|machine)(?:_\w+)?|\w+_(?:ai|machine)")  # names of 
 NOT_A_LABEL = set(
     "id name names text reason reasons reasoning explanation rationale comment comments response "
     "output outputs completion time seconds date cost tokens type kind version model prompt "
-    "raw note notes feedback".split()
+    "raw note notes feedback annotator".split()
 )
 CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
 # Of the judge's label, or of the one that the name ends in.

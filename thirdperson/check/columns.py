@@ -133,7 +133,8 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
         scored = _guessed(names, rows, replace(given, has_numbers=True))
-        raise NoLabels(refusals.no_people(name, names, found, scored))
+        like = {column: 1 < n <= MOST_LABELS for column, n in _n_labels(names, rows).items()}
+        raise NoLabels(refusals.no_people(name, like, found, scored))
     if not (found.judges or found.judge_raters or found.kind):
         raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
     if not (given.people or given.judges) and (pairs := _criteria(found)):
@@ -163,6 +164,12 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             f"{listed(names, 40)}. Name it: --item COLUMN."
         )
     return found
+
+
+def _n_labels(names: Sequence[str], rows: CheckedRows) -> dict[str, int]:
+    """The number of different values of each column."""
+    table = _Guesses(names, rows, Columns())
+    return {name: len(table.labels(name)) for name in names}
 
 
 def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:

@@ -229,7 +229,7 @@ def _add(
         raise BadTable(
             f"{label.where}: {label.rater} is “{label.value}” here but differs in an earlier row "
             "of this item. A judge has one label per item: correct it, or name the column of the "
-            f"judge (--judge COLUMN) or of items (--item COLUMN, or --on {advice()})."
+            "judge (--judge COLUMN) or of items (--item COLUMN)."
         )
 
 

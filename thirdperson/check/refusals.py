@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from thirdperson.check.column_names import guessed_column, names_judge
 from thirdperson.check.labels import listed
 
 if TYPE_CHECKING:
@@ -27,28 +28,46 @@ _SHAPES = (
         "LeWiDi",
         "labels by people, but none by a judge. Add the judge's label to each item as “judge”",
     ),
+    (
+        {"dataset", "dataset_url", "id"},
+        "JUDGE-BENCH",
+        "lists of labels by people without their names, and none by a judge. Write a row for each "
+        "label, with the columns item, annotator, label and judge",
+    ),
 )
 _ELSEWHERE = "If they are in another file, give both: check FILE FILE --on COLUMN."
 
 
-def no_people(name: str, names: Sequence[str], found: "Columns", scored: "Columns") -> str:
-    """`scored` is how the table would be read if its labels were numbers of any kind."""
-    judges = listed(found.judges)
+def no_people(name: str, names: Mapping[str, bool], found: "Columns", scored: "Columns") -> str:
+    """`names` are the columns, and whether each has as few values as labels have.
+
+    `scored` is how the table would be read if its labels were numbers of any kind.
+    """
+    named = [column for column, is_like in names.items() if is_like and names_judge(column)]
+    judges = listed(found.judges or named)
     if found.gold and judges:
         return (
             f"{name}: it has labels by a judge ({judges}) and right labels ({found.gold}), but "
             "none by people, and a verdict compares the judge with people. Add a column for each "
             f"annotator, such as human_1 and human_2. If {found.gold} is what one person said, "
-            f"compare with that person: --people {found.gold} --judge {found.judges[0]}."
+            f"compare with that person: --people {found.gold} --judge {(*found.judges, *named)[0]}."
+        )
+    missing = f"{name}: no column with labels by people was found. It has: {listed([*names], 40)}."
+    if annotator := guessed_column("annotator", [*names]):
+        likely = [column for column, is_like in names.items() if is_like and column != annotator]
+        return (
+            f"{missing} Each row seems to be by one annotator ({annotator}). Name the column of "
+            f"the label: --annotator {annotator} --label COLUMN, such as "
+            f"{listed(likely, 4) or 'none that has few values'}."
         )
     columns = listed([*(scored.people or filter(None, [scored.label]))])
     hint = f" If the numbers of {columns} are the labels, add --level score." if columns else ""
     if judges:
         hint += f" If no person has labelled the items of {judges} yet, ask people first."
     return (
-        f"{name}: no column with labels by people was found. It has: {listed(names, 40)}."
-        f"{_shape(names)} Name them: --people COLUMN,COLUMN if each annotator has a column, or "
-        f"--annotator COLUMN --label COLUMN if each label has a row. {_ELSEWHERE}{hint}"
+        f"{missing}{_shape([*names])} Name them: --people COLUMN,COLUMN if each annotator has a "
+        "column, or --annotator COLUMN --label COLUMN if each label has a row. "
+        f"{_ELSEWHERE}{hint}"
     )
 
 

@@ -5,7 +5,7 @@ Each judge has its own verdict; Holm's method allows for their number.
 
 import math
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 from typing import Any
@@ -30,7 +30,7 @@ from analysis.stats import (
     weighted_kappa,
 )
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
-from analysis.stats.core.results import IntArray, Trust, t_quantile
+from analysis.stats.core.results import IntArray, Trust
 from thirdperson.check.labels import LabelTable
 from thirdperson.check.levels import LabelScale
 from thirdperson.check.right_labels import RightLabels, right_labels
@@ -127,24 +127,28 @@ def _verdicts(table: ScaleTable, options: Namespace) -> list[ScaleVerdict]:
     these_people: bool = options.these_people
     sharing = table.sharing(these_people=these_people)
     right = right_labels(table, these_people=these_people, margin=options.margin)
-    # The gain is tested at the smallest level that Holm's method uses.
-    tests = [
-        pooled_replacement_test(
+
+    def tested(choice: IntArray, level: float = 1 - LEVEL) -> PooledReplacement:
+        # The gain is tested at the smallest level that Holm's method uses.
+        return pooled_replacement_test(
             table.votes,
             choice,
             epsilon=options.epsilon,
             sharing=sharing,
             alpha=LEVEL / len(table.judges),
+            level=level,
             scale=table.answers,
         )
-        for choice in table.judges.values()
-    ]
-    adjusted = holm([_p(found) for found in tests])
+
+    tests = {judge: tested(choice) for judge, choice in table.judges.items()}
+    ps = {judge: _p(found) for judge, found in tests.items()}
+    holds_from = _holds_from(
+        [judge for judge, p in ps.items() if p is not None],
+        lambda judge, alpha: _lost_at_most(tested(table.judges[judge], 1 - 2 * alpha)),
+    )
     verdicts = [
-        _verdict(table, judge, found, p, right.get(judge), holds_from)
-        for judge, found, p, holds_from in zip(
-            table.judges, tests, adjusted, _holds_from(tests), strict=True
-        )
+        _verdict(table, judge, tests[judge], p, right.get(judge), holds_from.get(judge))
+        for judge, p in zip(ps, holm([*ps.values()]), strict=True)
     ]
     best_first = (Trust.TRUSTED, Trust.INCONCLUSIVE, Trust.NOT_TRUSTED)
 
@@ -184,7 +188,9 @@ def _verdict(
         found=found,
         p=p,
         holds_from=holds_from if has_ends else None,
-        holds_below=_ends(found)[0] if has_ends else None,
+        holds_below=max(getattr(found, side).advantage.interval.low for side in _SIDES)
+        if has_ends
+        else None,
         kappa=_mean_of(_with_people(table, choice)),
         classes=class_agreement(reference, choice, n_options=len(table.scale.names)),
         labels_needed=0 if settled else _more(found, why, table.votes.n),
@@ -255,30 +261,25 @@ def _lost(found: PooledReplacement) -> str:
     )
 
 
-def _holds_from(tests: Sequence[PooledReplacement]) -> list[float | None]:
-    """The ε from which each judge passes Holm's method: with all that pass before it."""
-    order = sorted((p, place) for place, found in enumerate(tests) if (p := _p(found)) is not None)
-    found: list[float | None] = [None] * len(tests)
-    least = -math.inf
-    for rank, (_, place) in enumerate(order):
-        least = max(least, _ends(tests[place], LEVEL / (len(order) - rank))[1])
-        found[place] = least
-    return found
+def _holds_from(judges: Iterable[str], bound: Callable[[str, float], float]) -> dict[str, float]:
+    """The ε from which each judge passes Holm's method, as ε grows: one judge after another.
+
+    `bound` is the ε from which a judge passes at a level.
+    """
+    left, least = {*judges}, -1.0
+    holds: dict[str, float] = {}
+    while left:
+        bounds = {judge: bound(judge, LEVEL / len(left)) for judge in left}
+        judge = min(bounds, key=bounds.__getitem__)
+        holds[judge] = least = max(least, bounds[judge])
+        left.remove(judge)
+    return holds
 
 
-def _ends(found: PooledReplacement, alpha: float = LEVEL) -> tuple[float, float]:
-    """The ε below which the judge is ruled out, and from which its one-sided tests pass."""
-    highs, lows = [-1.0], [-1.0]
-    for side in (found.raw, found.balanced):
-        ends = side.advantage.interval
-        if ends is None or side.se is None or side.df is None:
-            continue
-        middle = (ends.low + ends.high) / 2
-        is_t = ends.method == "general t"
-        high = middle + t_quantile(side.df, 1 - alpha) * side.se if is_t else ends.high
-        highs.append(high)
-        lows.append(ends.low)
-    return max(lows), max(highs)
+def _lost_at_most(found: PooledReplacement) -> float:
+    """The upper end of what people agree better by, on the worse of both scales."""
+    ends = [getattr(found, side).advantage.interval for side in _SIDES]
+    return max(end.high for end in ends if end)
 
 
 def _more(found: PooledReplacement, why: str, labels: int) -> int | None:

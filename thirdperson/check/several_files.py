@@ -176,7 +176,7 @@ def _merge(
 
 def together(rows: CheckedRows, item: str, names: Sequence[str], by: Sequence[str] = ()) -> str:
     """The item's column, and one of `names` with which it tells all rows of a rater apart."""
-    for other in names:
+    for other in (name for name in names if name not in by):
         cells = [[row.get(name, "") for name in (item, other, *by)] for _, row in rows]
         if all(len(of) < _SHORT for _, of, *_ in cells) and len(set(map(tuple, cells))) == len(
             rows
