@@ -1,7 +1,5 @@
 """Find a person by what they or the platform call them, in every study of an owner."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,10 +9,12 @@ from annotation.errors import RequestError
 from annotation.models import Annotator, CompletionCode, Invitation
 from annotation.seats.identity import email_ids, erased_ids, identity_hashes, imported_hashes
 from studies.held_copies import MORE
+from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.bundle import File
+from studies.importers.files.lines import BadLine
 from studies.models import Study
 
-MOST_BYTES = 5_000_000
-RATER = "rater_id"
+_RATER = "rater_id"
 _MOST_WORDS = 200
 _MOST_FOUND = 100
 
@@ -54,20 +54,14 @@ def words_of(text: str) -> list[str]:
     return [*lines, *text.replace(",", " ").replace(";", " ").split()]
 
 
-def words_of_file(content: bytes) -> list[str]:
-    """The ids in a file: its column rater_id, or all of its words. Raises `RequestError`."""
-    if len(content) > MOST_BYTES:
-        raise RequestError(f"The file has more than {MOST_BYTES // 1_000_000} MB. Send a part.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise RequestError("The file is not text. Save it as CSV in UTF-8.") from None
-    first = text.partition("\n")[0]
-    between = max(",;\t", key=first.count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=between)
-    if RATER not in (rows.fieldnames or ()):
-        return words_of(text)
-    return [(row[RATER] or "").strip() for row in rows]
+def words_of_file(file: File) -> list[str]:
+    """The raters in a file of answers. Raises `RequestError`."""
+    words = []
+    for row in read_answer_rows(file, required=(_RATER,)):
+        if isinstance(row, BadLine):
+            raise RequestError(f"{row.fault}")
+        words.append(str(row[1].get(_RATER) or "").strip())
+    return words
 
 
 def search(studies: QuerySet[Study], words: Iterable[str]) -> Search:

@@ -19,12 +19,12 @@ from annotation.errors import RequestError
 from annotation.models import Annotator, DemographicQuestion
 from annotation.researchers import personal_data
 from annotation.researchers.person_search import (
-    MOST_BYTES,
     elsewhere,
     search,
     words_of,
     words_of_file,
 )
+from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, whole_number
@@ -46,7 +46,7 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         try:
             file = request.FILES.get("file")
-            words = words_of_file(file.read(MOST_BYTES + 1)) if file else words_of(text)
+            words = words_of_file(File(str(file.name), file.read())) if file else words_of(text)
             found = search(studies_for(request.user, role=_OWNER), words)
         except RequestError as error:
             fault = str(error)
