@@ -59,6 +59,7 @@ def deviations_of(study: Study, plan: FrozenPlan) -> list[Deviation]:
         *_design(study, plan, changes),
         *_runs(study, plan),
         *_reports(study, plan),
+        *_views(study),
         *_settings(study, plan),
         *_consent(study, plan),
     ]
@@ -159,14 +160,26 @@ def _runs(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
     """Planned runs that are missing or had other words, and runs that the plan does not name."""
     wanted = list(plan.content["judges"])
     prompts = plan.content.get("sealed", {}).get("prompts", [])
-    rows = JudgeRun.objects.filter(study=study, in_report=True, probe_first=False, bias_probe="")
-    runs = list(rows.select_related("judge", "wording").order_by("created_at", "pk"))
-    done = [(run, _planned_as(run)) for run in runs]
+    rows = JudgeRun.objects.filter(study=study, probe_first=False, bias_probe="")
+    rows = rows.select_related("judge", "wording").order_by("created_at", "pk")
+    done = [(run, _planned_as(run)) for run in rows.filter(in_report=True)]
+    left_out = [(run, _planned_as(run)) for run in rows.filter(in_report=False)]
     begun = begun_of(study, plan)
     for place, planned in enumerate(wanted):
         same = [run for run, entry in done if entry == planned]
         name = _run_words(planned)
-        if not same:
+        unused = [run.public_id for run, entry in left_out if entry == planned]
+        if not same and unused:
+            log = study.log.filter(event=JudgeRun.LEFT_OUT, detail__run__in=unused)
+            yield Deviation(
+                f"run-left-out-{place}",
+                "Judge run",
+                name,
+                "Run, but left out of the report",
+                *_when(log),
+                why_not="no report reads it; let reports use it again to see its effect",
+            )
+        elif not same:
             yield Deviation(
                 f"run-missing-{place}", "Judge run", name, "Not run", why_not="it has no judgments"
             )
@@ -236,6 +249,23 @@ def _reports(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:
                 if name == "threshold"
                 else "it changes only how resamples are drawn",
             )
+
+
+def _views(study: Study) -> Iterator[Deviation]:
+    """Other views that were built: each reads the data in a way that nobody planned."""
+    built = Report.objects.filter(study=study, state=Report.State.DONE).exclude(view={})
+    views = list(built.order_by("number").select_related("requested_by"))
+    if views:
+        named = (f"v{each.number} {each.view.get('name', '')}".strip() for each in views)
+        yield Deviation(
+            "views",
+            "Analyses",
+            "The study’s own report",
+            f"{len(views):,} other {'view' if len(views) == 1 else 'views'}: {'; '.join(named)}",
+            _days([each.created_at for each in views]),
+            _names(each.requested_by.get_username() if each.requested_by else "" for each in views),
+            why_not="each of them shows its results beside those of the own report",
+        )
 
 
 def _settings(study: Study, plan: FrozenPlan) -> Iterator[Deviation]:

@@ -24,12 +24,17 @@ from annotation.seats.quotas import (
     seen_questions,
     set_about_questions,
 )
-from annotation.services.admission import invite, seen_selection, set_related_studies
+from annotation.services.admission import (
+    ids_in,
+    invite,
+    seen_selection,
+    set_related_studies,
+)
 from annotation.services.capacity import raise_places
 from studies.errors import StaleVersion, StudyError
 from studies.models import Item, Membership, Study
 from studies.pages.listing import study_figures
-from studies.pages.responses import REFUSED, onward, whole_number
+from studies.pages.responses import REFUSED, csv_response, onward, whole_number
 from studies.selectors import get_study, studies_for
 from studies.services.settings import save_settings
 from studies.statements.kept_figures import kept
@@ -391,6 +396,8 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
     if study.entry != Study.Entry.LIST:
         raise Http404("this study has no list")
     text = fault = ""
+    entry = reverse("annotation:entry", args=[slug])
+    link = f"{settings.PUBLIC_BASE_URL}{entry}?PROLIFIC_PID="
     if request.method == "POST":
         text = request.POST.get("ids", "")
         try:
@@ -398,6 +405,9 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
         except InvitationError as error:
             fault = str(error)
         else:
+            if request.POST.get("do") == "links":
+                rows = [(word, f"{link}{key}") for word, key in ids_in(text).items()]
+                return csv_response(f"{slug}-links", ("invited", "link"), rows)
             messages.success(
                 request, f"Added: {invited.added:,}. Already on the list: {invited.known:,}."
             )
@@ -410,8 +420,7 @@ def invitations(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "invited": on_list.count(),
         "arrived": arrived,
-        "link": f"{settings.PUBLIC_BASE_URL}{reverse('annotation:entry', args=[slug])}"
-        "?PROLIFIC_PID=",
+        "link": link,
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/invitations.html", context, status=status)

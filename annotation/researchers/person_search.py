@@ -1,16 +1,20 @@
 """Find a person by what they or the platform call them, in every study of an owner."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
 from annotation.errors import RequestError
 from annotation.models import Annotator, CompletionCode, Invitation
-from annotation.seats.identity import erased_ids, identity_hashes, imported_hashes
+from annotation.seats.identity import email_ids, erased_ids, identity_hashes, imported_hashes
 from studies.held_copies import MORE
+from studies.importers.files.answer_rows import read_answer_rows
+from studies.importers.files.bundle import File
+from studies.importers.files.lines import BadLine
 from studies.models import Study
 
+_RATER = "rater_id"
 _MOST_WORDS = 200
 _MOST_FOUND = 100
 
@@ -44,16 +48,33 @@ class Search:
     is_cut: bool
 
 
-def search(studies: QuerySet[Study], text: str) -> Search:
+def words_of(text: str) -> list[str]:
+    """The ids in a text; a line with spaces may also be one name."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [*lines, *text.replace(",", " ").replace(";", " ").split()]
+
+
+def words_of_file(file: File) -> list[str]:
+    """The raters in a file of answers. Raises `RequestError`."""
+    words = []
+    for row in read_answer_rows(file, required=(_RATER,)):
+        if isinstance(row, BadLine):
+            raise RequestError(f"{row.fault}")
+        words.append(str(row[1].get(_RATER) or "").strip())
+    return words
+
+
+def search(studies: QuerySet[Study], words: Iterable[str]) -> Search:
     """Find people in these studies by ids, pseudonyms, personal codes, or names in files."""
-    words = list(dict.fromkeys(text.replace(",", " ").replace(";", " ").split()))
+    words = [word for word in dict.fromkeys(words) if word]
     if len(words) > _MOST_WORDS:
         raise RequestError(f"There are {len(words):,} ids. Enter at most {_MOST_WORDS} at a time.")
     people: dict[int, FoundPerson] = {}
     invitations: list[FoundInvitation] = []
     everybody: list[str] = []
     for word in words:
-        for condition, by in _ways(word):
+        listed_as = [word, *(email_ids(word) if "@" in word else ())]
+        for condition, by in _ways(word, listed_as):
             found = Annotator.objects.filter(condition, study__in=studies.values("pk"))
             for each in found.select_related("study").distinct()[: _MOST_FOUND + 1]:
                 people.setdefault(each.pk, FoundPerson(each, by))
@@ -62,7 +83,7 @@ def search(studies: QuerySet[Study], text: str) -> Search:
                 names = source.find(study, word)
                 for each in Annotator.objects.filter(study=study, pseudonym__in=names):
                     people.setdefault(each.pk, FoundPerson(each, "a name outside the study"))
-        listed = Invitation.objects.filter(study__in=studies.values("pk"), key=word)
+        listed = Invitation.objects.filter(study__in=studies.values("pk"), key__in=listed_as)
         invitations += [FoundInvitation(one.study, one.pk) for one in listed]
         codes = CompletionCode.objects.filter(study__in=studies.values("pk"), code=word.upper())
         everybody += [_all_with(code) for code in codes.select_related("study")]
@@ -72,8 +93,9 @@ def search(studies: QuerySet[Study], text: str) -> Search:
     )
 
 
-def _ways(word: str) -> Iterator[tuple[Q, str]]:
-    hashes = [*identity_hashes(word), *imported_hashes(word)]
+def _ways(word: str, listed_as: Sequence[str]) -> Iterator[tuple[Q, str]]:
+    hashes = [each for key in listed_as for each in identity_hashes(key)]
+    hashes += imported_hashes(word)
     yield Q(identity_hash__in=hashes), "platform id"
     yield Q(prolific_identity__pid=word), "platform id"
     sent = Q(prolific_submissions__participant=word) | Q(

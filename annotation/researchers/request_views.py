@@ -18,7 +18,13 @@ from annotation.content.consent_versions import agreed_by
 from annotation.errors import RequestError
 from annotation.models import Annotator, DemographicQuestion
 from annotation.researchers import personal_data
-from annotation.researchers.person_search import elsewhere, search
+from annotation.researchers.person_search import (
+    elsewhere,
+    search,
+    words_of,
+    words_of_file,
+)
+from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, whole_number
@@ -39,11 +45,13 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
         return _off_the_list(request, slug)
     if request.method == "POST":
         try:
-            found = search(studies_for(request.user, role=_OWNER), text)
+            file = request.FILES.get("file")
+            words = words_of_file(File(str(file.name), file.read())) if file else words_of(text)
+            found = search(studies_for(request.user, role=_OWNER), words)
         except RequestError as error:
             fault = str(error)
         else:
-            fault = "" if text.strip() else "Enter at least one id"
+            fault = "" if any(words) else "Enter at least one id"
     is_owner = role_of(request.user, study) == _OWNER
     context = {"study": study, "found": found, "fault": fault, "text": text, "is_owner": is_owner}
     status = REFUSED if fault else 200

@@ -11,7 +11,7 @@ from studies.models import Study
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _PROLIFIC = re.compile(r"[0-9a-f]{24}")
-_SALT = "annotation.identity"
+_SALT, _EMAIL_SALT = "annotation.identity", "annotation.invited"
 _ERASED = "erased-"
 
 
@@ -27,6 +27,19 @@ def identity_hashes(pid: str) -> list[str]:
 
 def _hash(pid: str, key: str | bytes) -> str:
     return salted_hmac(_SALT, pid, secret=key, algorithm="sha256").hexdigest()
+
+
+def email_ids(address: str) -> list[str]:
+    """The id on lists that stands for an e-mail address, now and under former keys.
+
+    The address itself is not stored. Nobody can guess the id, and it is the same in every study.
+    """
+    keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    name = address.casefold()
+    return [
+        salted_hmac(_EMAIL_SALT, name, secret=key, algorithm="sha256").hexdigest()[:32]
+        for key in keys
+    ]
 
 
 def imported_hashes(rater: str) -> list[str]:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F
 from django.utils.crypto import salted_hmac
@@ -35,7 +37,13 @@ from annotation.models import (
     random_code,
 )
 from annotation.seats import flow
-from annotation.seats.identity import check_ids, check_new, identity_hash, identity_hashes
+from annotation.seats.identity import (
+    check_ids,
+    check_new,
+    email_ids,
+    identity_hash,
+    identity_hashes,
+)
 from annotation.services.endings import exclude
 from studies.additions import Additions
 from studies.models import Study
@@ -68,28 +76,49 @@ class Invited:
 
 @transaction.atomic
 def invite(*, study_id: int, text: str, user: User | None = None) -> Invited:
-    """Add the ids in `text`, separated by spaces, commas or lines, to a study's list, all or none.
+    """Add the ids and e-mail addresses in `text` to a study's list, all or none.
 
+    They are separated by spaces, commas or lines. An id stands for an address, which is not stored.
     Ids on the list stay. The log has their number, not the ids. Raises `InvitationError`.
     """
-    keys = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
-    if not keys:
-        raise InvitationError("Enter at least one id.")
-    faulty = [key for key in keys if not _ACCEPTED.fullmatch(key)]
-    if faulty:
-        raise InvitationError(
-            f"{len(faulty)} of {len(keys)} ids cannot be part of a link; the first is number "
-            f"{keys.index(faulty[0]) + 1}. Use up to 64 letters, digits, - and _. No id was added."
-        )
     study = lock_study(study_id)
     if study.entry != Study.Entry.LIST:
         raise InvitationError("This study does not use a list of ids.")
+    keys = list(dict.fromkeys(ids_in(text).values()))
     known = set(Invitation.objects.filter(study=study, key__in=keys).values_list("key", flat=True))
     new = [key for key in keys if key not in known]
     Invitation.objects.bulk_create(Invitation(study=study, key=key) for key in new)
     if new:
         record(study, "people invited", user=user, people=len(new))
     return Invited(len(new), len(known))
+
+
+def ids_in(text: str) -> dict[str, str]:
+    """The id for a list of each id or e-mail address in a text. Raises `InvitationError`."""
+    words = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
+    if not words:
+        raise InvitationError("Enter at least one id.")
+    ids = {word: email_ids(word)[0] if "@" in word else word for word in words}
+    faulty = [
+        number
+        for number, (word, key) in enumerate(ids.items(), start=1)
+        if not (_is_address(word) if "@" in word else _ACCEPTED.fullmatch(key))
+    ]
+    if faulty:
+        raise InvitationError(
+            f"{len(faulty)} of {len(words)} ids cannot be part of a link; the first is number "
+            f"{faulty[0]}. Use up to 64 letters, digits, - and _, or an e-mail address. No id was "
+            "added."
+        )
+    return ids
+
+
+def _is_address(word: str) -> bool:
+    try:
+        validate_email(word)
+    except ValidationError:
+        return False
+    return True
 
 
 def took_part_before(study: Study, hashes: Collection[str]) -> bool:

@@ -155,7 +155,7 @@ def amend_consent(
     try:
         study.clean_fields(exclude={f.name for f in Study._meta.fields} - {*AMENDED_FIELDS})
     except ValidationError as error:
-        faults = (f"{name}: {' '.join(said)}" for name, said in error.message_dict.items())
+        faults = (f"{name}: {' '.join(texts)}" for name, texts in error.message_dict.items())
         raise AmendmentError(" ".join(faults)) from None
     new = current_text(study)
     if new.version == old.version:

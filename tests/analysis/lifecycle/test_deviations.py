@@ -1,6 +1,7 @@
 """The list of deviations: complete against what was done, effects by recount, reasons, files."""
 
 import json
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -18,6 +19,7 @@ from annotation import services
 from annotation.researchers.personal_data import delete
 from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import take_out
+from judging.runs.lifecycle import leave_out_run
 from studies.models import Item, Study
 from studies.services.settings import save_settings
 from studies.services.studies import freeze
@@ -42,7 +44,7 @@ def study() -> Study:
     return study
 
 
-def built(study: Study, **parameters: int) -> dict[str, object]:
+def built(study: Study, **parameters: Any) -> dict[str, object]:
     report = request_report(study_id=study.pk, **parameters)
     result = build_queued(report_id=report.pk).result
     assert result is not None
@@ -64,6 +66,7 @@ def test_the_list_has_everything_that_was_done(study):
     save_settings(study, changed=["annotations_per_item", "reward"])
     amend_consent(study_id=study.pk, fields={"consent": "New."}, note="Board 7.", asks_again=False)
     built(study, threshold=70)
+    built(study, view=View(name="Reviewer 2", threshold=60))
     built(study)
 
     found = {each["key"]: each for each in as_json(study)["deviations"]}
@@ -79,6 +82,7 @@ def test_the_list_has_everything_that_was_done(study):
     }
     # A corrected item is no reason for more people.
     assert found["design-people"]["done"] == "4"
+    assert found["views"]["done"] == "1 other view: v2 Reviewer 2"
     assert found["deleted"]["done"] == "6 answers of 1 person deleted at their request"
     names = " ".join(found)
     assert f"run-more-{run.key[:12]}" in names
@@ -88,6 +92,10 @@ def test_the_list_has_everything_that_was_done(study):
     assert found["run-missing-0"]["effect_reason"] == "it has no judgments"
     assert "nobody was asked the other way" in found["setting-reward"]["effect_reason"]
     # Each effect against a recount without the deviation.
+    planned = make_run(study=study, judge="planned")
+    leave_out_run(run_id=planned.pk)
+    found |= {each["key"]: each for each in as_json(study)["deviations"]}
+    assert found["run-left-out-0"]["done"] == "Run, but left out of the report"
     for key, view in (
         ("exclusions", View(with_excluded=True)),
         ("items-out", View(with_left_out=True)),

@@ -4,6 +4,8 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 from django.urls import reverse
 
 from analysis import tasks
@@ -24,6 +26,7 @@ from annotation.models import (
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.sync.sync import apply
+from annotation.researchers.personal_data import delete
 from annotation.services.faulty_items import take_out
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
@@ -256,3 +259,47 @@ def test_a_deleted_rater_of_a_file_does_not_come_back_with_it(study, tmp_path):
 
     found = client.post(reverse("people:find", args=[study.slug]), {"ids": "ann"})
     assert "deleted-" in found.content.decode()
+
+
+def test_people_are_found_by_their_address_on_a_list_which_is_stored_nowhere(tmp_path):
+    study = make_study(entry="list", items_per_annotator=1)
+    make_items(study, 1)
+    editor, address = sign_in(study, "owner"), "Anna.Berg@uni.example"
+    listed = {"ids": f"{address}, other@uni.example", "do": "links"}
+    page = reverse("people:invitations", args=[study.slug])
+
+    links = editor.post(page, listed).content.decode()
+    assert editor.post(page, listed).content.decode() == links
+    [link] = [line.partition(",")[2] for line in links.splitlines() if line.startswith(address)]
+    assert Client().get(link.strip().partition("8000")[2]).status_code == 302
+    assert Client().get(f"/s/{study.slug}/?PROLIFIC_PID={address}").status_code == 400
+
+    find = reverse("people:find", args=[study.slug])
+    found = editor.post(find, {"ids": address.lower()}).content.decode()
+    person = study.annotators.get()
+    assert f"rater={person.pseudonym}" in found
+    assert "is on the list of" in found
+    assert not everywhere({"anna.berg", "Anna.Berg"}, tmp_path)
+    assert editor.post(page, {"ids": "anna@, good-id"}).status_code == 422
+    owner = User.objects.get(memberships__study=study)
+    delete(annotator_id=person.pk, user=owner)
+    assert Invitation.objects.count() == 1
+
+
+def test_people_are_found_by_the_file_that_they_came_from(study, tmp_path):
+    file = tmp_path / "answers.csv"
+    key = Item.objects.filter(study=study).first().key
+    file.write_text(f"item_id;rater_id;choice\n{key};Anna B;r1\n{key};Carl;r2\n")
+    Annotator.objects.bulk_create(
+        Annotator(study=study, pseudonym=name, is_imported=True) for name in ("Anna B", "Carl")
+    )
+    owner, find = sign_in(study, "owner"), reverse("people:find", args=[study.slug])
+
+    with file.open("rb") as opened:
+        found = owner.post(find, {"file": opened}).content.decode()
+    assert "Anna B</a>" in found
+    assert "Carl</a>" in found
+    assert "Anna B</a>" in owner.post(find, {"ids": "Anna B"}).content.decode()
+    file.write_bytes(b"\xff\xfe\x00")
+    with file.open("rb") as opened:
+        assert owner.post(find, {"file": opened}).status_code == 422
