@@ -99,17 +99,21 @@ def write_folder(
     with new_folder(out, private=disclosure.identified) as part:
         write_report = partial(_write_report, report, part / "report")
         has_copy = write_report(None if named else blinding)
-        rows = _fill(
+        described = _fill(
             study, part, also, disclosure, licence, on_rows, named_report(report, is_here=has_copy)
         )
         if blinding and on_doubts:
             if named:
                 shutil.copytree(part, named)
+                _write_words(named, described)
                 _write_checksums(named)
                 write_report(blinding)
+            _write_words(part, replace(described, is_blind=True))
             on_doubts(blind_folder(part, blinding))
+        else:
+            _write_words(part, described)
         _write_checksums(part)
-    return rows
+    return {table.name: table.rows for table in described.parts}
 
 
 def _write_report(report: Report | None, folder: Path, blinding: Blinding | None) -> bool:
@@ -126,7 +130,7 @@ def _fill(
     licence: str,
     on_rows: OnRows | None,
     report: str,
-) -> dict[str, int]:
+) -> DataDescription:
     keeper = ScoreKeeper()
     parts = {}
     for name in BUNDLED:
@@ -146,23 +150,19 @@ def _fill(
     if read_plan(study) is not None:
         write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
         write_text(folder / "deviations.md", as_text(study))
-    _write_words(
-        folder,
-        DataDescription(
-            study=study,
-            collection=collection_of(study, k=K),
-            on=clock.now().date(),
-            licence=licence,
-            disclosure=disclosure,
-            parts=ordered,
-            left_out=left_out,
-            wide=tuple(wide),
-            report=report,
-            scores=keeper.scores,
-            data_sha256=data_sha256(folder),
-        ),
+    return DataDescription(
+        study=study,
+        collection=collection_of(study, k=K),
+        on=clock.now().date(),
+        licence=licence,
+        disclosure=disclosure,
+        parts=ordered,
+        left_out=left_out,
+        wide=tuple(wide),
+        report=report,
+        scores=keeper.scores,
+        data_sha256=data_sha256(folder),
     )
-    return {part.name: part.rows for part in ordered}
 
 
 def _watched(keeper: ScoreKeeper, table: ExportTableFile) -> ExportTableFile:

@@ -228,7 +228,12 @@ def _agreed(described: DataDescription) -> str:
                 f"**Version {each.version[:12]}**, days of consent (UTC): {each.days}; people: "
                 f"{each.people}. {promise(each.terms)}".rstrip()
             )
-        if each.text:
+        if each.text and described.is_blind:
+            found.append(
+                "The text says who runs the study, so it is left out for blind review. The bundle "
+                "with names has it under the same version."
+            )
+        elif each.text:
             boxes = "\n".join(f"- [ ] {box}" for box in each.boxes)
             found.append(_quoted("\n".join(filter(None, (each.text, boxes)))))
         else:

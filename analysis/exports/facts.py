@@ -67,6 +67,7 @@ class DataDescription:
     report: str
     scores: dict[str, DescribedScore]
     data_sha256: str
+    is_blind: bool = False
 
     @property
     def languages(self) -> list[str]:

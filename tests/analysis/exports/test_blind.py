@@ -39,6 +39,7 @@ def study(settings, tmp_path, monkeypatch) -> Study:
     Membership.objects.create(study=study, user=user, role="owner")
     study.contact, study.researchers = "lab@uni-quokka.edu", "Wendel & Lab, Quokka Institute"
     study.ethics = "Board of Rottnest, 17/3"
+    study.consent = "Take part. Ask our Dr Quokkason."
     study.save()
     Judge.objects.update(base_url="http://gpu7.quokka-lab.org:8000/v1")
     person = study.annotators.exclude(assignments=None).first()
