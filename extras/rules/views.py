@@ -60,7 +60,7 @@ class SearchForm(forms.Form):
         label="Items that the judge reads",
         min_value=FEWEST_READ,
         max_value=MOST_READ,
-        help_text="A difference of 15 points is usually found if a rule favours a response in 100.",
+        help_text="A difference of 15 points is usually found if a rule favours a response in 150.",
     )
     budget = budget_field()
 

@@ -266,7 +266,7 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         shown = None if value is None else f"{points(value)} points"
         if shown and ends is not None:
             shown += f" ({points_range(ends)})"
-        yield _line(words, shown, "nobody was asked about another persona")
+        yield _line(words, shown, "nobody was asked about another persona in this study")
 
 
 def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:

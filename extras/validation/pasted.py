@@ -31,7 +31,8 @@ STATES = {
     "not_settled": "it is not settled whether the judge could replace an annotator",
 }
 WITHOUT_TRUTH = ("replaceable", "not_replaceable", "not_settled")
-MOST_ANSWERS = 200_000  # of people; with more, replacing them takes minutes
+# Of people; with more, replacing them takes minutes.
+MOST_ANSWERS, MOST_WITHOUT_TRUTH = 200_000, 40_000
 
 
 def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
@@ -41,7 +42,8 @@ def breakdowns(study: ReportedStudy, earlier: ReportJson) -> Json:
     """
     without_truth = replacement_of(earlier)
     place = without_truth.index if without_truth else best_run(earlier["judges"])
-    if place is None or not 0 < study.votes.n <= MOST_ANSWERS:
+    most = MOST_WITHOUT_TRUTH if without_truth else MOST_ANSWERS
+    if place is None or not 0 < study.votes.n <= most:
         return {}
     run, answer = study.data.runs[place], study.judges[place].answer
     others = [

@@ -230,11 +230,11 @@ def _followed(
     differs = rows.choice != rows.pasted
     while len(chosen) < min(given.people, MOST_STEPS):
         moved = counts[rows.item]
-        before = given.worth(moved, rows.item, way)
+        before = given.value_of(moved, rows.item, way)
         moved[answer, rows.choice] -= 1
         moved[answer, rows.pasted] += 1
         # Votes that change no majority yet still prepare for the next ones.
-        gain = given.worth(moved, rows.item, way) - before + given.prepares
+        gain = given.value_of(moved, rows.item, way) - before + given.prepares
         influence = sign * np.bincount(own, np.where(differs, gain, 0.0), given.people)
         influence = np.where(left, influence + 1e-9 * suspected, -np.inf)
         one = int(influence.argmax())

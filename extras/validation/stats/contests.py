@@ -59,11 +59,11 @@ class PastedRows:
 
     @classmethod
     def of(
-        cls, votes: Votes, pasted: IntArray, sharing: Sharing, counts: BoolArray, *, fewest: int
+        cls, votes: Votes, pasted: IntArray, sharing: Sharing, chosen: BoolArray, *, fewest: int
     ) -> "PastedRows":
-        answered = np.bincount(votes.item, minlength=counts.size) >= fewest
-        kept = np.flatnonzero(counts & answered)
-        place = np.full(counts.size, -1)
+        answered = np.bincount(votes.item, minlength=chosen.size) >= fewest
+        kept = np.flatnonzero(chosen & answered)
+        place = np.full(chosen.size, -1)
         place[kept] = np.arange(kept.size)
         rows = place[votes.item] >= 0
         names, annotator = np.unique(votes.annotator[rows], return_inverse=True)
@@ -144,7 +144,7 @@ class Contest:
         """Why there is no verdict."""
         raise NotImplementedError
 
-    def worth(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
+    def value_of(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
         """What votes on items are worth against the judge; `counts` has the shape (m, options)."""
         raise NotImplementedError
 
@@ -177,7 +177,7 @@ class AgainstMajority(Contest):
         right = np.take_along_axis(top, np.broadcast_to(truth, top.shape[:-1])[..., None], axis=-1)
         return np.asarray(right[..., 0] / top.sum(axis=-1), dtype=np.float64)
 
-    def worth(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
+    def value_of(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
         return self.credit(counts, self.truth[item])
 
     @property
@@ -226,7 +226,7 @@ class InsteadOfAPerson(Contest):
         balanced = np.divide(1.0, share, out=np.zeros_like(share), where=share > 0)
         return np.stack([np.ones_like(share), balanced / (share > 0).sum()])
 
-    def worth(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
+    def value_of(self, counts: IntArray, item: IntArray, way: int) -> FloatArray:
         k = counts.sum(axis=1, keepdims=True)
         chosen = self.judge[item][:, None] == np.arange(self.n_options)
         pairs = counts * (counts - 1) / (k * (k - 1))

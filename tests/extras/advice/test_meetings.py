@@ -22,8 +22,9 @@ class ArmsBuilding(Building):
         )
         make_judge(name="writer", base_url=self._llm.url, price_input=1, price_output=1)
         call_command("debates", study.slug, "--judge", "writer", "--budget", "2", "--inline")
-        call_command("debates", study.slug, "--slug", "arms")
-        return Study.objects.get(slug="arms")
+        self.slug = "arms"
+        call_command("debates", study.slug, "--slug", self.slug)
+        return Study.objects.get(slug=self.slug)
 
     def _facts(self):
         items = Item.objects.filter(study=self.study)
@@ -40,7 +41,6 @@ class ArmsBuilding(Building):
         usual(setting="certainty"),
         usual(answers="some_items", tie="either", truth="some", quotas="full", leaving="excluded"),
         usual(answers="none", run="none", truth="none"),
-        usual(answers="one_person", truth="none", run="samples", leaving="withdrawn"),
     ],
 )
 def test_debates_live_on(row, llm, engine, tmp_path, settings):  # noqa: F811

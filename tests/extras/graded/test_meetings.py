@@ -45,8 +45,6 @@ class GradedBuilding(Building):
         usual(),
         usual(answers="some_items", tie="either", truth="some", quotas="full", leaving="reopened"),
         usual(answers="none", run="none", truth="none"),
-        usual(answers="one_person", advice="yes", leaving="withdrawn", entry="list"),
-        usual(sets="three_whole", truth="none", certainty="levels"),
     ],
 )
 def test_graded_answers_live_on(row, llm, engine, tmp_path, settings):  # noqa: F811

@@ -15,8 +15,9 @@ class SignalBuilding(Building):
 
     def _create(self):
         study = super()._create()
-        call_command("persona_signal", study.slug, "--slug", "others")
-        return Study.objects.get(slug="others")
+        self.slug = "others"
+        call_command("persona_signal", study.slug, "--slug", self.slug)
+        return Study.objects.get(slug=self.slug)
 
 
 @pytest.mark.nightly
@@ -26,7 +27,6 @@ class SignalBuilding(Building):
         usual(),
         usual(answers="some_items", tie="either", truth="some", quotas="full", leaving="excluded"),
         usual(answers="none", run="none", setting="certainty"),
-        usual(answers="one_person", truth="none", run="samples", leaving="withdrawn"),
     ],
 )
 def test_other_personas_live_on(row, llm, engine, tmp_path, settings):  # noqa: F811

@@ -15,7 +15,6 @@ from tests.meetings.rows import usual
     [
         usual(),
         usual(answers="some_items", tie="either", truth="some", quotas="full", leaving="excluded"),
-        usual(answers="one_person", truth="none", run="samples", leaving="withdrawn"),
     ],
 )
 def test_rules_live_on(row, llm, engine, tmp_path, settings):  # noqa: F811

@@ -156,7 +156,7 @@ def test_without_a_judge_measured_features_alone_are_tested(run):
     )
     found = {rule["text"]: rule for rule in search.results["rules"]}
     longer = found["The response that is longer"]
-    assert longer["support"] == search.results["items"] == 80
+    assert longer["support"] == search.results["items"] == 160
     assert longer["difference"] > 0.2
     assert longer["p_holm"] < 0.01
     assert found["The response with more exclamation marks"]["p_reason"] == "empty_group"
@@ -164,8 +164,6 @@ def test_without_a_judge_measured_features_alone_are_tested(run):
     assert shares["people"] > 0.8
     assert shares["judge"] < 0.7
     assert shares["Age: 18–34"] == shares["people"]
-    # The half that finds rules is not the half that tests them.
-    assert set(search.marked.values_list("half", flat=True)) == {0, 1}
 
 
 @database
@@ -182,7 +180,12 @@ def test_a_judge_proposes_on_one_half_and_applies_on_the_other(run, writer, llm)
     assert not any(f"{questions[pk]}\n" in text for pk in tests for text in asked)
     assert {pk for pk in questions for text in applied if f"{questions[pk]}\n" in text} <= tests
     assert all("The people chose" not in text for text in applied)
-    proposed = [rule for rule in search.results["rules"] if rule["source"] == "proposed"]
+    measured, proposed = (
+        [rule for rule in search.results["rules"] if rule["source"] == source]
+        for source in ("measured", "proposed")
+    )
+    assert {rule["weight"] for rule in measured} == {1.0}
+    assert measured[0]["support"] == 160  # of both halves
     assert proposed[0]["text"] == PROPOSED
     assert proposed[0]["support"] == 60
     assert proposed[0]["difference"] > 0.2
