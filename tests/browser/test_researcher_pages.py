@@ -3,12 +3,12 @@
 import re
 
 import pytest
+from analysis.shared_errors import compare_queued
 from django.contrib.auth.models import User
 from django.urls import reverse
 from playwright.sync_api import expect
 
 from analysis.pages.items.disagreement_views import error_comparison_for
-from analysis.shared_errors import compare_queued
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes, until
