@@ -10,9 +10,11 @@ from django.contrib.auth.models import User
 
 from extras.local_models.kind import TEMPLATE, TransformersKind
 from judging.backends.extra_fields import EXTRA_FIELDS
+from judging.backends.registry import DEFAULT, backend_kind
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
-from judging.runs.judges import LOCAL_SLOTS, exact_options_of
+from judging.runs.judges import LOCAL_SLOTS
+from judging.worker.endpoints import settings_of
 
 _REVISION = "revision"
 _LEFT_OUT = (
@@ -122,3 +124,11 @@ class LocalJudgeForm(JudgeForm):
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def exact_options_of(fields: dict[str, Any]) -> dict[str, Any]:
+    """The options of a judge that has these fields, to be stored. Raises `BadJudge`."""
+    settings = settings_of(Judge(**fields))
+    kind = backend_kind(fields.get("backend", DEFAULT))
+    kind.check(settings)
+    return dict(kind.exact_options(settings))

@@ -176,14 +176,6 @@ def make_exact(judge: Judge) -> None:
         judge.model_options = dict(kind_of(judge).exact_options(settings_of(judge)))
 
 
-def exact_options_of(fields: dict[str, Any]) -> dict[str, Any]:
-    """The options of a judge that has these fields, to be stored. Raises `BadJudge`."""
-    settings = settings_of(Judge(**fields))
-    kind = backend_kind(fields.get("backend", DEFAULT))
-    kind.check(settings)
-    return dict(kind.exact_options(settings))
-
-
 def keep_exact(judge: Judge) -> None:
     """`make_exact` for a stored judge that a run is about to use. Raises `BadJudge`."""
     before = judge.model_options

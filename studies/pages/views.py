@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_safe
 
 from studies.media.content import ENDINGS
 from studies.media.storage import open_file
-from studies.models import Item, MediaFile, Membership, Study, StudyLog
+from studies.models import Item, MediaFile, Study, StudyLog
 from studies.pages.listing import ARCHIVED, ITEM_SORTS, SORTS, find_items, list_studies
 from studies.pages.responses import LongList, csv_response
 from studies.pages.workbench import LIST_PARTS, ListCell, column_cells, register_column
@@ -77,7 +77,6 @@ def register_updated() -> None:
 
 _PER_PAGE = 50
 _STUDIES_PER_PAGE = 100
-_EDITORS = (Membership.Role.OWNER, Membership.Role.EDITOR)
 
 
 @require_GET

@@ -8,23 +8,34 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from analysis.report.tables import Table, TableColumn
 from extras.replication.recipes.recipe import BadRecipe, DataQuestion, Models, Recipe
 from extras.replication.wordings.recovered import import_template
-from judging.errors import JudgingError
-from judging.models import JudgeRun
+from judging.errors import ConflictingValue, FailureReason, JudgingError
+from judging.models import Campaign, JudgeRun
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
-from judging.runs.campaigns import CampaignPlan, StudyPlan, cells_of, start_with_shared_budget
+from judging.runs.campaigns import CampaignPlan, cells_of, start_campaign
 from judging.runs.costs import RunEstimate, estimate_run
 from judging.runs.judges import add_judge
+from judging.runs.spec import NO_PRICE
 from judging.selectors import run_progress
 from judging.worker import runtime
 from studies.errors import StudyError
 from studies.importers.files.bundle import file_at
 from studies.models.studies import Study
-from studies.services.studies import confirm_providers
+from studies.services.studies import confirm_providers, lock_study, record
+
+_OTHER_BUDGET = FailureReason(
+    "other_budget",
+    "These runs have {there} already. Name the same {field} to continue them, or change it with "
+    "--change.",
+)
+_NOT_SHARED = FailureReason(
+    "not_shared", "A campaign of its own has the {field} “{value}” already. Use another name."
+)
 
 
 @contextmanager
@@ -268,3 +279,57 @@ def cost_table(recipe: Recipe, costs: Sequence[RecipeCost]) -> Table:
         "Tokens are estimated at four characters each, without repeated requests. A dash means "
         "that a model has no price.",
     )
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A plan and its study; the plan itself has no budget."""
+
+    study_id: int
+    plan: CampaignPlan
+
+
+@transaction.atomic
+def start_with_shared_budget(
+    parts: Sequence[StudyPlan],
+    *,
+    name: str,
+    budget: Decimal | None = None,
+    enqueue: bool = True,
+    change: bool = False,
+    user: User | None = None,
+) -> list[Campaign]:
+    """Start, or continue, one campaign for each part: all of them or, when one cannot start, none.
+
+    All runs together spend at most `budget` US dollars. The same call again asks nothing new. With
+    another budget, or none, it raises `ConflictingValue`, unless it is to `change` what is there
+    under this name. Raises what `start_campaign` raises.
+    """
+    for study_id in sorted({part.study_id for part in parts}):
+        lock_study(study_id)
+    campaigns = [
+        start_campaign(
+            study_id=part.study_id, plan=part.plan, enqueue=enqueue, change=change, user=user
+        )
+        for part in parts
+    ]
+    runs = JudgeRun.objects.filter(campaigns__in=campaigns).distinct()
+    unpriced = runs.filter(judge__price_input=None).values_list("judge__name", flat=True)
+    if budget is not None and (names := sorted(set(unpriced))):
+        raise ConflictingValue("budget", NO_PRICE, judge=names[0])
+    shared, _ = Campaign.objects.get_or_create(
+        study=campaigns[0].study, name=name, defaults={"plan": {}, "budget": budget}
+    )
+    if shared.plan:
+        raise ConflictingValue("name", _NOT_SHARED, value=name)
+    if shared.budget != budget:
+        before, after = (None if one is None else str(one) for one in (shared.budget, budget))
+        if not change:
+            there = "no budget" if before is None else f"a budget of ${shared.budget:,.2f}"
+            raise ConflictingValue("budget", _OTHER_BUDGET, there=there)
+        told = {"campaign": name, "field": "budget", "before": before, "after": after}
+        record(shared.study, "campaign changed", user=user, **told)
+        shared.budget = budget
+        shared.save(update_fields=["budget"])
+    shared.runs.add(*runs)
+    return campaigns

@@ -26,8 +26,8 @@ def test_runs_are_listed_and_nothing_is_edited_that_would_break_one(admin):
     study = make_study()
     make_item(study=study)
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
-    Judge.objects.update(sealed_key="gAAAAABsealed", sealed_headers="gAAAAABheaders")
     run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+    Judge.objects.update(sealed_key="gAAAAABsealed", sealed_headers="gAAAAABheaders")
 
     for model in ("judge", "judgerun", "judgment", "attempt"):
         assert admin.get(f"/admin/judging/{model}/").status_code == 200
