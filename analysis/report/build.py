@@ -297,7 +297,14 @@ def all_tables(report: ReportJson, failed: list[str] | None = None) -> dict[str,
 def all_figures(report: ReportJson, failed: list[str] | None = None) -> dict[str, Figure]:
     """Every figure that has something to draw, by name."""
     made = [plot for s in made_sections(report) for plot in _each(s, s.figures, report, failed)]
-    return {figure.name: figure for figure in made if figure is not None}
+    found = {figure.name: figure for figure in made if figure is not None}
+    for section in of_extras():
+        if (figure := found.get(section.redraws)) is not None:
+            again = attempted(
+                partial(section.redraw, figure, report), part=section.name, failed=failed
+            )
+            found[figure.name] = again or figure
+    return found
 
 
 def all_sentences(

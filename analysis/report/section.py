@@ -115,7 +115,8 @@ class Section:
     results `compute` reads; otherwise sections are computed in reading order. `has_threshold` puts
     a chapter below the slider of thresholds.
 
-    A part that an extra adds to a chapter `shows` tables and figures there, by their names.
+    A part that an extra adds to a chapter `shows` tables and figures there, by their names. It can
+    draw into a figure of the core, which it `redraws`.
 
     An extra's section that `has_claims` returns their tests, and must not need the claims itself.
 
@@ -130,6 +131,7 @@ class Section:
     analyses: Sequence[Analysis] = ()
     sources: Sequence[NumberSource] = ()
     shows: Sequence[str] = ()
+    redraws = ""
     keys = ""
     has_threshold = False
     has_claims = False
@@ -158,6 +160,10 @@ class Section:
 
     def figures(self, report: ReportJson) -> Iterable[Figure | None]:
         return ()
+
+    def redraw(self, figure: Figure, report: ReportJson) -> Figure:
+        """The figure of the core with what this part draws into it."""
+        return figure
 
     def sentences(self, report: ReportJson) -> Iterable[Sentence]:
         return ()

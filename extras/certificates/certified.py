@@ -8,13 +8,14 @@ import numpy as np
 
 from analysis.data.arrays import Dataset
 from analysis.data.verdicts import SIGNALS, Ints, Verdicts
+from analysis.report.figures import Figure, plain, scatter_trace, styles
 from analysis.report.report_json import Json, cell, number, put
 from analysis.report.rules import TARGET
 from analysis.report.section import Analysis, ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import calibration
 from analysis.report.study import ReportedStudy, SharedClusters, identity
 from analysis.report.tables import Table, TableColumn
-from analysis.report.words import reason, run_names
+from analysis.report.words import percent, reason, run_names, whole_runs
 from analysis.stats.certainty.risk_coverage import accuracy_at_coverage
 from analysis.stats.comparison.sample_sizes import fewest_items
 from analysis.stats.core.proportions import wilson_proportion
@@ -204,12 +205,53 @@ def _limit(report: ReportJson) -> str:
     )
 
 
+def _stars(report: ReportJson) -> list[dict[str, Any]]:
+    """Stars at the runs' certified thresholds, which stay when a reader tries another one."""
+    names, drawn = run_names(report), styles(report)
+    return [
+        scatter_trace(
+            x=[found["coverage"]],
+            y=[found["accuracy"]],
+            name=plain(names[index]),
+            meta="certified",
+            mode="markers",
+            marker={
+                "color": drawn[index][0],
+                "symbol": "star",
+                "size": 16,
+                "line": {"color": "#0b0c0c", "width": 1.5},
+            },
+            showlegend=False,
+            hovertemplate=f"{plain(names[index])}, certified from {found['threshold']:.0f}: "
+            "%{y:.1%} of %{x:.1%}<extra></extra>",
+        )
+        for index, found in _with_threshold(report)
+    ]
+
+
+def _words(report: ReportJson) -> str:
+    """The certified thresholds as text, for screen readers."""
+    names = run_names(report)
+    stars = [
+        f"{names[index]} from {found['threshold']:.0f}, {percent(found['accuracy'])} at "
+        f"{percent(found['coverage'])}"
+        for index, found in _with_threshold(report)
+    ]
+    return f"Certified: {'; '.join(stars)}." if stars else "No threshold is certified."
+
+
+def _with_threshold(report: ReportJson) -> list[tuple[int, ReportJson]]:
+    found = [(index, report["selective"][index]) for index in whole_runs(report)]
+    return [(index, entry) for index, entry in found if entry["threshold"] is not None]
+
+
 class Certified(Section):
     """Certified thresholds of every run."""
 
     name = "certified"
     analyses = (Analysis("calibration", tables=("certified",), paths=("selective",)),)
     shows = ("certified",)
+    redraws = "risk_coverage"
     keys = """
 selective | list or object | A certified threshold for each run.
 selective.wording | text | Name and version of the run's own wording.
@@ -232,6 +274,20 @@ uncertified | object | What the report's own threshold accepts, without a guaran
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield certified(report)
+
+    def redraw(self, figure: Figure, report: ReportJson) -> Figure:
+        """Mark certified thresholds in the figure of accuracy by coverage."""
+        (drawn,), stars, words = figure.panels, _stars(report), _words(report)
+        before = drawn.marks["alt"] if drawn.marks else ""
+        alt = f"{before} {words}"
+        drawn = replace(
+            drawn,
+            alt=drawn.alt.replace(before, alt, 1),
+            drawing={**drawn.drawing, "data": [*drawn.drawing["data"], *stars]},
+            marks={**(drawn.marks or {}), "alt": alt},
+        )
+        also = " Stars are at a certified one." if stars else " No threshold is certified."
+        return replace(figure, panels=[drawn], caption=figure.caption + also)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         yield Sentence.of("limit", _limit(report), "certified")
@@ -266,9 +322,9 @@ def _varies(values: Any, verdicts: Verdicts) -> bool:
 def _entry(study: ReportedStudy, verdicts: Verdicts, draws: Draws, *, tested: int) -> Json:
     found = certificate(verdicts, draws, study.threshold, n_judges=tested)
     out: Json = {"calibration": calibration(verdicts.certainty, verdicts.correct)}
-    for percent in COVERAGES:
-        right = accuracy_at_coverage(verdicts.certainty, verdicts.correct, percent / 100)
-        put(out, f"right_at_{percent}", right)
+    for share in COVERAGES:
+        right = accuracy_at_coverage(verdicts.certainty, verdicts.correct, share / 100)
+        put(out, f"right_at_{share}", right)
     return out | {"selective": found}
 
 
@@ -280,7 +336,7 @@ def signal_table(report: ReportJson) -> Table:
             certified = found["selective"]
             rows.append(
                 [name, labels[key], found["calibration"]["n"], found["calibration"]["auroc"]]
-                + [found[f"right_at_{percent}"] for percent in COVERAGES]
+                + [found[f"right_at_{share}"] for share in COVERAGES]
                 + ["none" if certified["threshold"] is None else f"{certified['threshold']:.0f}"]
                 + [certified["coverage"], certified]
             )
@@ -290,8 +346,8 @@ def signal_table(report: ReportJson) -> Table:
         TableColumn("n", "count"),
         TableColumn("AUROC", "decimal"),
         *(
-            TableColumn(f"{percent} %", "percent", "Right among the most certain")
-            for percent in COVERAGES
+            TableColumn(f"{share} %", "percent", "Right among the most certain")
+            for share in COVERAGES
         ),
         TableColumn("from", "text", "Certified"),
         TableColumn("coverage", "percent", "Certified"),
