@@ -141,7 +141,6 @@ def test_classes_are_compared_with_the_right_label_and_say_what_is_missing(tmp_p
         ("q1,3,3\n", "--level score", "Every label is “3”"),
         ("q1,3,4\n", "--level nominal --labels 3,4", "--labels is the order of --level ordinal"),
         ("q1,3,4\n", "--level score --tie 3", "--tie and --positive are for two labels"),
-        ("q1,1.5,4\nq2,2,3\n", "--card card.png", "--card draws the verdict on two labels only"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, told, rows, options, message):
