@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from thirdperson.program import APPS, IS_INSTALLED
 
@@ -168,11 +169,14 @@ def _parsers() -> dict[str, ArgumentParser]:
     }
     if not _has_server():
         return own
-    _use_data_folder()
-    import django
+    with TemporaryDirectory() as folder:
+        # Settings write a key to the data folder, which a description must not leave behind.
+        os.environ["VAR_DIR"] = folder
+        _use_data_folder()
+        import django
 
-    django.setup()
-    return own | dict(commands_of_django())
+        django.setup()
+        return own | dict(commands_of_django())
 
 
 def _completion(command: Sequence[str]) -> int:

@@ -63,7 +63,8 @@ def _options(parser: ArgumentParser) -> list[str]:
 
 def man(parsers: Parsers, *, version: str, about: str) -> str:
     """Each command with its help, in the language of `man`."""
-    lines = [f'.TH THIRDPERSON 1 "" "thirdperson {version}"', ".SH NAME", "thirdperson"]
+    lines = [f'.TH THIRDPERSON 1 "" "thirdperson {version}"', ".SH NAME"]
+    lines += [r"thirdperson \- compare the labels of judges with those of people"]
     lines += [".SH DESCRIPTION", ".nf", _plain(about), ".fi"]
     for name, parser in parsers.items():
         lines += [f".SH {name.upper()}", ".nf", _plain(parser.format_help()), ".fi"]

@@ -6,6 +6,7 @@ writes the same. It is drawn by matplotlib, which only this and pictures of figu
 
 import textwrap
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date as Date
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,51 +32,78 @@ _STEP = 62  # between the judges of the strip
 _SIZES = ((44, 40, 2), (54, 33, 3), (66, 27, 4), (84, 22, 6))
 
 
+@dataclass(frozen=True)
+class VerdictCard:
+    """What a card says: `kind` is that of the answer, `data` the hash of what it rests on."""
+
+    title: str
+    kind: str
+    text: str
+    chart: VerdictChart | None
+    basis: str
+    data: str
+    is_simulated: bool
+
+
 def card_words(report: Mapping[str, Any]) -> str:
     """The card in words, for readers who do not see it."""
-    answer = verdict_of(report).answer
-    word = f"{answer.word}. " if answer.word else ""
-    return f"{word}{answer.sentence} {_basis(report)}."
+    card = _card_of(report)
+    return f"{card.text} {card.basis}."
 
 
 def write_card(
     report: Mapping[str, Any], file: Path | BinaryIO, *, date: Date, kind: str = ""
 ) -> None:
-    """Draw the card to a file, as SVG or PNG by `kind` or the ending of the path."""
+    """Draw the card of a report to a file, as SVG or PNG by `kind` or the ending of the path."""
+    draw_card(_card_of(report), file, date=date, kind=kind)
+
+
+def draw_card(card: VerdictCard, file: Path | BinaryIO, *, date: Date, kind: str = "") -> None:
     with lettered() as fonts:
-        drawing = _card(report, date, "")
+        drawing = _drawing(card, date, "")
         if lacks_letters(drawing, fonts):
-            drawing = _card(report, date, BOXES)
+            drawing = _drawing(card, date, BOXES)
         save_picture(drawing, file, kind=kind, dpi=DOTS_PER_INCH)
 
 
-def _basis(report: Mapping[str, Any]) -> str:
-    inputs, people = report["inputs"], report["human"]["annotators"]
-    parts = [number_of(inputs["items"], "item"), number_of(people, "person")]
-    return ", ".join([*parts, number_of(inputs["annotations"], "answer")])
+def basis_of(items: int, people: int, answers: int) -> str:
+    parts = [(items, "item"), (people, "person"), (answers, "answer")]
+    return ", ".join(number_of(n, what) for n, what in parts)
 
 
-def _card(report: Mapping[str, Any], date: Date, note: str) -> Drawing:
-    verdict, study = verdict_of(report), report["study"]
+def _card_of(report: Mapping[str, Any]) -> VerdictCard:
+    verdict, inputs = verdict_of(report), report["inputs"]
+    answer = verdict.answer
+    return VerdictCard(
+        title=report["study"]["title"],
+        kind=answer.kind,
+        text=f"{answer.word}. {answer.sentence}" if answer.word else answer.sentence,
+        chart=verdict.chart,
+        basis=basis_of(inputs["items"], report["human"]["annotators"], inputs["annotations"]),
+        data=inputs["hash"],
+        is_simulated=report["study"]["simulated"],
+    )
+
+
+def _drawing(card: VerdictCard, date: Date, note: str) -> Drawing:
     drawing = Drawing(figsize=(WIDTH / _DPI, HEIGHT / _DPI), dpi=_DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     axes = drawing.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set(xlim=(0, WIDTH), ylim=(HEIGHT, 0))
-    axes.fill_betweenx([0, HEIGHT], 0, 14, color=EDGES[verdict.answer.kind], linewidth=0)
-    _write(axes, SIDE, 58, textwrap.shorten(study["title"], 62, placeholder="…"), 22, SECONDARY)
-    if study["simulated"]:
+    axes.fill_betweenx([0, HEIGHT], 0, 14, color=EDGES[card.kind], linewidth=0)
+    _write(axes, SIDE, 58, textwrap.shorten(card.title, 62, placeholder="…"), 22, SECONDARY)
+    if card.is_simulated:
         box = {"facecolor": "#fff4d6", "edgecolor": "none", "pad": 5}
         right, words = WIDTH - SIDE, "Simulated data"
         _write(axes, right, 58, words, 20, "#7a4d00", ha="right", weight="bold", bbox=box)
-    answer = f"{verdict.answer.word}. " if verdict.answer.word else ""
-    lines, size = _fitted(answer + verdict.answer.sentence)
+    lines, size = _fitted(card.text)
     for number, line in enumerate(lines):
         _write(axes, SIDE, 126 + 1.3 * size * number, line, size, TEXT, weight="bold")
-    if verdict.chart:
-        _strip(axes, verdict.chart)
-    made = f"{date.day} {date:%B %Y} · data {report['inputs']['hash'][:12]} · Thirdperson"
-    _write(axes, SIDE, HEIGHT - 28, f"{_basis(report)} · {made}", 18, SECONDARY)
+    if card.chart:
+        _strip(axes, card.chart)
+    made = f"{date.day} {date:%B %Y} · data {card.data[:12]} · Thirdperson"
+    _write(axes, SIDE, HEIGHT - 28, f"{card.basis} · {made}", 18, SECONDARY)
     if note:
         _write(axes, SIDE, HEIGHT - 6, note, 12, SECONDARY)
     return drawing

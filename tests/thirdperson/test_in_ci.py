@@ -84,6 +84,8 @@ def job(github, tmp_path, monkeypatch):
         "GITHUB_EVENT_PATH": str(event),
         "GITHUB_TOKEN": "t",
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path / "temporary"),
     }
 
 
@@ -101,7 +103,11 @@ def test_a_pull_request_has_one_comment_however_often_it_is_checked(github, job)
     assert "On `main`: ❌ NOT TRUSTED: " in said
     summary = Path(job["GITHUB_STEP_SUMMARY"]).read_text()
     assert "### ✅ TRUSTED" in summary
-    assert Path("card.png").read_bytes()[:4] == b"\x89PNG"
+    output = Path(job["GITHUB_OUTPUT"]).read_text().splitlines()
+    assert output[-2] == "name=thirdperson-check-labels.csv"
+    folder = Path(output[-1].removeprefix("folder="))
+    assert sorted(path.name for path in folder.iterdir()) == ["card.png", "report.html"]
+    assert sorted(path.name for path in Path().iterdir()) == [".git", "labels.csv"]
 
 
 @pytest.mark.nightly

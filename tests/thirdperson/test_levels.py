@@ -208,7 +208,6 @@ def test_right_labels_say_who_is_right_more_often(tmp_path, told, level):
         ("q1,3,3\n", "--level score", "Every label is “3”"),
         ("q1,3,4\n", "--level nominal --labels 3,4", "--labels is the order of --level ordinal"),
         ("q1,3,4\n", "--level score --tie 3", "--tie and --positive are for two labels"),
-        ("q1,1.5,4\nq2,2,3\n", "--card card.png", "--card draws the verdict on two labels only"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, told, rows, options, message):

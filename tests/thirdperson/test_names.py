@@ -89,7 +89,9 @@ def test_every_own_command_has_a_help_and_is_documented(name, capsys):
     assert f"thirdperson {name}" in documented
 
 
-def test_shells_complete_commands_and_options(capsys, tmp_path):
+def test_shells_complete_commands_and_options(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("VAR_DIR", "")
+
     def completed(*words: str) -> list[str]:
         typed = f"COMP_WORDS=(thirdperson {' '.join(words)}); COMP_CWORD={len(words)}"
         line = f'source {tmp_path}/bash; {typed}; _thirdperson; echo "${{COMPREPLY[@]}}"'
@@ -108,7 +110,9 @@ def test_shells_complete_commands_and_options(capsys, tmp_path):
     assert "complete -c thirdperson -n '__fish_seen_subcommand_from judge' -l setting\n" in fish
 
 
-def test_the_manual_has_every_command_and_no_line_that_troff_would_run(capsys):
+def test_the_manual_has_every_command_and_no_line_that_troff_would_run(capsys, monkeypatch):
+    monkeypatch.setenv("VAR_DIR", "")
+
     assert main(["man"]) == 0
 
     lines = capsys.readouterr().out.splitlines()

@@ -205,10 +205,13 @@ def test_the_command_says_its_version_and_what_it_can_do(installed, tmp_path):
 
     version, help_text = run([command, "--version"], tmp_path), run([command, "--help"], tmp_path)
     usage = run([command, "check"], tmp_path)
+    manual = run([command, "man"], tmp_path)
 
     assert version.stdout == f"thirdperson {PROJECT['project']['version']}\n"
     assert {"check", "serve", "demo"} <= set(help_text.stdout.split())
     assert (version.returncode, help_text.returncode, usage.returncode) == (0, 0, 2)
+    assert ".SH JUDGE" in manual.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @BUILT

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.thirdperson.test_check import labels_table
+from tests.thirdperson.test_levels import a_step, table
 from thirdperson.check.command import check
 
 COLOUR = re.compile(r"\033\[[\d;]*m")
@@ -39,6 +40,20 @@ def test_the_strip_shows_each_interval_around_its_estimate(shown, tmp_path, colu
         assert re.search("─[─┼]*●[─┼]*─", strip)
         assert "│" in strip or "┼" in strip
         assert len(strip) < min(columns, 101)
+
+
+@pytest.mark.nightly
+def test_judges_on_a_scale_have_a_strip_each_and_a_card(shown, tmp_path):
+    path = table(tmp_path / "labels.csv", ["poor", "good"], a_step)
+    card = tmp_path / "card.svg"
+    options = ["--level", "ordinal", "--judge", "poor,good", "--card", str(card)]
+
+    text = COLOUR.sub("", shown(path, 60, *options))
+
+    assert max(map(len, text.replace(str(tmp_path), "").splitlines())) < 60
+    assert "Agrees more or less than another person" in text
+    assert text.count("●") == 2
+    assert "</svg>" in card.read_text("utf-8")
 
 
 @pytest.mark.nightly

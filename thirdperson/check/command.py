@@ -14,6 +14,7 @@ from thirdperson.check.labels import BadTable, LabelTable, listed
 
 if TYPE_CHECKING:
     from thirdperson.check.levels import LabelScale
+    from thirdperson.check.scales import ScaleFinding
 
 _SKIPPED_SHOWN = 100
 TRUSTED, NOT_TRUSTED, USAGE, INCONCLUSIVE = 0, 1, 2, 3
@@ -288,8 +289,6 @@ def _check(options: Namespace) -> int:
 
 def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) -> int:
     """Check labels of more than two classes, or on a scale: a verdict for each judge."""
-    if options.card:
-        raise BadTable("--card draws the verdict on two labels only. Leave it out.")
     from thirdperson.check.scale_page import as_json, markdown, page, terminal_lines
     from thirdperson.check.scales import scale_finding
     from thirdperson.check.terminal import of_output
@@ -300,6 +299,8 @@ def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) ->
     text = markdown(finding, options.name, reading, is_simulated=options.simulated)
     with _written(options.out, "--out"):
         options.out.write_text(page(title, text), encoding="utf-8")
+    if options.card:
+        _draw_scale(finding, title, options)
     if options.json:
         result = as_json(finding) | {"report": str(options.out), "read": reading}
         sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")
@@ -309,6 +310,26 @@ def _check_scale(labels: LabelTable, scale: "LabelScale", options: Namespace) ->
         lines = terminal_lines(finding, options.name, reading, of_output())
         sys.stdout.write("\n".join([*lines, "", f"Report: {options.out}", ""]))
     return int(as_json(finding)["exit_code"])
+
+
+def _draw_scale(finding: "ScaleFinding", title: str, options: Namespace) -> None:
+    """The card of the best judge, with the differences of all."""
+    from analysis.report.card import VerdictCard, basis_of, draw_card
+    from analysis.stats.core.results import Trust
+    from thirdperson.check.scale_page import chart_of
+
+    best = finding.best
+    card = VerdictCard(
+        title=title,
+        kind={Trust.TRUSTED: "yes", Trust.NOT_TRUSTED: "no"}.get(best.trust, "unknown"),
+        text=f"{best.trust.value}: {best.sentence}",
+        chart=chart_of(finding),
+        basis=basis_of(finding.items, finding.people, finding.labels),
+        data=finding.data,
+        is_simulated=options.simulated,
+    )
+    with _written(options.card, "--card"):
+        draw_card(card, options.card, date=datetime.now(UTC).date())
 
 
 @contextmanager

@@ -6,7 +6,9 @@ file. It says what the verdict was on the base branch if the file is there too.
 
 import json
 import os
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,10 +82,19 @@ class PullRequest:
 def run(
     file: str, options: Sequence[str], environment: Mapping[str, str], *, comments: bool
 ) -> int:
-    """Check the file and tell the pull request; returns the exit code of `check`."""
-    code, text = _check(
-        file, [*options, "--card", "card.png", "--out", "report.html", "--markdown"]
-    )
+    """Check the file and tell the pull request; returns the exit code of `check`.
+
+    The report and its card are outside of the repository, in a folder for each file.
+    """
+    name = "thirdperson-check-" + re.sub(r"[^\w.-]+", "-", file)
+    folder = Path(environment.get("RUNNER_TEMP", tempfile.gettempdir())) / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if output := environment.get("GITHUB_OUTPUT"):
+        with Path(output).open("a", encoding="utf-8") as out:
+            out.write(f"name={name}\nfolder={folder}\n")
+    files = ["--card", str(folder / "card.png"), "--out", str(folder / "report.html")]
+    code, text = _check(file, [*options, *files, "--markdown"])
     if code == USAGE:
         sys.stdout.write(f"::error file={file}::{_one_line(text)}\n")
         return code

@@ -3,11 +3,14 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
 
+from analysis.report.verdict import VerdictChart
+from analysis.report.verdict.first_screen import agreement_chart
 from analysis.report.words import decimal, number_of, p_cell, percent, points, points_range
 from analysis.stats import Estimate
 from analysis.stats.comparison.replacement import AgreementScale
@@ -127,6 +130,21 @@ def _gap(one: ScaleVerdict) -> str:
     return f"{points(gap.value)} ({points_range((gap.interval.low, gap.interval.high))})"
 
 
+def chart_of(finding: ScaleFinding) -> VerdictChart | None:
+    """The judges, best first, on the worse of their two scales; None without a difference."""
+    found = []
+    for one in finding.verdicts:
+        gap = one.found.advantage
+        if gap.value is not None:
+            ends = (-gap.interval.high, -gap.interval.low) if gap.interval else ()
+            found.append((one.judge, -gap.value, ends))
+    chart = agreement_chart(found, finding.epsilon)
+    if chart and finding.scale.is_graded:  # by how much two labels agree, not how often
+        title = "Agrees more or less than another person"
+        return replace(chart, title=title, sides=("less", "more"))
+    return chart
+
+
 def _sensitivity(one: ScaleVerdict) -> str:
     """For which ε the verdict holds."""
     if one.trust is Trust.TRUSTED and one.holds_from is not None:
@@ -171,12 +189,14 @@ def terminal_lines(
             text, terminal.width, initial_indent=mark, subsequent_indent=" " * len(mark)
         )
 
-    found = [_size(finding, name), *(terminal.quiet(f"  {line}") for line in reading)]
+    found = terminal.head(_size(finding, name), reading)
     for one in finding.verdicts:
         first, *more = wrapped(f"{one.trust.value}: {one.sentence}")
         found += ["", terminal.trust(one.trust) + first.removeprefix(one.trust.value), *more]
         for text in _details(finding, one):
             found += wrapped(text)
+    if chart := terminal.strip(chart_of(finding)):
+        found += ["", *chart[:-1]]
     for title, columns, rows in _tables(finding):
         if rows:
             found += ["", title, *_aligned([columns, *rows], terminal.width)]
@@ -188,14 +208,15 @@ def _aligned(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if sum(wide) + 2 * len(wide) > width:
         head, *rest = rows
-        return [
-            line
-            for first, *cells in rest
-            for line in (
-                f"  {first}",
-                *(f"    {name}: {cell}" for name, cell in zip(head[1:], cells, strict=True)),
-            )
-        ]
+        found = []
+        for first, *cells in rest:
+            found.append(f"  {first}")
+            for name, cell in zip(head[1:], cells, strict=True):
+                mark = " " * 4
+                found += textwrap.wrap(
+                    f"{name}: {cell}", width, initial_indent=mark, subsequent_indent=f"{mark}  "
+                )
+        return found
     return [
         "  " + "  ".join(cell.ljust(n) for cell, n in zip(row, wide, strict=True)).rstrip()
         for row in rows

@@ -3,6 +3,7 @@
 Each judge has its own verdict; Holm's method allows for their number.
 """
 
+import hashlib
 import math
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -77,7 +78,8 @@ class ScaleFinding:
     """The verdicts, the best judge first, and how people agree with each other.
 
     `coefficients` have a name, a value and why there is none. `pairs` are two people, their items
-    and kappa. `against` says what the classes of a judge are compared with.
+    and kappa. `against` says what the classes of a judge are compared with, `data` is a hash of all
+    labels.
     """
 
     scale: LabelScale
@@ -94,6 +96,7 @@ class ScaleFinding:
     people_effective: float | None
     epsilon: float
     margin: float
+    data: str
 
     @property
     def best(self) -> ScaleVerdict:
@@ -120,6 +123,9 @@ def scale_finding(labels: LabelTable, scale: LabelScale, options: Namespace) -> 
         people_effective=first.people_effective,
         epsilon=options.epsilon,
         margin=options.margin,
+        data=hashlib.sha256(
+            repr(sorted((x.item, x.rater, x.is_judge, x.value) for x in labels.labels)).encode()
+        ).hexdigest(),
     )
 
 

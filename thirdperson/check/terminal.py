@@ -6,6 +6,8 @@ A pipe gets plain lines of a fixed width without a strip, so that scripts read t
 import os
 import shutil
 import sys
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -34,6 +36,24 @@ class Terminal:
         columns = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return cls(min(max(columns - 1, _WIDTHS[0]), _WIDTHS[1]), True, not plain)
+
+    def head(self, size: str, reading: Sequence[str]) -> list[str]:
+        """What was read. A pipe gets each of these as one line."""
+        if not self.is_shown:
+            return [size, *(f"  {line}" for line in reading)]
+        lines = textwrap.wrap(size, self.width, subsequent_indent="  ")
+        for line in reading:
+            start = "  " + " " * (len(line) - len(line.lstrip()))
+            lines += map(
+                self.quiet,
+                textwrap.wrap(
+                    line.lstrip(),
+                    self.width,
+                    initial_indent=start,
+                    subsequent_indent=f"{start}  ",
+                ),
+            )
+        return lines
 
     def trust(self, trust: Trust) -> str:
         return self._styled(trust.value, f"1;{_COLOURS[trust]}")
@@ -65,13 +85,13 @@ class Terminal:
                 cells[start : end + 1] = "─" * (end - start + 1)
             cells[column(chart.zero)] = "┼" if cells[column(chart.zero)] == "─" else "│"
             cells[column(line.at)] = "●"
-            lines += [f"  {line.name}: {line.words}", f"  {''.join(cells)}"]
+            lines += [f"  {line.name}: {line.words}", f"  {''.join(cells)}".rstrip()]
         axis, words = [" "] * columns, [" "] * (columns + 4)
         for x, text in chart.ticks:
             axis[column(x)] = "┴"
             start = max(0, column(x) - len(text) // 2)
             words[start : start + len(text)] = text
-        lines += [f"  {''.join(axis)}", f"  {''.join(words).rstrip()}"]
+        lines += [f"  {''.join(axis)}".rstrip(), f"  {''.join(words).rstrip()}"]
         left, right = chart.sides
         return [*lines, self.quiet(f"  ← {left}, {right} →, percentage points"), ""]
 

@@ -69,10 +69,8 @@ class CheckFinding:
         people = counted_people(
             {"clusters": {"people": self.annotators}, "people_effective": self.people_effective}
         )
-        found = [
-            f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
-        ]
-        found += [terminal.quiet(f"  {line}") for line in reading]
+        size = f"{name}: {self.items:,} items, {self.labels:,} labels by {people}, judge {judges}"
+        found = terminal.head(size, reading)
 
         def wrapped(text: str, mark: str = "") -> list[str]:
             return textwrap.wrap(

@@ -121,18 +121,23 @@ def _agreement_chart(replaced: ReplacementVerdict) -> VerdictChart | None:
             low, high = one.get("ci") or (None, None)
             ends = () if low is None or high is None else (-high, -low)
             found.append((f"{replaced.name}, {words}", -value, ends))
+    return agreement_chart(found, replaced.epsilon)
+
+
+def agreement_chart(found: Sequence[NamedDifference], epsilon: float) -> VerdictChart | None:
+    """How much more often judges agree with a person than others do; None without a difference."""
     if not found:
         return None
     return _drawn(
-        found,
-        margin=(-replaced.epsilon, 0.0),
-        left_out=0,
+        found[:SHOWN_JUDGES],
+        margin=(-epsilon, 0.0),
+        left_out=len(found[SHOWN_JUDGES:]),
         title="Agrees more or less often than another person",
         sides=("less often", "more often"),
         caption=(
             "The judge’s agreement with a person minus that of another person, in percentage "
             "points with 95 % intervals. Balanced: the labels count equally. Grey: less often by "
-            f"up to {replaced.epsilon * 100:g}, which counts as good enough."
+            f"up to {epsilon * 100:g}, which counts as good enough."
         ),
     )
 
