@@ -240,6 +240,8 @@ def test_one_label_an_item_asks_for_second_labels(tmp_path, checked):
     code, found = checked(path, "--bootstrap", "100")
 
     assert (code, found["labels_needed"]) == (3, 30)
+    assert found["sentence"].endswith("no item has two labels of people and one of a judge.")
+    assert found["what_would_settle_it"].startswith("A second label of people")
 
 
 @pytest.fixture

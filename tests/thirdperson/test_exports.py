@@ -458,6 +458,17 @@ def test_the_same_exports_are_read_from_csv(form, tmp_path):
     assert len(labels.labels) == N * (len(people) + 1) - (form == "opik")
 
 
+def test_a_score_of_people_without_their_name_is_named_by_an_option(tmp_path):
+    rows = [{"id": f"r{n}", "input": "x", "scores": {"tone": n % 2, "Tone": 1}} for n in range(4)]
+
+    with pytest.raises(BadTable, match="no column with labels by people was found"):
+        _from_json(rows, tmp_path)
+    labels = read(tmp_path / "export.json", "--people", "score tone")
+
+    assert labels.raters(is_judge=False) == ["score tone"]
+    assert labels.raters(is_judge=True) == ["score Tone"]
+
+
 def test_reviewers_of_braintrust_have_a_span_each(tmp_path):
     def review(n, name, every):
         return {

@@ -21,7 +21,7 @@ def doctor_lines(labels: LabelTable, options: Namespace) -> list[str]:
     people = [each for each in labels.labels if not each.is_judge]
     raters = Counter(each.rater for each in people)
     judges = labels.raters(is_judge=True)
-    scale, read = _labels(labels, options)
+    scale, read, fault = _labels(labels, options)
     found = [
         f"{options.name}: {number_of(len(labels.items), 'item')}, "
         f"{number_of(len(people), 'label')} by {number_of(len(raters), 'person')}, "
@@ -30,32 +30,37 @@ def doctor_lines(labels: LabelTable, options: Namespace) -> list[str]:
         *(f"  {line}" for line in read),
         "",
     ]
-    for name, missing in _supported(labels, people, raters, scale):
+    for name, missing in _supported(labels, people, raters, scale, fault):
         found.append(f"{'no ' if missing else 'yes'}  {name}{f': {missing}' if missing else ''}")
     return found
 
 
-def _labels(labels: LabelTable, options: Namespace) -> tuple[LabelScale | None, list[str]]:
+def _labels(labels: LabelTable, options: Namespace) -> tuple[LabelScale | None, list[str], str]:
     """How the labels are read, or why they cannot be."""
     try:
         if scale := scale_of(labels, options):
-            return scale, scale.words(labels)
+            return scale, scale.words(labels), ""
         two = choices_of(labels, pair=options.labels, tie=options.tie, positive=options.positive)
     except BadTable as error:
-        return None, [f"labels: {error}"]
+        return None, [f"labels: {error}"], "the labels cannot be compared as they are (see above)"
     counts = Counter(same_label(each.value) for each in labels.labels if not each.is_judge)
     each = [f"{name} ({n:,})" for name, n in counts.most_common()]
-    return None, [f"labels: {two.words}", f"  by people: {listed(each)}"]
+    return None, [f"labels: {two.words}", f"  by people: {listed(each)}"], ""
 
 
 def _supported(
-    labels: LabelTable, people: Sequence[Label], raters: Counter[str], scale: LabelScale | None
+    labels: LabelTable,
+    people: Sequence[Label],
+    raters: Counter[str],
+    scale: LabelScale | None,
+    fault: str,
 ) -> Iterator[tuple[str, str]]:
     """Each thing that a check can say, and what is missing for it."""
     of_item = Counter(each.item for each in people)
     twice = sum(n >= 2 for n in of_item.values())
     judged = {each.item for each in labels.labels if each.is_judge}
-    yield "a comparison of judge and people", "" if judged & set(of_item) else "no item has both"
+    both = "" if judged & set(of_item) else "no item has both"
+    yield "a comparison of judge and people", both or fault
     yield (
         "agreement of people with each other",
         "" if twice else "needs two labels of people for an item",

@@ -170,6 +170,8 @@ def _size(finding: ScaleFinding, name: str) -> str:
 def _needed(one: ScaleVerdict) -> str:
     if one.trust is not Trust.INCONCLUSIVE:
         return ""
+    if one.why == "no_pairs":
+        return f"Labels still needed: those of a second person for items that {one.judge} labelled."
     if one.labels_needed is None:
         return "Labels still needed: more labels alone would not settle it."
     return f"Labels still needed: about {one.labels_needed:,}"

@@ -141,18 +141,27 @@ def escaped(text: str) -> str:
 
 def finding_of(report: Mapping[str, Any]) -> CheckFinding:
     verdict = verdict_of(report)
+    judges = [judge["judge"] for judge in report["judges"]]
+    sentence, settling = verdict.answer.sentence, verdict.settling
+    if report["headline"]["state"] == "no_truth" and replacement_of(report) is None and judges:
+        one = judges[0] if len(judges) == 1 else f"one of {len(judges)} judges"
+        sentence = (
+            f"It is not settled whether {one} could replace an annotator: no item "
+            "has two labels of people and one of a judge."
+        )
+        settling = "A second label of people for these items, or right labels: --gold COLUMN."
     return CheckFinding(
         trust=_TRUST.get(verdict.answer.word, Trust.INCONCLUSIVE),
-        sentence=verdict.answer.sentence,
+        sentence=sentence,
         caveats=verdict.caveats,
-        settling=verdict.settling,
+        settling=settling,
         sensitivity=verdict.sensitivity,
         labels_needed=labels_needed(report),
         items=report["inputs"]["items"],
         labels=report["inputs"]["annotations"],
         annotators=report["human"]["annotators"],
         people_effective=rests_on(report).get("people_effective"),
-        judges=[judge["judge"] for judge in report["judges"]],
+        judges=judges,
         lacks_people=_lacks_people(report),
         references=report["human"]["reference_judges"] if replacement_of(report) else (),
         chart=verdict.chart,

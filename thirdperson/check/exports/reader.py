@@ -25,9 +25,13 @@ class ExportedColumns:
     columns: Columns
 
     def with_options(self, given: Columns) -> Columns:
-        known = {name: value for name, value in vars(self.columns).items() if value}
+        known: dict[str, Any] = {n: value for n, value in vars(self.columns).items() if value}
         if given.people or given.annotator:  # an option says where people's labels are
             known = {name: value for name, value in known.items() if name not in _WHO}
+        if "judges" in known:  # a score without a person's name can be one's all the same
+            known["judges"] = tuple(
+                name for name in self.columns.judges if name not in given.people
+            )
         if given.judges or given.judge_raters:
             known = {name: value for name, value in known.items() if name not in _JUDGES}
         return replace(given, **{n: v for n, v in known.items() if not getattr(given, n)})
