@@ -131,8 +131,8 @@ def project(request: HttpRequest, slug: str) -> HttpResponse:
     form = ProjectForm(request.POST)
     if not form.is_valid():
         for field, errors in form.errors.get_json_data().items():
-            said = " ".join(each["message"] for each in errors)
-            messages.error(request, f"{form.fields[field].label}: {said}")
+            sentences = " ".join(each["message"] for each in errors)
+            messages.error(request, f"{form.fields[field].label}: {sentences}")
         return redirect("own_people:waves", slug)
     try:
         title = longitudinal_project(

@@ -100,7 +100,7 @@ def test_an_address_that_does_not_open_answers_like_one_that_never_was(client, r
     query = {"wrong key": {"key": "y" * 43}, "no key": {}}.get(end, {"key": key})
     nowhere = client.get(reverse("shared:report", args=["z" * 22]))
 
-    for name in ("report", "file"):
+    for name in ("report", "file", "files"):
         response = client.get(reverse(f"shared:{name}", args=[target]), query)
         assert response.status_code == 404
         assert response.content == nowhere.content

@@ -231,7 +231,7 @@ def test_r_reads_the_answers_and_why_a_certainty_is_missing(study, tmp_path, for
     path = export(study, "judgments", tmp_path / f"a.{form}", format=form)
 
     done = subprocess.run(
-        ["Rscript", "-e", R_SCRIPT, "--args", str(path)],
+        ["Rscript", "-e", R_SCRIPT, str(path)],
         capture_output=True,
         text=True,
         check=False,

@@ -13,5 +13,5 @@ MAY_CREATE = {"people/waves/"}
 # They need people who answer for themselves.
 NEEDS_DATA = (
     "own_answers:(profile|retest-item)"
-    "|own_people:(linked|invite-wave|second-visit-ids|second-visits-on-prolific)"
+    "|own_people:(linked|invite-wave|wave-project|second-visit-ids|second-visits-on-prolific)"
 )
