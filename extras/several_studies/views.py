@@ -59,18 +59,15 @@ class StudiesForm(forms.Form):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        cast(ChosenStudies, self.fields["studies"]).queryset = studies_for(user).order_by(
-            "-created_at", "-pk"
-        )
+        found = studies_for(user).order_by("-created_at", "-pk")
+        cast(ChosenStudies, self.fields["studies"]).queryset = found
 
     def clean_studies(self) -> Any:
         studies = self.cleaned_data["studies"]
-        if not 2 <= len(studies) <= MOST:
-            raise forms.ValidationError(
-                f"Choose at most {MOST} studies."
-                if len(studies) > MOST
-                else "Choose at least two studies."
-            )
+        if len(studies) < 2:
+            raise forms.ValidationError("Choose at least two studies.")
+        if len(studies) > MOST:
+            raise forms.ValidationError(f"Choose at most {MOST} studies.")
         return studies
 
 

@@ -11,7 +11,13 @@ from playwright.sync_api import expect
 from analysis.pages.items.disagreement_views import error_comparison_for
 from studies.models import ImportJob, Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.browser.conftest import PHONE, fits_and_reads_well, is_well_in_both_themes, until
+from tests.browser.conftest import (
+    PHONE,
+    fits_and_reads_well,
+    is_well_in_both_themes,
+    scrolls_sideways,
+    until,
+)
 from tests.config.test_access import PAGES
 from tests.config.test_hostile_requests import path
 from tests.factories import make_item, make_study
@@ -57,6 +63,24 @@ def test_every_page_fits_and_passes_axe(signed_in):
         is_well_in_both_themes(page)
     page.goto(f"{reverse('studies:import', args=['one'])}?set=opinionqa")
     is_well_in_both_themes(page)
+
+
+def test_a_phone_reaches_every_place_without_a_swipe_or_a_script(signed_in):
+    page = signed_in(viewport=PHONE, javascript=False)
+    page.goto(reverse("studies:items", args=["one"]))
+    assert page.locator("h1").bounding_box()["y"] < 200
+
+    for fold, place in (
+        ("Menu", "Documentation"),
+        ("Section: Items", "Settings"),
+        ("Page: All items", "Audit"),
+    ):
+        link = page.get_by_role("link", name=place, exact=True)
+        expect(link).to_be_hidden()
+        page.locator("summary", has_text=fold).press("Enter")
+        expect(link).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Sign out")).to_be_in_viewport(ratio=1)
+    assert not scrolls_sideways(page)
 
 
 def test_no_page_breaks_its_policy_or_throws(signed_in):

@@ -311,7 +311,7 @@ class DominantPersona(ItemCheck):
             state=FindingState.FOUND if is_found else FindingState.CLEAR,
             sentence=(
                 f"{counted(len(self._items), 'persona')}; the largest has {percent(share)} of the "
-                f"items. They are worth {effective:.0f} personas with equal shares."
+                f"items. They are worth {counted(round(effective), 'persona')} with equal shares."
             ),
             effect=Effect("items about the persona with most of them", share, total),
             keys=self._keys.get(persona, []) if is_found else [],

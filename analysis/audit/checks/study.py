@@ -157,9 +157,7 @@ class TooLittleTime(ItemCheck):
 class LicenceMissing(ItemCheck):
     name: ClassVar[str] = "licence"
     title = "Licence"
-    rule = (
-        "Noted if the study's source names no licence; “Ready to launch?” has an advice of its own."
-    )
+    rule = "Noted if the study's source names no licence; “Ready to launch?” has its own advice."
     remedy = (
         "Name the licence in dataset.json before you import the items, or in source.json of the "
         "study as files: a bundle cannot be published without it."
