@@ -227,7 +227,7 @@ def narrower_table(report: ReportJson) -> Table:
     rows = [
         [
             *(each[name] for name in ("share", "half_width", "items", "answers", "readings")),
-            each["items"] and each["items"] * each["answers"],
+            each["items"] and round(each["items"] * each["answers"]),
             each["price"],
         ]
         for each in found["narrower"]
@@ -241,7 +241,7 @@ def narrower_table(report: ReportJson) -> Table:
             TableColumn("Items", "count"),
             TableColumn("Answers", "number", "Of each item"),
             TableColumn("Readings", "number", "Of each item"),
-            TableColumn("Answers of people", "number"),
+            TableColumn("Answers of people", "count"),
             TableColumn("USD", "number"),
         ),
         rows,
