@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace, share_axis
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
@@ -68,6 +69,7 @@ LEVERS = {
     "readings": "more readings of each item",
     "": "cheapest",
 }
+NARROWER = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)  # of the width now
 SOURCES = {
     "item": "items",
     "annotator": "people",
@@ -109,15 +111,24 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
         ],
     }
     put(out, "reading", number(found.reading), "one_sample")
-    out["halved"] = [_offer(found, lever, prices, is_priced) for lever in LEVERS]
+    out["halved"] = [
+        {"change": lever or "any"} | _offer(found, 0.5, lever, prices, is_priced)
+        for lever in LEVERS
+    ]
+    out["narrower"] = [
+        {"share": share} | _offer(found, share, "", prices, is_priced) for share in NARROWER
+    ]
     return {"error_budget": out}
 
 
-def _offer(found: ErrorBudget, lever: str, prices: tuple[float, float], is_priced: bool) -> Json:
+def _offer(
+    found: ErrorBudget, share: float, lever: str, prices: tuple[float, float], is_priced: bool
+) -> Json:
+    """The cheapest study whose interval is that share as wide as now."""
     answer, judgment = prices
-    wanted = (found.half_width or 0.0) / 2
+    wanted = share * (found.half_width or 0.0)
     best = cheapest(found, wanted, answer=answer, judgment=judgment, alone=lever)
-    out: Json = {"change": lever or "any"}
+    out: Json = {}
     if best is None:
         return out | undefined("none_found", "items", "answers", "readings", "half_width", "price")
     size = best.size
@@ -211,6 +222,61 @@ def budget_tables(report: ReportJson) -> Iterator[Table]:
     )
 
 
+def narrower_table(report: ReportJson) -> Table:
+    found = report["error_budget"]
+    rows = [
+        [
+            *(each[name] for name in ("share", "half_width", "items", "answers", "readings")),
+            each["items"] and round(each["items"] * each["answers"]),
+            each["price"],
+        ]
+        for each in found["narrower"]
+    ]
+    return Table(
+        "narrower",
+        "The cheapest study for a narrower interval",
+        (
+            TableColumn("Of the width now", "percent"),
+            TableColumn("Half width", "percent"),
+            TableColumn("Items", "count"),
+            TableColumn("Answers", "number", "Of each item"),
+            TableColumn("Readings", "number", "Of each item"),
+            TableColumn("Answers of people", "count"),
+            TableColumn("USD", "number"),
+        ),
+        rows,
+        "Expected, as in the table above.",
+    )
+
+
+def narrower_figure(report: ReportJson) -> Figure | None:
+    """The half width that a study can reach for its price, or for its answers of people."""
+    found = report["error_budget"]
+    known = [each for each in found["narrower"] if each["half_width"] is not None]
+    if len(known) < 2:
+        return None
+    is_priced = known[0]["price"] is not None
+    cost = [each["price"] if is_priced else each["items"] * each["answers"] for each in known]
+    width = [each["half_width"] for each in known]
+    unit = "US dollars" if is_priced else "answers of people"
+    line = scatter_trace(
+        x=cost,
+        y=width,
+        mode="lines+markers",
+        line={"color": JUDGES[0], "width": 2},
+        marker={"size": 8, "color": JUDGES[0]},
+        hovertemplate="±%{y:.1%}: %{x:,.0f} " + unit + "<extra></extra>",
+    )
+    words = "; ".join(
+        f"±{share:.1%} for {money:,.0f} {unit}" for share, money in zip(width, cost, strict=True)
+    )
+    x_axis = axis(f"whole study, {unit}", rangemode="tozero")
+    y_axis = share_axis("half width of the interval", rangemode="tozero")
+    drawing = panel("", words, [line], height=280, xaxis=x_axis, yaxis=y_axis)
+    title = "What a narrower interval costs"
+    return Figure("narrower", title, "Expected: the cheapest study.", "narrower", [drawing])
+
+
 class Robustness(Section):
     """Pasted answers that would change the verdict, and what several judges are worth together."""
 
@@ -255,6 +321,12 @@ class Robustness(Section):
         shares.share | share | Its share of the variance.
         reading | number | Variance of a reading of one item.
         halved | list | Studies whose interval is half as wide.
+        narrower | list | The cheapest study for intervals of several widths.
+        narrower.share | share | Of the width now.
+        narrower.items | count | Items.
+        narrower.answers | number | Answers of people to an item.
+        narrower.readings | number | Readings of an item by the judge.
+        narrower.price | number | In US dollars.
         halved.change | text | What changes: `items`, `answers`, `readings` or `any`.
         halved.items | count | Items.
         halved.answers | number | Answers of people to an item.
@@ -276,6 +348,11 @@ class Robustness(Section):
             yield judges_table(report)
         if "error_budget" in report:
             yield from budget_tables(report)
+            yield narrower_table(report)
+
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
+        if "error_budget" in report:
+            yield narrower_figure(report)
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:
         if "breakdown" in report:

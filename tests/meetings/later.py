@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from django.apps import apps
 from django.contrib.auth.models import User
 
 from analysis import tasks
@@ -93,6 +94,7 @@ def lives_on(
     whole_way.verify(last)
     assert whole_way.faults_of_pages(study, last, sign_in(study, "owner")) == []
     _copied(study)
+    _next_wave(study)
     assert whole_way.broken_invariants() == []
     set_state(study_id=study.pk, state=Study.State.CLOSED)
     archive(study_id=study.pk, by=None)
@@ -112,6 +114,19 @@ def _copied(study: Study) -> None:
     ]
     assert keys[0] == keys[1]
     delete_study(study_id=copy.pk, by=None)
+
+
+def _next_wave(study: Study) -> None:
+    """The next wave has the same items and its own report, if waves are installed."""
+    if not apps.is_installed("extras.own_answers"):
+        return
+    from extras.own_answers.waves import invite_people, next_wave
+
+    wave = next_wave(study_id=study.pk, slug="later-wave")
+    if wave.entry == Study.Entry.LIST:
+        invite_people(wave_id=wave.wave.pk)
+    built(wave)
+    delete_study(study_id=wave.pk, by=None)
 
 
 def differences(one: Any, other: Any, keys: tuple[str, ...]) -> list[str]:

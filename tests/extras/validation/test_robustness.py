@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_figures, all_sentences, all_tables, build_report
 from analysis.report.verdict.answer import replacement_of
 from analysis.stats import Sharing, Votes
 from extras.validation.promises import (
@@ -201,6 +201,11 @@ def test_the_report_shows_both_and_share_the_reasons():
     assert budget["halved"][0]["half_width"] <= budget["half_width"] / 2
     tables = all_tables(report)
     assert len(tables["halved"].rows) == 5
+    widths = [each["half_width"] for each in budget["narrower"]]
+    assert widths == sorted(widths, reverse=True)
+    assert budget["narrower"][4] | {"change": "any"} == budget["halved"][3] | {"share": 0.5}
+    (curve,) = all_figures(report)["narrower"].panels
+    assert list(curve.drawing["data"][0]["y"]) == widths
     assert len(tables["breakdown"].rows) == 3
     assert len(tables["effective_judges"].rows) == 2
     words = [str(one.text) for one in all_sentences(report, "finding")]
