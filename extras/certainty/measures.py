@@ -13,7 +13,7 @@ from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.certainty.calibration import calibration
 from analysis.report.sections.certainty.distribution import Stated, certain_sides, on_every_side
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, without_interval
+from analysis.report.tables import Table, TableColumn, table_of_entries, without_interval
 from analysis.report.words import chosen
 from analysis.stats.certainty.calibration import discrimination
 from analysis.stats.core.votes import Votes
@@ -72,74 +72,58 @@ def _held_out(certainty: Floats, correct: Ints, held_out: npt.NDArray[np.bool_])
 
 
 def recalibration(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        found, measures = side["certainty"]["recalibration"], side["certainty"]["measures"]
-        rows.append(
-            [who, found["n"]]
-            + [found[key] for key in ("raw", "isotonic", "logistic", "base_rate")]
-            # Without variation all resamples are equal, which does not mean certainty.
-            + [measures["skill"]["ci"] if found["raw"] is not None else None]
-            + [measures["auroc"]["value"], measures["auroc"]["ci"]]
-        )
-    columns = (
-        TableColumn("Who"),
-        TableColumn("n", "count"),
-        TableColumn("as stated", "decimal", "Brier score"),
-        TableColumn("isotonic", "decimal", "Brier score"),
-        TableColumn("logistic", "decimal", "Brier score"),
-        TableColumn("a constant", "decimal", "Brier score"),
-        TableColumn("Constant minus stated, 95 %", "range"),
-        TableColumn("AUROC", "decimal"),
-        TableColumn("95 % interval", "range"),
-    )
-    return Table(
+    sides = [(who, side["certainty"]) for who, side in certain_sides(report)]
+    # Without variation all resamples are equal, which does not mean certainty.
+    nothing = {"ci": None}
+    return table_of_entries(
         "recalibration",
         "Value of certainty, as stated and corrected",
-        columns,
-        rows,
+        [
+            (who, {**side, "skill": nothing if side["recalibration"]["raw"] is None else skill})
+            for who, side in sides
+            if (skill := side["measures"]["skill"])
+        ],
+        [
+            ("n", "count", "recalibration.n"),
+            ("as stated", "decimal", "recalibration.raw", "Brier score"),
+            ("isotonic", "decimal", "recalibration.isotonic", "Brier score"),
+            ("logistic", "decimal", "recalibration.logistic", "Brier score"),
+            ("a constant", "decimal", "recalibration.base_rate", "Brier score"),
+            ("Constant minus stated, 95 %", "range", "skill.ci"),
+            ("AUROC", "decimal", "measures.auroc.value"),
+            ("95 % interval", "range", "measures.auroc.ci"),
+        ],
         "Lower Brier scores are better. Corrections are fitted on four fifths of the items and "
         "measured on the rest; the constant is the share of right answers there. If the score as "
         "stated is above the constant's, always stating the same number would be better. "
         "Intervals resample items.",
+        first="Who",
     )
 
 
 def threshold_rules(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        rules, held = side["certainty"]["rules"], side["certainty"]["held_out"]
-        rows.append(
-            [
-                who,
-                rules["at"],
-                without_interval(rules["at_least"]),
-                rules["above"],
-                held["threshold"],
-                held["chosen_on"],
-                held["measured_on"],
-                held["coverage"],
-            ]
-        )
-    tau = report["parameters"]["threshold"]
-    columns = (
-        TableColumn("Who"),
-        TableColumn(f"Exactly {tau}", "count"),
-        TableColumn(f"≥ {tau}", "share"),
-        TableColumn(f"> {tau}", "share"),
-        TableColumn("Threshold", "number", "Chosen on half, measured on the other"),
-        TableColumn("choosing half", "share", "Chosen on half, measured on the other"),
-        TableColumn("other half", "share", "Chosen on half, measured on the other"),
-        TableColumn("Coverage", "percent", "Chosen on half, measured on the other"),
-    )
-    return Table(
+    tau, half = report["parameters"]["threshold"], "Chosen on half, measured on the other"
+    return table_of_entries(
         "threshold_rules",
         f"The threshold {tau} ({chosen(report)}), read both ways, and one chosen on half of the "
         "items",
-        columns,
-        rows,
+        [
+            (who, {**side["certainty"], "at_least": without_interval(rules["at_least"])})
+            for who, side in certain_sides(report)
+            if (rules := side["certainty"]["rules"])
+        ],
+        [
+            (f"Exactly {tau}", "count", "rules.at"),
+            (f"≥ {tau}", "share", "at_least"),
+            (f"> {tau}", "share", "rules.above"),
+            ("Threshold", "number", "held_out.threshold", half),
+            ("choosing half", "share", "held_out.chosen_on", half),
+            ("other half", "share", "held_out.measured_on", half),
+            ("Coverage", "percent", "held_out.coverage", half),
+        ],
         "The lowest certainty that reaches 80 % on one half of the personas, with at least 30 "
         "answers. Only its accuracy on the other half is unbiased.",
+        first="Who",
     )
 
 

@@ -10,7 +10,7 @@ from analysis.data.verdicts import Verdicts, run_votes
 from analysis.report.report_json import Json, cell, estimate, number, put, put_estimate
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, without_interval
+from analysis.report.tables import Table, TableColumn, table_of_entries, without_interval
 from analysis.report.words import named_comparisons, run_names
 from analysis.stats.core.results import Estimate
 from extras.certainty.stats import LikeForLike, PanelSide, certainty_by_source, like_for_like
@@ -144,35 +144,21 @@ def interaction(study: ReportedStudy, judge: Verdicts) -> Json:
 
 
 def interaction_table(report: ReportJson) -> Table:
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["certainty"]["interaction"]
-        if found["interaction"]["value"] is not None:
-            rows.append(
-                [
-                    name,
-                    found["n"],
-                    found["people"]["value"],
-                    found["model"]["value"],
-                    found["interaction"]["value"],
-                    found["interaction"]["ci"],
-                    found["p"],
-                ]
-            )
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Answers", "count"),
-        TableColumn("people", "decimal", "Log odds ratio of high certainty"),
-        TableColumn("judge", "decimal", "Log odds ratio of high certainty"),
-        TableColumn("Judge minus people", "decimal"),
-        TableColumn("95 % interval", "range"),
-        TableColumn("p", "p"),
+    entries = (
+        (name, entry["certainty"]["interaction"]) for name, entry in named_comparisons(report)
     )
-    return Table(
+    return table_of_entries(
         "interaction",
         "Does high certainty say more from the judge than from a person?",
-        columns,
-        rows,
+        [(name, found) for name, found in entries if found["interaction"]["value"] is not None],
+        [
+            ("Answers", "count", "n"),
+            ("people", "decimal", "people.value", "Log odds ratio of high certainty"),
+            ("judge", "decimal", "model.value", "Log odds ratio of high certainty"),
+            ("Judge minus people", "decimal", "interaction.value"),
+            ("95 % interval", "range", "interaction.ci"),
+            ("p", "p", "p"),
+        ],
         "A sensitivity analysis: logistic regression of being right on who answers, high "
         "certainty and their interaction, over single answers; its variance allows for shared "
         "items, people, personas and questions. Above 0: the judge's high certainty says more.",

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy, identity
-from analysis.report.tables import Table, TableColumn
+from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import decimal, p_value, reason, run_names
 from extras.judges_compared.stats import compare_judges, joint_bootstrap
 
@@ -55,35 +55,25 @@ def several_judges(study: ReportedStudy) -> Json:
 
 def pairs_of_judges(report: ReportJson) -> Table:
     names, found = run_names(report), report["several_judges"]
-    rows = [
-        [
-            names[pair["first"]],
-            names[pair["second"]],
-            pair["difference"],
-            pair["ci"],
-            pair["p"],
-            pair["p_holm"],
-            pair["p_joint"],
-        ]
-        for pair in found["pairs"]
-    ]
-    columns = (
-        TableColumn("First"),
-        TableColumn("Second"),
-        TableColumn("Difference", "points"),
-        TableColumn("95 % interval", "points_range"),
-        TableColumn("McNemar p", "p"),
-        TableColumn("Holm p", "p"),
-        TableColumn("Joint p, by persona", "p"),
-    )
-    return Table(
+    return table_of_entries(
         "several_judges",
         "Judges compared with one another",
-        columns,
-        rows,
+        [
+            (names[pair["first"]], {**pair, "second": names[pair["second"]]})
+            for pair in found["pairs"]
+        ],
+        [
+            ("Second", "text", "second"),
+            ("Difference", "points", "difference"),
+            ("95 % interval", "points_range", "ci"),
+            ("McNemar p", "p", "p"),
+            ("Holm p", "p", "p_holm"),
+            ("Joint p, by persona", "p", "p_joint"),
+        ],
         f"{_whether_any_differ(found)}Read a pair only by its adjusted p "
         "values: Holm's over all pairs, and those of the joint bootstrap, which resamples whole "
         "personas.",
+        first="First",
     )
 
 
@@ -107,20 +97,11 @@ def _whether_any_differ(found: ReportJson) -> str:
 
 def ranks(report: ReportJson) -> Table:
     names = run_names(report)
-    rows = [
-        [names[entry["run"]], entry["best"], entry["worst"]]
-        for entry in report["several_judges"]["ranks"]
-    ]
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Best rank", "count"),
-        TableColumn("Worst rank", "count"),
-    )
-    return Table(
+    return table_of_entries(
         "ranks",
         "Ranks compatible with the data",
-        columns,
-        rows,
+        [(names[entry["run"]], entry) for entry in report["several_judges"]["ranks"]],
+        [("Best rank", "count", "best"), ("Worst rank", "count", "worst")],
         "All ranges hold together with 95 % confidence.",
     )
 

@@ -1,7 +1,6 @@
 """Whether people and a judge make the same mistakes, and follow the same guesses."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from analysis.data.verdicts import Verdicts
 from analysis.report.report_json import Json, estimate, undefined
 from analysis.report.section import ReportJson, Section
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.tables import EntryField, Table, table_of_entries
 from analysis.report.words import named_comparisons, named_entries
 from analysis.stats.core.votes import Votes
 from extras.likeness.stats import error_consistency, shared_guess
@@ -29,14 +28,19 @@ def _same_mistakes(judge: Verdicts, people: Verdicts, *, seed: int, draws: int) 
     } | estimate(found.kappa, "kappa")
 
 
-_GUESS = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
+_GUESS_WORDS = {
+    "people_follow": "c: people follow the guess",
+    "right": "r: the guess is right",
+    "model_follows_right": "Judge follows a right guess",
+    "model_follows_wrong": "… and a wrong one",
+}
 
 
 def _shared_guess(
     votes: Votes, judge: Verdicts, truth: np.ndarray, *, seed: int, draws: int
 ) -> Json:
     found = shared_guess(votes, judge.answer, truth, n_draws=draws, rng=np.random.default_rng(seed))
-    return {"n": found.n} | {key: estimate(getattr(found, key)) for key in _GUESS}
+    return {"n": found.n} | {key: estimate(getattr(found, key)) for key in _GUESS_WORDS}
 
 
 def same_mistakes(report: ReportJson) -> Table:
@@ -58,28 +62,16 @@ def same_mistakes(report: ReportJson) -> Table:
 
 
 def shared_guess_table(report: ReportJson) -> Table:
-    keys = ("people_follow", "right", "model_follows_right", "model_follows_wrong")
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["shared_guess"]
-        if found["right"]["value"] is not None:
-            row: list[Any] = [name, found["n"]]
-            for key in keys:
-                row += [found[key]["value"], found[key]["ci"]]
-            rows.append(row)
-    columns = [TableColumn("Run"), TableColumn("Items", "count")]
-    for group in (
-        "c: people follow the guess",
-        "r: the guess is right",
-        "Judge follows a right guess",
-        "… and a wrong one",
-    ):
-        columns += [TableColumn("share", "decimal", group), TableColumn("95 %", "range", group)]
-    return Table(
+    entries = ((name, entry["shared_guess"]) for name, entry in named_comparisons(report))
+    fields: list[EntryField] = [("Items", "count", "n")]
+    for key, group in _GUESS_WORDS.items():
+        fields.append(("share", "decimal", f"{key}.value", group))
+        fields.append(("95 %", "range", f"{key}.ci", group))
+    return table_of_entries(
         "shared_guess",
         "A guess that all share",
-        tuple(columns),
-        rows,
+        [(name, found) for name, found in entries if found["right"]["value"] is not None],
+        fields,
         "A model with one common guess per item. A judge that follows wrong guesses as often as "
         "right ones shares the stereotype.",
     )
@@ -122,7 +114,7 @@ model_follows_wrong | object | How often the judge chooses as people who are wro
 
     def _guess(self, study: ReportedStudy, judge: Verdicts) -> Json:
         if not study.is_binary(judge):
-            return {"n": 0} | {key: undefined("not_offered", "value", "ci") for key in _GUESS}
+            return {"n": 0} | {key: undefined("not_offered", "value", "ci") for key in _GUESS_WORDS}
         return _shared_guess(
             study.votes, judge, study.binary_truth, seed=study.seed, draws=study.draws
         )

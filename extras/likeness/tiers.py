@@ -7,7 +7,7 @@ from analysis.data.verdicts import Verdicts, run_options
 from analysis.report.report_json import Json, estimate, number, put
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import named_comparisons, named_entries, reason
 from analysis.stats.core.votes import Votes
 from extras.likeness.stats import HumanLikeness, human_likeness_of_several, leave_one_out
@@ -106,33 +106,18 @@ def _leave_one_out(votes: Votes, judge: Verdicts) -> Json:
 
 
 def leave_one_out_table(report: ReportJson) -> Table:
-    rows = []
-    for name, versus in named_comparisons(report):
-        found = versus["leave_one_out"]
-        if found["n"]:
-            rows.append(
-                [
-                    name,
-                    found["n"],
-                    found["judge_agreement"],
-                    found["people_agreement"],
-                    found["difference"],
-                    found["ci"],
-                ]
-            )
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Answers", "count"),
-        TableColumn("Judge", "percent", "As the majority of the others"),
-        TableColumn("Person", "percent", "As the majority of the others"),
-        TableColumn("Difference", "points"),
-        TableColumn("95 % interval", "points_range"),
-    )
-    return Table(
+    entries = ((name, entry["leave_one_out"]) for name, entry in named_comparisons(report))
+    return table_of_entries(
         "leave_one_out",
         "Judge and person compared with the majority of the others",
-        columns,
-        rows,
+        [(name, found) for name, found in entries if found["n"]],
+        [
+            ("Answers", "count", "n"),
+            ("Judge", "percent", "judge_agreement", "As the majority of the others"),
+            ("Person", "percent", "people_agreement", "As the majority of the others"),
+            ("Difference", "points", "difference"),
+            ("95 % interval", "points_range", "ci"),
+        ],
         "Every answer of a person is compared with the majority of the item's other people; if "
         "they tie, it is left out. The interval allows for shared items and people.",
     )

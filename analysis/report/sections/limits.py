@@ -22,7 +22,7 @@ from analysis.report.sentences import (
     TOPICS,
 )
 from analysis.report.study import ReportedStudy, on_side
-from analysis.report.tables import Table, TableColumn
+from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import late_changes
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.core.groups import FEWEST_PERSONAS
@@ -246,23 +246,23 @@ def _topics(study: ReportedStudy) -> list[Json]:
 
 def claims_table(report: ReportJson) -> Table:
     kinds = report.get("claims_tested", {"kinds": []})["kinds"]
-    return Table(
+    return table_of_entries(
         "claims",
         "Claims tested, and claims that hold",
-        (
-            TableColumn("Claims about"),
-            TableColumn("Tested", "count"),
-            TableColumn("Hold", "count"),
-            TableColumn("Smallest adjusted p", "p"),
-            TableColumn("Level", "p"),
-        ),
-        [[each[key] for key in ("kind", "tested", "hold", "p_min", "level")] for each in kinds],
+        [(each["kind"], each) for each in kinds],
+        [
+            ("Tested", "count", "tested"),
+            ("Hold", "count", "hold"),
+            ("Smallest adjusted p", "p", "p_min"),
+            ("Level", "p", "level"),
+        ],
         "Claims are sentences and titles that say that something differs, leans or is harder. p "
         "is adjusted within a kind over all runs, people and groups. The level is what Holm "
         "leaves to a kind among all kinds, .000 if none of its claims holds. If nothing "
         "differs, at most about one report in twenty has any such sentence. The answer on the "
         f"first screen has its own level. A test needs at least {FEWEST_FLIPPED} personas or "
         f"people, or {FEWEST_PERSONAS} inside and outside a group.",
+        first="Claims about",
     )
 
 

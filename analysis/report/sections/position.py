@@ -49,14 +49,13 @@ from analysis.report.sentences import (
     sentence_case,
 )
 from analysis.report.study import ReportedStudy, on_side
-from analysis.report.tables import Table, TableColumn, table_of_entries
+from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import (
     named_entries,
     p_value,
     percent,
     points,
     points_range,
-    run_names,
     share_of,
 )
 from analysis.stats.accuracy.bias import (
@@ -360,38 +359,26 @@ def verbosity(study: ReportedStudy, verdicts: Verdicts) -> Json:
 
 
 def verbosity_table(report: ReportJson) -> Table:
-    human = report["human"]
-    sides = [("People, majority", human["verbosity"])]
-    sides += [
-        (name, judge["verbosity"])
-        for name, judge in zip(run_names(report), report["judges"], strict=True)
-    ]
-    rows = []
-    for who, found in sides:
-        if found["n"]:
-            row: list[Any] = [who, found["n"], found["longer_chosen"], found["longer_true"]]
-            for part in (found["difference"], found["per_doubling"]):
-                row += [part["value"], part["ci"]]
-            rows.append(row)
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Items", "count"),
-        TableColumn("is chosen", "percent", "The longer response"),
-        TableColumn("is right", "percent", "The longer response"),
-        TableColumn("Difference", "points"),
-        TableColumn("95 % interval", "points_range"),
-        TableColumn("Log odds per doubling", "decimal"),
-        TableColumn("95 %", "range"),
-    )
-    return Table(
+    sides = [("People, majority", report["human"]["verbosity"])]
+    sides += [(name, judge["verbosity"]) for name, judge in named_entries(report, "judges")]
+    return table_of_entries(
         "verbosity",
         "Is the longer response chosen more often than it is right?",
-        columns,
-        rows,
+        [(who, found) for who, found in sides if found["n"]],
+        [
+            ("Items", "count", "n"),
+            ("is chosen", "percent", "longer_chosen", "The longer response"),
+            ("is right", "percent", "longer_true", "The longer response"),
+            ("Difference", "points", "difference.value"),
+            ("95 % interval", "points_range", "difference.ci"),
+            ("Log odds per doubling", "decimal", "per_doubling.value"),
+            ("95 %", "range", "per_doubling.ci"),
+        ],
         "Length in characters; items with equal lengths are left out. The difference (Tango) "
         "treats items as independent. Log odds per doubling: how much more likely a response is "
         "chosen if it is twice as long, among items with the same right response; above 0, "
         "length itself pulls.",
+        first="Who",
     )
 
 

@@ -26,7 +26,7 @@ from analysis.report.sections.certainty.distribution import (
 )
 from analysis.report.sentences import CALIBRATION, held, of_names
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn
+from analysis.report.tables import Table, TableColumn, table_of_entries
 from analysis.report.words import percent
 from analysis.stats.certainty.calibration import (
     Binning,
@@ -80,34 +80,25 @@ def reliability(certainty: Floats, correct: Ints) -> list[Json]:
 
 
 def certainty_table(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        summary, calibration = side["certainty"]["summary"], side["calibration"]
-        rows.append(
-            [who, summary["n"], summary["mean"], summary["sd"], summary["distinct"]]
-            + [side["certainty"]["rules"]["at"], summary["multiples_of_5"]]
-            + [calibration[key] for key in ("ece", "brier", "auroc", "aurc")]
-        )
-    columns = (
-        TableColumn("Who"),
-        TableColumn("n", "count"),
-        TableColumn("Mean", "number"),
-        TableColumn("SD", "number"),
-        TableColumn("Distinct values", "count"),
-        TableColumn("Exactly at the threshold", "count"),
-        TableColumn("Multiples of 5", "percent"),
-        TableColumn("ECE", "decimal"),
-        TableColumn("Brier", "decimal"),
-        TableColumn("AUROC", "decimal"),
-        TableColumn("AURC", "decimal"),
-    )
-    return Table(
+    return table_of_entries(
         "certainty",
         "Use and value of certainty",
-        columns,
-        rows,
+        certain_sides(report),
+        [
+            ("n", "count", "certainty.summary.n"),
+            ("Mean", "number", "certainty.summary.mean"),
+            ("SD", "number", "certainty.summary.sd"),
+            ("Distinct values", "count", "certainty.summary.distinct"),
+            ("Exactly at the threshold", "count", "certainty.rules.at"),
+            ("Multiples of 5", "percent", "certainty.summary.multiples_of_5"),
+            ("ECE", "decimal", "calibration.ece"),
+            ("Brier", "decimal", "calibration.brier"),
+            ("AUROC", "decimal", "calibration.auroc"),
+            ("AURC", "decimal", "calibration.aurc"),
+        ],
         "Certainty is read as a probability of certainty / 100. ECE: ten bins of equal width. "
         "Lower is better for ECE, Brier and AURC; AUROC .5 means that certainty says nothing.",
+        first="Who",
     )
 
 
@@ -127,41 +118,31 @@ def reliability_table(report: ReportJson) -> Table:
 
 
 def measures(report: ReportJson) -> Table:
-    rows = []
-    for who, side in certain_sides(report):
-        found = side["calibration"]
-        rows.append(
-            [who, found["right"], found["wrong"]]
-            + [found[key] for key in ("ece", "ece_mass", "ece_distinct", "ece_half_scale", "mce")]
-            + [found["brier_parts"][key] for key in ("reliability", "resolution", "uncertainty")]
-            + [found[key] for key in ("auprc_correct", "auprc_error", "base_rate", "e_aurc")]
-        )
-    columns = (
-        TableColumn("Who"),
-        TableColumn("right", "count", "Answers"),
-        TableColumn("wrong", "count", "Answers"),
-        TableColumn("ten bins", "decimal", "ECE"),
-        TableColumn("equal numbers", "decimal", "ECE"),
-        TableColumn("by value", "decimal", "ECE"),
-        TableColumn("0 as a coin flip", "decimal", "ECE"),
-        TableColumn("largest gap", "decimal", "ECE"),
-        TableColumn("reliability", "decimal", "Brier score ="),
-        TableColumn("− resolution", "decimal", "Brier score ="),
-        TableColumn("+ uncertainty", "decimal", "Brier score ="),
-        TableColumn("right", "decimal", "AUPRC"),
-        TableColumn("wrong", "decimal", "AUPRC"),
-        TableColumn("Share right", "decimal"),
-        TableColumn("E-AURC", "decimal"),
-    )
-    return Table(
+    return table_of_entries(
         "certainty_measures",
         "More measures of certainty",
-        columns,
-        rows,
+        [(who, side["calibration"]) for who, side in certain_sides(report)],
+        [
+            ("right", "count", "right", "Answers"),
+            ("wrong", "count", "wrong", "Answers"),
+            ("ten bins", "decimal", "ece", "ECE"),
+            ("equal numbers", "decimal", "ece_mass", "ECE"),
+            ("by value", "decimal", "ece_distinct", "ECE"),
+            ("0 as a coin flip", "decimal", "ece_half_scale", "ECE"),
+            ("largest gap", "decimal", "mce", "ECE"),
+            ("reliability", "decimal", "brier_parts.reliability", "Brier score ="),
+            ("− resolution", "decimal", "brier_parts.resolution", "Brier score ="),
+            ("+ uncertainty", "decimal", "brier_parts.uncertainty", "Brier score ="),
+            ("right", "decimal", "auprc_correct", "AUPRC"),
+            ("wrong", "decimal", "auprc_error", "AUPRC"),
+            ("Share right", "decimal", "base_rate"),
+            ("E-AURC", "decimal", "e_aurc"),
+        ],
         "Few values of certainty occur, so ECE by value has one bin for each. Read as a coin "
         "flip, certainty 0 means one half. Compare AUPRC with the share right (for right "
         "answers) or one minus that (for wrong ones). E-AURC is the excess over the best order "
         "of the same answers.",
+        first="Who",
     )
 
 

@@ -10,8 +10,14 @@ from analysis.report.report_json import Json, cell, estimate, number, put, put_i
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section
 from analysis.report.sentences import DETECTABLE
 from analysis.report.study import IN_GENERAL, ReportedStudy, families
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, without_interval
-from analysis.report.words import run_names
+from analysis.report.tables import (
+    CONDITIONAL,
+    Table,
+    TableColumn,
+    table_of_entries,
+    without_interval,
+)
+from analysis.report.words import named_entries, run_names
 from analysis.stats.accuracy.general_accuracy import general_contrast
 from analysis.stats.certainty.high_sets import HighSets as ComparedSets
 from analysis.stats.certainty.high_sets import compare_high_sets
@@ -46,45 +52,25 @@ def compared_certainty(study: ReportedStudy, run: RunData, judge: Verdicts) -> J
     return out
 
 
-_BY_ITEM = (
-    "pearson",
-    "spearman",
-    "kendall",
-    "concordance",
-    "mean_difference",
-    "wilcoxon_p",
-    "human_mean",
-    "model_mean",
-    "ks",
-    "wasserstein",
-)
-
-
 def item_by_item(report: ReportJson) -> Table:
-    rows = []
-    for name, versus in zip(run_names(report), report["comparison"], strict=True):
-        found = versus["certainty"]
-        if found["items"] and found["judgments"]:
-            rows.append([name, found["items"], *(found[key] for key in _BY_ITEM)])
-    columns = (
-        TableColumn("Run"),
-        TableColumn("Items", "count"),
-        TableColumn("Pearson", "decimal", "Correlation over items"),
-        TableColumn("Spearman", "decimal", "Correlation over items"),
-        TableColumn("Kendall", "decimal", "Correlation over items"),
-        TableColumn("Lin", "decimal", "Correlation over items"),
-        TableColumn("mean", "number", "Judge minus majority"),
-        TableColumn("Wilcoxon p", "p", "Judge minus majority"),
-        TableColumn("people", "number", "Mean of single answers"),
-        TableColumn("judge", "number", "Mean of single answers"),
-        TableColumn("KS", "decimal", "Distance of distributions"),
-        TableColumn("points", "number", "Distance of distributions"),
-    )
-    return Table(
+    entries = [(name, versus["certainty"]) for name, versus in named_entries(report, "comparison")]
+    return table_of_entries(
         "certainty_by_item",
         "Certainty of judge and people, item by item and as distributions",
-        columns,
-        rows,
+        [(name, found) for name, found in entries if found["items"] and found["judgments"]],
+        [
+            ("Items", "count", "items"),
+            ("Pearson", "decimal", "pearson", "Correlation over items"),
+            ("Spearman", "decimal", "spearman", "Correlation over items"),
+            ("Kendall", "decimal", "kendall", "Correlation over items"),
+            ("Lin", "decimal", "concordance", "Correlation over items"),
+            ("mean", "number", "mean_difference", "Judge minus majority"),
+            ("Wilcoxon p", "p", "wilcoxon_p", "Judge minus majority"),
+            ("people", "number", "human_mean", "Mean of single answers"),
+            ("judge", "number", "model_mean", "Mean of single answers"),
+            ("KS", "decimal", "ks", "Distance of distributions"),
+            ("points", "number", "wasserstein", "Distance of distributions"),
+        ],
         "Item by item, the majority's certainty is the mean of those who gave its answer; "
         "distributions are of single answers. Lin's concordance falls if one side is more "
         "certain throughout; the other three ignore that. Wilcoxon's test leaves out items on "

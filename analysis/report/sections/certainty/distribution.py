@@ -30,7 +30,7 @@ from analysis.report.rules import TOO_SMALL
 from analysis.report.section import ReportJson, Section
 from analysis.report.sentences import RANKING, held, of_names, sentence_case
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
 from analysis.report.words import percent, run_names, whole_runs
 from analysis.stats.core.proportions import wilson_proportion
 from studies.prompts import BANDS
@@ -183,24 +183,22 @@ def bands_table(report: ReportJson) -> Table:
 
 
 def histogram_table(report: ReportJson) -> Table:
-    rows = [
-        [who, f"{bar['from']}–{bar['to']}", bar["n"], bar["correct"], _percent_of(bar)]
-        for who, side in certain_sides(report)
-        for bar in side["certainty"]["histogram"]
-    ]
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Certainty"),
-        TableColumn("Answers", "count"),
-        TableColumn("Right", "count"),
-        TableColumn("Accuracy", "percent"),
-    )
-    return Table(
+    return table_of_entries(
         "certainty_histogram",
         "Right and wrong answers by certainty",
-        columns,
-        rows,
+        [
+            (who, {**bar, "bin": f"{bar['from']}–{bar['to']}", "share": _percent_of(bar)})
+            for who, side in certain_sides(report)
+            for bar in side["certainty"]["histogram"]
+        ],
+        [
+            ("Certainty", "text", "bin"),
+            ("Answers", "count", "n"),
+            ("Right", "count", "correct"),
+            ("Accuracy", "percent", "share"),
+        ],
         f"Accuracy from {TOO_SMALL} answers on.",
+        first="Who",
     )
 
 

@@ -13,7 +13,7 @@ from analysis.report.section import ReportJson, ReportPage, Section
 from analysis.report.sections.groups.accuracy import FAMILY, AnnotatorGroups, GroupAccuracy
 from analysis.report.sections.groups.errors import GroupsOfErrors
 from analysis.report.study import ReportedStudy, SharedClusters
-from analysis.report.tables import CONDITIONAL, Table, TableColumn
+from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import n_distinct
 from analysis.stats.core.votes import Votes
@@ -164,23 +164,18 @@ def _cross_group_note(found: ReportJson) -> str:
 
 def own_group(report: ReportJson) -> Table:
     """Personas of the annotator's own group compared with all others."""
-    rows = [
-        [f"{found['annotator']} / {found['persona']}", found["own"], found["other"]]
-        for found in report["who_judges_whom"]
-        if found["own"] is not None
-    ]
-    columns = (
-        TableColumn("Annotator / persona"),
-        TableColumn("Same group", "share"),
-        TableColumn("Another group", "share"),
-    )
-    return Table(
+    return table_of_entries(
         "own_group",
         "Are people better at judging for others like them?",
-        columns,
-        rows,
+        [
+            (f"{found['annotator']} / {found['persona']}", found)
+            for found in report["who_judges_whom"]
+            if found["own"] is not None
+        ],
+        [("Same group", "share", "own"), ("Another group", "share", "other")],
         "Same group: both have the same word for the characteristic. Single answers. "
         + CONDITIONAL,
+        first="Annotator / persona",
     )
 
 

@@ -13,7 +13,7 @@ from analysis.data.verdicts import Verdicts, people_votes
 from analysis.report.report_json import Json, cell, number, put, undefined
 from analysis.report.section import NumberSource, ReportJson, Section
 from analysis.report.study import ReportedStudy, on_side
-from analysis.report.tables import CellKind, Table, TableColumn, in_general
+from analysis.report.tables import CellKind, Table, TableColumn, in_general, table_of_entries
 from analysis.report.words import run_names
 from analysis.stats.accuracy.bands import individual_accuracy, majority_accuracy
 from analysis.stats.agreement.annotators import AnnotatorQuality, annotator_quality
@@ -128,13 +128,14 @@ def people(report: ReportJson) -> Table:
 
 
 def quotas(report: ReportJson) -> Table:
-    rows = [[cell["group"], cell["wanted"], cell["finished"]] for cell in report["human"]["quotas"]]
-    columns = (
-        TableColumn("Group"),
-        TableColumn("Target", "count"),
-        TableColumn("Finished", "count"),
+    return table_of_entries(
+        "quotas",
+        "Target and finished people by group",
+        [(cell["group"], cell) for cell in report["human"]["quotas"]],
+        [("Target", "count", "wanted"), ("Finished", "count", "finished")],
+        first="Group",
+        is_record=True,
     )
-    return Table("quotas", "Target and finished people by group", columns, rows, is_record=True)
 
 
 def excluded_people(report: ReportJson) -> Table:
