@@ -532,3 +532,15 @@ def test_a_certainty_without_numbers_and_a_column_of_models_are_not_used(read):
 
     assert labels.raters(is_judge=True) == ["judge"]
     assert line_of(labels, "certainty") == "certainty: none"
+
+
+@pytest.mark.parametrize("column", ["annotator", "judge"])
+def test_models_among_those_who_gave_labels_are_judges(read, column):
+    raters = ("expert_1", "Claude", "gpt4_pair")
+    rows = "".join(f"{n},{rater},{'ab'[n % 2]}\n" for n in range(4) for rater in raters)
+
+    labels = read(f"question_id,{column},winner\n{rows}")
+
+    assert labels.raters(is_judge=False) == ["Claude", "expert_1"]
+    assert labels.raters(is_judge=True) == ["gpt4_pair"]
+    assert line_of(labels, "judge") == "judge: gpt4_pair"

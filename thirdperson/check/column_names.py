@@ -9,7 +9,7 @@ from thirdperson.check.labels import BadTable
 ITEM = (
     "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
     "question_id prompt_id query_id instance instance_id document_id text_id comment_id post_id "
-    "tweet_id doc_id image_id filename index"
+    "tweet_id doc_id image_id filename"
 ).split()
 ANNOTATOR = (
     "annotator annotator_id annotator_name rater rater_id rater_name worker worker_id user user_id "
@@ -58,6 +58,7 @@ MODEL = re.compile(
     r"grok|palm|prometheus|pandalm|judgelm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
 )
 
+_NO_PERSON = re.compile(r"gpt|llama|mistral|mixtral|qwen|deepseek|gemini|gemma|claude_\d|vicuna")
 _ROLES = {
     "item": ITEM,
     "annotator": ANNOTATOR,
@@ -96,6 +97,12 @@ def names_judge(name: str) -> bool:
     return plain in JUDGE or any(
         one.fullmatch(plain) is not None for one in (JUDGE_NAME, MODEL, MACHINE)
     )
+
+
+def names_model(name: str) -> bool:
+    """Whether somebody who gave a label is a model: no person has such a name, unlike Claude."""
+    plain = plain_name(name)
+    return bool(MODEL.fullmatch(plain) and _NO_PERSON.search(plain))
 
 
 def kind_is_judge(value: str, where: str, column: str) -> bool:

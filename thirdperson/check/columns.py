@@ -30,6 +30,7 @@ from thirdperson.check.column_names import (
     QUESTION,
     SCORE,
     names_judge,
+    names_model,
     person_match,
 )
 from thirdperson.check.labels import (
@@ -235,22 +236,24 @@ def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns
         persona=given.persona or table.named(PERSONA, is_filled=True),
         question=given.question or table.named(QUESTION, is_filled=True),
     )
-    judges = given.judges
-    if not (judges or given.judge_raters or given.kind):
+    judges, is_open = given.judges, not (given.judges or given.judge_raters or given.kind)
+    raters = table.raters() if is_open and not (given.people or given.annotator) else ""
+    if is_open:
         judges = table.judges()
     found = replace(found, judges=judges)
     if not given.people:
-        annotator = given.annotator or table.named(ANNOTATOR)
+        annotator = given.annotator or raters or table.named(ANNOTATOR)
         wanted = [*LABEL, *(SCORE if given.has_numbers else [])]
         label = given.label or (table.named(wanted, has_labels=True) if annotator else "")
         if annotator and label:
             found = replace(found, annotator=annotator, label=label)
             kind = "" if judges or given.judge_raters else given.kind or table.kind()
-            found = replace(found, kind=kind)
+            models = () if judges or kind or not is_open else table.model_raters(annotator)
+            found = replace(found, kind=kind, judge_raters=models or given.judge_raters)
         else:
             alone = table.named(ONE_PERSON, has_labels=True)
             found = replace(found, people=table.people() or ((alone,) if alone else ()))
-    if not (given.judges or given.judge_raters or found.kind):
+    if is_open and not (found.kind or found.judge_raters):
         labelled = [*found.people, *filter(None, [found.label])]
         labelled = labelled or [*filter(None, [found.gold])]
         judges = (*found.judges, *table.models(labelled))
@@ -285,6 +288,18 @@ class _Guesses:
                     del self._free[column]
                     return column
         return ""
+
+    def raters(self) -> str:
+        """A column “judge” that says who judged, a model or a person, next to their labels."""
+        names = [name for name, plain in self._free.items() if plain == "judge"]
+        found = [name for name in names if self.model_raters(name)]
+        return self._take(tuple(found[:1]))[0] if found else ""
+
+    def model_raters(self, annotator: str) -> tuple[str, ...]:
+        """The models among those who gave labels; none if nobody else did."""
+        names = {same_id(row.get(annotator, "").strip()) for _, row in self._rows} - {""}
+        found = sorted(filter(names_model, names))
+        return tuple(found) if len(found) < len(names) else ()
 
     def judges(self) -> tuple[str, ...]:
         found = tuple(
