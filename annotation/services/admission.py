@@ -98,7 +98,14 @@ def ids_in(text: str) -> dict[str, str]:
     words = list(dict.fromkeys(filter(None, _BETWEEN.split(text))))
     if not words:
         raise InvitationError("Enter at least one id.")
-    ids = {word: email_ids(word)[0] if "@" in word else word for word in words}
+    standing_for = {word: email_ids(word) if "@" in word else [word] for word in words}
+    # A new secret key gives nobody a second id.
+    former = [key for keys in standing_for.values() for key in keys[1:]]
+    listed = set(Invitation.objects.filter(key__in=former).values_list("key", flat=True))
+    ids = {
+        word: next((key for key in keys if key in listed), keys[0])
+        for word, keys in standing_for.items()
+    }
     faulty = [
         number
         for number, (word, key) in enumerate(ids.items(), start=1)

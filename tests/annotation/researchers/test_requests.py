@@ -261,7 +261,7 @@ def test_a_deleted_rater_of_a_file_does_not_come_back_with_it(study, tmp_path):
     assert "deleted-" in found.content.decode()
 
 
-def test_people_are_found_by_their_address_on_a_list_which_is_stored_nowhere(tmp_path):
+def test_people_are_found_by_their_address_on_a_list_which_is_stored_nowhere(tmp_path, settings):
     study = make_study(entry="list", items_per_annotator=1)
     make_items(study, 1)
     editor, address = sign_in(study, "owner"), "Anna.Berg@uni.example"
@@ -281,6 +281,9 @@ def test_people_are_found_by_their_address_on_a_list_which_is_stored_nowhere(tmp
     assert "is on the list of" in found
     assert not everywhere({"anna.berg", "Anna.Berg"}, tmp_path)
     assert editor.post(page, {"ids": "anna@, good-id"}).status_code == 422
+    # With a new secret key, nobody gets a second link.
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "n" * 60
+    assert editor.post(page, listed).content.decode() == links
     owner = User.objects.get(memberships__study=study)
     delete(annotator_id=person.pk, user=owner)
     assert Invitation.objects.count() == 1

@@ -285,7 +285,7 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
 
     # The list of deviations is the list of what was done, and nothing else.
     listed = [re.sub(r"-[0-9a-f]{12}$", "", each["key"]) for each in as_json(study)["deviations"]]
-    done = ["exclusions", "items-out", "items", "deleted", "run-more", "consent"]
+    done = ["exclusions", "items-out", "items", "deleted", "run-more", "views", "consent"]
     assert listed == done
     ada.open("analysis:deviations")
     for what in (
