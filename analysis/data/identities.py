@@ -3,6 +3,7 @@
 import getpass
 import html
 import json
+import os
 import re
 import socket
 from collections import Counter
@@ -27,8 +28,11 @@ _PUBLIC = re.compile(
     r"huggingface\.co|googleapis\.com|amazonaws\.com|gmail\.|outlook\.|hotmail\.|gmx\.|"
     r"proton|icloud\.|example\."
 )
+# Scripts and styles of a report, which are the same in every one. Its data have a type.
+CODE = re.compile(r"(<(?:script|style)(?: type=.module.)?>.*?</(?:script|style)>)", re.DOTALL)
 _SHORTEST = {"account": 3}
 _USUALLY = 4
+_FIRST_PERSON = 1000  # lower numbers are accounts of services, such as root, which name nobody
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ def _people(study: Study) -> Iterator[Identity]:
     users = User.objects.filter(Q(memberships__study=study) | Q(studylog__study=study))
     for user in users.distinct().order_by("pk"):
         yield Identity(user.get_username(), "account", False)
-        yield Identity(user.get_full_name(), "name", True)
+        yield Identity(user.get_full_name(), "name", " " in user.get_full_name())
         yield Identity(user.last_name, "name", False)
         yield from _address(user.email)
 
@@ -85,7 +89,8 @@ def _address(address: str) -> Iterator[Identity]:
 
 def _places(study: Study) -> Iterator[Identity]:
     yield Identity(socket.gethostname(), "host", False)
-    yield Identity(getpass.getuser(), "account", False)
+    if os.getuid() >= _FIRST_PERSON:
+        yield Identity(getpass.getuser(), "account", False)
     for path in (settings.BASE_DIR, settings.VAR_DIR, Path.home()):
         if len(Path(path).parts) > 2:
             yield Identity(str(path), "path", True)
@@ -99,16 +104,17 @@ def _places(study: Study) -> Iterator[Identity]:
 class Blinding:
     """Removes what names somebody from texts, and finds what is left.
 
-    An account's name that is also a word of reports is removed only where it says who did
+    A name or account that is also a word of reports is removed only where it says who did
     something.
     """
 
     def __init__(self, identities: Iterable[Identity]) -> None:
         self.identities = list(identities)
-        accounts = [one for one in self.identities if one.kind == "account"]
-        words = _words_of_reports() if accounts else frozenset[str]()
-        usual = {one.word for one in accounts if one.word.casefold() in words}
-        self._accounts = {one.word for one in accounts}
+        kinds = ("account", "name")
+        single = {one.word for one in self.identities if one.kind in kinds and " " not in one.word}
+        words = _words_of_reports() if single else frozenset[str]()
+        usual = {word for word in single if word.casefold() in words}
+        self._accounts = {one.word for one in self.identities if one.kind == "account"}
         self._removed = _pattern(one for one in self.identities if one.word not in usual)
         names = "|".join(map(re.escape, sorted(usual)))
         self._by = re.compile(rf"\b(by|By|of) (?:{names})(?!\w)") if usual else None

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.data.identities import Blinding, Identity
+from analysis.data.identities import CODE, Blinding, Identity
 from analysis.errors import ExportError
 
 # The tables have the same bytes as in the named bundle, which proves later that they are the same.
@@ -53,7 +53,9 @@ def _rewrite(path: Path, blinding: Blinding) -> None:
         text = path.read_text("utf-8")
     except UnicodeDecodeError:
         return
-    if (new := blinding.text(text)) != text:
+    parts = CODE.split(text) if path.suffix == ".html" else [text]
+    new = "".join(part if CODE.fullmatch(part) else blinding.text(part) for part in parts)
+    if new != text:
         path.write_text(new, "utf-8")
 
 
@@ -64,6 +66,8 @@ def _sentence(one: Identity, n: int, name: str) -> str:
 def search(name: str, data: bytes, blinding: Blinding) -> Counter[Identity]:
     """How often each word is in a file, in its name, and in what it packs: zip, PNG, PDF."""
     counts = blinding.found_in(name.encode())
+    if name.endswith(".html"):
+        data = CODE.sub("", data.decode("utf-8", errors="replace")).encode()
     for part in _parts(data):
         counts += blinding.found_in(part)
     return counts

@@ -240,6 +240,7 @@ def _write_prompts(study: Study, folder: Path) -> None:
 def _write_words(folder: Path, described: DataDescription) -> None:
     study, licence = described.study, described.licence
     url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
+    url = "https://removed-for-review.invalid/" if described.is_blind else url
     write_text(folder / "README.md", dataset_card(described))
     write_text(folder / "croissant.json", to_json(croissant(described, url=url), indent=1) + "\n")
     write_text(folder / "LICENSE", licence_text(study, licence))

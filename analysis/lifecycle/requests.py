@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Max
 
-from analysis.data.identities import Blinding, identities_of
+from analysis.data.identities import CODE, Blinding, identities_of
 from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.exports.requests import delete_export, request_export
@@ -253,7 +253,8 @@ def write_blind_page(report: Report) -> Stored:
     blinding = Blinding(identities_of(report.study))
     blind = blinding.value(without_people(report.result or {}))
     text = _rendered(report, blind)
-    if left := [one.word for one in blinding.found_in(text.encode()) if one.is_sure]:
+    shown = CODE.sub("", text).encode()
+    if left := [one.word for one in blinding.found_in(shown) if one.is_sure]:
         raise NotShareable(
             f"The report still has “{left[0]}”. Correct the items or the title of the study, and "
             "build the report again."

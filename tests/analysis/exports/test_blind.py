@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis import tasks
-from analysis.data.identities import Blinding, Identity, identities_of
+from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.errors import ExportError
 from analysis.exports.blind import search
 from analysis.exports.study_export import export_study
@@ -37,6 +37,9 @@ def study(settings, tmp_path, monkeypatch) -> Study:
         "qwendel", "wendel@uni-quokka.edu", first_name="Quentin", last_name="Wendel-O’Hara"
     )
     Membership.objects.create(study=study, user=user, role="owner")
+    # Words of the code of a report.
+    coder = User.objects.create_user("factory", first_name="Module", last_name="Root")
+    Membership.objects.create(study=study, user=coder, role="editor")
     study.contact, study.researchers = "lab@uni-quokka.edu", "Wendel & Lab, Quokka Institute"
     study.ethics = "Board of Rottnest, 17/3"
     study.consent = "Take part. Ask our Dr Quokkason."
@@ -69,7 +72,9 @@ def test_the_blind_bundle_names_nobody_and_has_the_same_data(study, tmp_path):
         for words in WORDS:
             assert not re.search(words.encode(), data, re.IGNORECASE), path
     assert re.search(WORDS[0], (named / "CITATION.cff").read_text(), re.IGNORECASE)
-    assert (blind / "report" / "report.html").is_file()
+    pages = [(each / "report" / "report.html").read_text() for each in (named, blind)]
+    assert CODE.findall(pages[0]) == CODE.findall(pages[1])
+    assert "judge.quokka-lab.org" in (named / "croissant.json").read_text()
     for path in (named / "jsonl").glob("*.jsonl"):
         assert path.read_bytes() == (blind / "jsonl" / path.name).read_bytes()
     hashes = [
