@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace, share_axis
+from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
 from analysis.report.sentences import fill, shown
@@ -270,8 +270,8 @@ def narrower_figure(report: ReportJson) -> Figure | None:
     words = "; ".join(
         f"±{share:.1%} for {money:,.0f} {unit}" for share, money in zip(width, cost, strict=True)
     )
-    x_axis = axis(f"whole study, {unit}", rangemode="tozero")
-    y_axis = share_axis("half width of the interval", rangemode="tozero")
+    x_axis = axis(f"whole study, {unit}", range=[0, 1.1 * max(cost)])
+    y_axis = axis("half width of the interval", tickformat=".1%", range=[0, 1.1 * max(width)])
     drawing = panel("", words, [line], height=280, xaxis=x_axis, yaxis=y_axis)
     title = "What a narrower interval costs"
     return Figure("narrower", title, "Expected: the cheapest study.", "narrower", [drawing])

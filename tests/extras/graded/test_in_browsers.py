@@ -56,6 +56,8 @@ def test_an_item_is_graded_by_keys_alone(open_page, study, viewport):
     found = grades.strength, grades.score_1, grades.score_2, grades.criteria
     assert found == in_content(grades.answer.assignment.shown_first)
     assert grades.reason == "No bus at 2 a.m."
+    # The time on the page includes the grades.
+    assert 0 < grades.answer.active_ms <= grades.answer.elapsed_ms
     assert page.locator("[data-added] :checked").count() == 0
     page.keyboard.press("t")
     expect(page.locator(".not-with-tie")).to_be_hidden()
