@@ -10,10 +10,10 @@ from django.apps import apps
 
 from analysis.audit.checks.study import items_for
 from analysis.audit.job import findings_of
-from analysis.stats.comparison.sample_sizes import alpha_sd, annotators_needed, recruiting_cost
 from analysis.stats.core.proportions import wilson_ends
 from annotation.seats.capacity import places_of
 from extras.planning.sizes import curve_of
+from extras.planning.stats.sample_sizes import alpha_sd, annotators_needed, recruiting_cost
 from studies.models import Item, Study
 from tests.factories import make_items, make_study, sign_in
 
