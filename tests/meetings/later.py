@@ -56,7 +56,7 @@ def lives_on(
     user = User.objects.create_user("later")
     first = built(study)
     moment = clock.now()
-    assert {*keys} <= {*first.result}
+    assert {*keys} <= {*(first.result or ())}
     people = Annotator.objects.filter(
         study=study, state=Annotator.State.COMPLETED, excluded_at=None
     )
