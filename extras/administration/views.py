@@ -24,7 +24,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from config.health import free_bytes
-from extras.administration import selectors, server
+from extras.administration import selectors
 from extras.administration.models import BackupJob
 from studies.exporters.tables import workbook
 from studies.file_storage.storage import Stored
@@ -148,15 +148,15 @@ def reports_file(request: HttpRequest) -> StreamingHttpResponse:
 def installation(request: HttpRequest) -> HttpResponse:
     """Health of the server's parts, and what is on its disk."""
     context = {
-        "parts": server.parts(),
+        "parts": selectors.parts(),
         "version": version(),
-        "storage": server.storage(),
-        "files": server.files_location(),
+        "storage": selectors.storage(),
+        "files": selectors.files_location(),
         "free": free_bytes(),
         "processes": Heartbeat.objects.order_by("role"),
-        "work": server.work(),
+        "work": selectors.work(),
         "job": BackupJob.objects.first(),
-        "backups": server.backups(),
+        "backups": selectors.backups(),
         "due": Retention.objects.exclude(obstacle="").select_related("study"),
     }
     return render(request, "administration/server.html", context)

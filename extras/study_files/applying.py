@@ -12,9 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.exports.catalogue import ExportFolder
-from extras.study_files.judges import Judges, Wordings
-from extras.study_files.people import Comprehension, Quotas
-from extras.study_files.plan import PlanFile
+from extras.study_files.parts import Comprehension, Judges, PlanFile, Quotas, Wordings
 from extras.study_files.study_toml import (
     DrawFile,
     ItemsFile,

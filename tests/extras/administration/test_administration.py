@@ -308,7 +308,7 @@ def test_an_account_that_was_closed_or_ended_keeps_no_session_and_token(
 
 def test_the_server_page_names_a_part_that_does_not_work(client, administrator, monkeypatch):
     states = {"worker": "silent for 300 seconds"}
-    monkeypatch.setattr("extras.administration.server.processes", lambda: states)
+    monkeypatch.setattr("extras.administration.selectors.processes", lambda: states)
 
     page = client.get("/administration/server/").content.decode()
 
