@@ -264,7 +264,7 @@ def _views(study: Study) -> Iterator[Deviation]:
             f"{len(views):,} other {'view' if len(views) == 1 else 'views'}: {'; '.join(named)}",
             _days([each.created_at for each in views]),
             _names(each.requested_by.get_username() if each.requested_by else "" for each in views),
-            why_not="each of them shows its results beside those of the own report",
+            why_not="each of them shows its results next to those of the own report",
         )
 
 
