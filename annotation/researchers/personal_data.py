@@ -354,39 +354,57 @@ def _forget_payments(annotator: Annotator) -> None:
         one.save()
 
 
+_LEAST_LETTERS = 6  # an id of a list may be “3”, which stands for anything elsewhere
+
+
 def _ids_of(annotator: Annotator) -> set[str]:
     """What names the person: in the study and on the platform. A withdrawal deletes the latter."""
     rows = annotator.prolific_submissions.values_list("submission_id", "participant")
     pids = ProlificIdentity.objects.filter(annotator=annotator).values_list("pid", flat=True)
     ids = {annotator.pseudonym, *pids, *(word for row in rows for word in row)}
-    return {word for word in ids if word}
+    return {word for word in ids if len(word) >= _LEAST_LETTERS}
 
 
 def _rename(annotator: Annotator, old: str, new: str, words: set[str]) -> None:
     """Replace the name in logs, of the study and of people who used the same browser.
 
-    Researchers may have written it, or an id, in the reason for an exclusion or a bonus. Names that
-    a file gave are replaced only where they stand alone, because they can be any word.
+    Researchers may have written it, or an id, in the reason for an exclusion or a bonus. A name
+    that a file gave can be any word, so it is replaced only where it stands alone.
     """
+    if annotator.is_imported:
+        for entry in _log(annotator):
+            entry.detail["rater"] = new
+            entry.save(update_fields=["detail"])
+    else:
+        _replace_in_texts(annotator, words, new)
+    others = AnnotatorEvent.objects.filter(annotator__study=annotator.study, detail__with=old)
+    for event in others:
+        event.detail["with"] = new
+        event.save(update_fields=["detail"])
+
+
+def _replace_in_texts(annotator: Annotator, words: set[str], new: str) -> None:
+    """Replace any of the words in the study's log, and empty reasons of bonuses with one."""
     named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words)))})(?!\w)")
     about = Q()
     for word in words:
         about |= Q(detail__icontains=word)
-    written = _log(annotator) if annotator.is_imported else StudyLog.objects.filter(about)
-    for entry in written.filter(study=annotator.study):
-        if annotator.is_imported:
-            entry.detail["rater"] = new
-        else:
-            entry.detail = json.loads(named.sub(new, json.dumps(entry.detail, ensure_ascii=False)))
+    for entry in StudyLog.objects.filter(about, study=annotator.study):
+        entry.detail = _replaced(entry.detail, named, new)
         entry.save(update_fields=["detail"])
     for bonus in Bonus.objects.filter(submission__in=annotator.prolific_submissions.all()):
         if named.search(bonus.reason):
             bonus.reason = f"reason removed ({bonus.pk})"  # one payment has each reason once
             bonus.save(update_fields=["reason"])
-    others = AnnotatorEvent.objects.filter(annotator__study=annotator.study, detail__with=old)
-    for event in others:
-        event.detail["with"] = new
-        event.save(update_fields=["detail"])
+
+
+def _replaced(value: Any, named: re.Pattern[str], new: str) -> Any:
+    """The same structure with `new` in its texts."""
+    if isinstance(value, dict):
+        return {key: _replaced(each, named, new) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, named, new) for each in value]
+    return named.sub(new, value) if isinstance(value, str) else value
 
 
 @transaction.atomic

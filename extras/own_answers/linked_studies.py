@@ -33,7 +33,7 @@ from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import RelatedStudy, SectionPage, register_pages, section_pages
+from studies.pages.workbench import AssociatedStudy, SectionPage, register_pages, section_pages
 from studies.personas import what_it_asks
 from studies.selectors import get_study, studies_for
 from studies.services.items import seat_items, study_content_hash
@@ -327,13 +327,13 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/researcher/linked.html", context, status=status)
 
 
-def related(study: Study) -> list[RelatedStudy]:
+def related(study: Study) -> list[AssociatedStudy]:
     """The studies that predict the people of this one, and the one whose people it predicts."""
     made = LinkedStudy.objects.filter(first=study).select_related("study")
     from_it = LinkedStudy.objects.filter(study=study).select_related("first")
     return [
-        *(RelatedStudy(link.study, "predicts its people") for link in made),
-        *(RelatedStudy(link.first, "whose people it predicts") for link in from_it),
+        *(AssociatedStudy(link.study, "predicts its people") for link in made),
+        *(AssociatedStudy(link.first, "whose people it predicts") for link in from_it),
     ]
 
 

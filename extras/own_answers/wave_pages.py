@@ -28,7 +28,7 @@ from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import RelatedStudy, SectionPage
+from studies.pages.workbench import AssociatedStudy, SectionPage
 from studies.selectors import get_study, studies_for
 
 
@@ -170,11 +170,11 @@ def _told(found: WaveInvitations) -> str:
     return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
 
 
-def other_waves(study: Study) -> list[RelatedStudy]:
+def other_waves(study: Study) -> list[AssociatedStudy]:
     """The other waves of a series."""
     first, later = series_of(study)
     waves = [(first, 1), *((wave.study, wave.number) for wave in later)]
-    return [RelatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
+    return [AssociatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
 
 
 def wave_pages(study: Study) -> list[SectionPage]:

@@ -156,17 +156,17 @@ launch_routes: Registry[LaunchRoute] = Registry()
 
 
 @dataclass(frozen=True)
-class RelatedStudy:
+class AssociatedStudy:
     """Another study that belongs with this one, and what it is to it: “wave 2”."""
 
     study: Study
     words: str
 
 
-related_studies: Registry[RelatedStudy] = Registry()
+related_studies: Registry[AssociatedStudy] = Registry()
 
 
-def related_to(study: Study, user: User | AnonymousUser) -> list[RelatedStudy]:
+def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
     """The related studies that a user may see."""
     found = related_studies.of(study)
     mine = set(studies_for(user).values_list("pk", flat=True)) if found else ()
