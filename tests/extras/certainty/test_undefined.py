@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 import analysis.stats as stats
 from extras.certainty.stats import (
@@ -45,7 +45,11 @@ STATISTICS = {
 
 @pytest.mark.parametrize("name", STATISTICS)
 @given(study=studies())
-@settings(max_examples=examples(15, every=60))
+@settings(
+    max_examples=examples(15, every=60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 def test_every_result_is_a_finite_number_or_has_a_reason(name, study):
     check(name, STATISTICS[name](study))
 
