@@ -153,7 +153,7 @@ def _demo(command: Sequence[str]) -> int:
 
 def _migrate() -> int:
     """Update the database in a separate process, because the next one has other settings."""
-    return subprocess.call([sys.executable, "-m", "config.migrate"])
+    return subprocess.call([sys.executable, "-P", "-m", "config.migrate"])
 
 
 def _parsers() -> dict[str, ArgumentParser]:

@@ -88,6 +88,13 @@ def test_reading_errors_are_passed_on_unchanged(work):
     assert {**vars(there.value), "__notes__": ""} == {**vars(here.value), "__notes__": ""}
 
 
+def test_modules_of_the_current_folder_are_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "random.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+
+    assert list(from_child(prints, name="a", size=0)) == ["read"]
+
+
 def test_what_a_library_prints_does_not_disturb():
     assert list(from_child(prints, name="a", size=0)) == ["read"]
 

@@ -71,8 +71,9 @@ def from_child(
             pickle.dump(prepare, work)
             pickle.dump((function, args), work)
             work.seek(0)
+            # -P: a module in the current folder must not take the place of one of Python.
             child = subprocess.Popen(  # noqa: S603  this program
-                [sys.executable, "-c", _START],
+                [sys.executable, "-P", "-c", _START],
                 stdin=work,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
