@@ -26,7 +26,6 @@ from studies.models import Membership, Retention, Study, StudyLog
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, LongList, csv_response, whole_number
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import related_to
 from studies.selectors import get_study, studies_for
 from studies.services import whole_studies as archives
 from studies.services.accounts import team
@@ -281,7 +280,6 @@ def _hand_over_page(request: HttpRequest, study: Study) -> HttpResponse:
         "tokens": leaving.user.access_tokens.filter(expires_at__gt=clock.now()) if leaving else [],
         "planned": planned(study),
         "together": together,
-        "related": [each for each in related_to(study, request.user) if each.study not in together],
         "is_me": leaving is not None and leaving.user_id == request.user.pk,
     }
     return render(request, "studies/hand_over.html", context)

@@ -241,9 +241,9 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
     right = client.post(address, sent | {"keys": Item.objects.filter(study=first).first().key})
     client.post(reverse("own_people:invite-wave", args=["two"]))
 
-    for name, slug, other in (("detail", "one", 2), ("team-hand-over", "two", 1)):
-        seen = client.get(reverse(f"studies:{name}", args=[slug])).content.decode()
-        assert f"(wave {other}" in seen
+    for slug, other in (("one", 2), ("two", 1)):
+        seen = client.get(reverse("studies:detail", args=[slug])).content.decode()
+        assert f"(wave {other}, " in seen
     assert wrong.status_code == 422
     assert "has no item “nothing”" in wrong.content.decode()
     assert right.status_code == 302
