@@ -21,7 +21,7 @@ from extras.planning import wording
 from extras.planning.sources import cost_of, judge_dollars, main_items, rates_of
 from studies.models import Item, Study
 
-FEWEST, MOST = 10, 100_000
+WITHOUT_ITEMS, MOST = 10, 100_000
 STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)  # of each power of ten, next to the planned size
 ANSWERS = (1, 3, 5, 7)
 # Of people about somebody else's choice.
@@ -223,7 +223,7 @@ def curve_of(study: Study, *, planned: int, items: str = "", answers: str = "") 
 
     margin, asked = study.equivalence_margin, study.annotations_per_item
     enough = size(math.ceil(items_for(margin) * effect - 1e-9), asked)
-    start = min(MOST, max(FEWEST, planned))
+    start = min(MOST, planned or WITHOUT_ITEMS)
     most = min(MOST, max(5 * start, enough.items, 200))
     numbers = {round(step * 10**power) for power in range(1, 6) for step in STEPS}
     numbers = {n for n in numbers if n < most} | {start, most}
@@ -244,6 +244,7 @@ def sizes_context(study: Study, *, planned: int, **chosen: str) -> dict[str, Any
     """What the page and the launch page show of the curve."""
     return {
         "curve": curve_of(study, planned=planned, **chosen),
+        "is_planned": planned > 0,
         "may_use": study.state == Study.State.DRAFT and not have_entered(study),
         "places": reverse("people:places", args=[study.slug]),
     }

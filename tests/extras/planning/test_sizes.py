@@ -119,3 +119,11 @@ def test_a_study_without_items_or_pay_has_sizes_too(settings):
 
     assert ("people show an accuracy" in page) == ("reward" in settings)
     assert "The study has 0 items" in page
+    assert "10 items (as planned)" not in page
+
+
+def test_a_study_with_few_items_shows_their_number():
+    page = sign_in(draft(3)).get(URL).content.decode()
+
+    assert "3 items (as planned)" in page
+    assert "10 items<" in page
