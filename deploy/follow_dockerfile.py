@@ -68,6 +68,8 @@ def follow(folder: Path) -> tuple[list[str], dict[str, str]]:
             subprocess.run(["bash", "-ec", script], cwd=app, env=environment, check=True)
         elif name == "CMD":
             command = [part.strip(' "') for part in arguments.strip("[]").split(",")]
+        elif name == "ARG":
+            environment |= dict([arguments.split("=", 1)])
         elif name not in ("FROM", "WORKDIR", "USER", "EXPOSE"):
             raise SystemExit(f"The Dockerfile has an instruction that is not followed: {name}")
     return [str(made / "bin" / command[0]), *command[1:]], environment

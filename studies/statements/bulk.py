@@ -10,9 +10,9 @@ whose driver caches statements itself.
 
 import io
 import json
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
@@ -100,8 +100,8 @@ def by_letters(column: str) -> ByLetters:
     return ByLetters(F(column))
 
 
-# Each thread has a connection of its own.
-_known = threading.local()
+# What each open connection of psycopg2 has prepared: its calls, by statement.
+_prepared: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
 
 
 def execute(cursor: CursorWrapper, sql: str, arguments: Sequence[Any]) -> None:
@@ -116,17 +116,15 @@ def _call(cursor: CursorWrapper, sql: str) -> str:
 
     The server knows it until the connection ends, even after a rollback.
     """
-    if getattr(_known, "connection", None) is not cursor.connection:  # Django may replace it
-        _known.connection, _known.calls = cursor.connection, {}
-    if sql not in _known.calls:
+    calls = _prepared.setdefault(cursor.connection, {})
+    if sql not in calls:
         from psycopg2.extensions import AsIs
 
-        name, count = f"statement_{len(_known.calls)}", sql.count("%s")
+        name, count = f"statement_{len(calls)}", sql.count("%s")
         places: list[Any] = [AsIs(f"${number + 1}") for number in range(count)]
         cursor.execute(f"PREPARE {name} AS {sql}", places)
-        _known.calls[sql] = f"EXECUTE {name} ({', '.join(['%s'] * count)})"
-    call: str = _known.calls[sql]
-    return call
+        calls[sql] = f"EXECUTE {name} ({', '.join(['%s'] * count)})"
+    return calls[sql]
 
 
 class Statements:

@@ -108,7 +108,7 @@ def test_planted_annotators_walk_the_real_pages_and_exactly_they_are_flagged(liv
     copiers = {f"simulated-{n:03}" for n in EXPECTED_FLAGS["assistant"]}
     assert set(surplus.values_list("assignment__annotator__pseudonym", flat=True)) == copiers
     # Everybody passed the questions on the instructions at the first try, and tried the item out.
-    assert ComprehensionAnswer.objects.count() == 3 * 33
+    assert ComprehensionAnswer.objects.count() == 5 * 33
     assert set(ComprehensionAnswer.objects.values_list("is_right", flat=True)) == {True}
     assert study.annotators.filter(events__event="practised").count() == 33
 
