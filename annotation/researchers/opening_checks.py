@@ -116,9 +116,10 @@ def _licence(study: Study) -> LaunchCheck:
     if licence:
         return LaunchCheck(f"The items' licence is {licence}.", False)
     return LaunchCheck(
-        "The items name no licence. Make sure that you may show them to annotators. Name it in "
-        "dataset.json before you import items.",
+        "The items name no licence. Make sure that you may show them to annotators, and name it "
+        "in the settings.",
         True,
+        fix=_setting(study, "licence"),
     )
 
 

@@ -28,6 +28,7 @@ from studies.importers.columns.mapping import (
     field_choices,
     label_of,
     meaning_of,
+    repeated_id,
     with_doubts,
 )
 from studies.importers.columns.table_file import Head
@@ -293,6 +294,7 @@ def _page(
         "since": kept.since,
         "answers": _ANSWERS,
         "missing": form.mapping.faults(),
+        "repeated_id": repeated_id(kept.head, form.mapping),
         "further": further_responses(form.mapping.columns_of(NOT_IMPORTED)),
         "head_groups": group(form.first.faults),
         "frames": [

@@ -50,11 +50,13 @@ GROUPS = (
     ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
     ("Second visit", ("retest_share", "retest_days")),
     ("Time and pay", ("minutes", "pay", "currency")),
+    ("The items", ("licence",)),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy", "machine_signs")),
     ("Other texts", ("instructions", "debrief")),
 )
 _OWN = ("The study", "Consent")
+_NOT_COLUMNS = ("pay", "licence")
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
 _LABELS = {
     "slug": "Short name",
@@ -179,6 +181,12 @@ class SettingsForm(forms.ModelForm):
         help_text="For the whole task, for example 4.50. Leave empty or enter 0 for no pay.",
         required=False,
     )
+    licence = forms.CharField(
+        label="Licence of the items",
+        max_length=200,
+        help_text="For example CC BY 4.0, or “own texts”. Exports and data cards state it.",
+        required=False,
+    )
     criteria = CriteriaField(
         label=_LABELS["criteria"], help_text=_HINTS["criteria"], required=False
     )
@@ -186,7 +194,7 @@ class SettingsForm(forms.ModelForm):
 
     class Meta:
         model = Study
-        fields = [name for _, names in GROUPS for name in names if name != "pay"]
+        fields = [name for _, names in GROUPS for name in names if name not in _NOT_COLUMNS]
         labels = _LABELS
         help_texts = _HINTS
         widgets = {
@@ -203,6 +211,7 @@ class SettingsForm(forms.ModelForm):
         self.fields["slug"].required = False
         reward = self.initial.pop("reward", study.reward)
         self.initial.setdefault("pay", major_units(reward, study.currency))
+        self.initial.setdefault("licence", study.source.get("licence", ""))
         self.initial["version"] = study.version
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
@@ -253,6 +262,11 @@ class SettingsForm(forms.ModelForm):
         data = super().clean() or {}
         if "currency" in data and "pay" in data:
             self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
+        if "licence" in self.changed_data and "licence" in data:
+            # The address of another licence goes with it.
+            kept = {k: v for k, v in self.instance.source.items() if not k.startswith("licence")}
+            named = {"licence": data["licence"]} if data["licence"] else {}
+            self.instance.source = kept | named
         return data
 
     def validate_unique(self) -> None:
@@ -261,12 +275,13 @@ class SettingsForm(forms.ModelForm):
     def values(self) -> dict[str, Any]:
         """The submitted settings, under the names of the study's fields."""
         names = [name for name in self.Meta.fields if name != "slug"]
-        return {name: self.cleaned_data[name] for name in names} | {"reward": self.instance.reward}
+        made = {"reward": self.instance.reward, "source": self.instance.source}
+        return {name: self.cleaned_data[name] for name in names} | made
 
     def changed_fields(self) -> list[str]:
         """The changed settings, under the names of the study's fields."""
         changed = [name for name in self.changed_data if name != "version"]
-        return ["reward" if name == "pay" else name for name in changed]
+        return [{"pay": "reward", "licence": "source"}.get(name, name) for name in changed]
 
 
 def _languages(current: str) -> list[tuple[str, str]]:

@@ -147,7 +147,9 @@ def test_a_number_that_no_database_can_store_is_refused():
 def test_an_id_used_twice_names_the_first_line():
     data = jsonl(raw_item(1), "", raw_item(2), raw_item(1))
 
-    assert faults(data) == ["Line 4: id “x1” was already used on line 1."]
+    assert faults(data) == [
+        "Line 4: id “x1” was already used on line 1. Give every item its own id."
+    ]
 
 
 def test_a_persona_that_changes_within_a_file_is_refused():

@@ -162,7 +162,7 @@ def test_items_in_a_json_list_are_named_by_entry_and_id():
 
     assert faults(json.dumps(rows).encode(), name="items.json") == [
         "Entry 2, item “x2”: question is missing. Give a question, or a prompt for each response.",
-        "Entry 3: id “x1” was already used in entry 1.",
+        "Entry 3: id “x1” was already used in entry 1. Give every item its own id.",
     ]
 
 

@@ -121,7 +121,7 @@ def test_every_setting_of_a_group_is_in_the_form():
     assert sorted([*shown, "version"]) == sorted(form.fields)
     elsewhere = {"state", "source", "reward", "id", "created_at"}
     fields = {field.name for field in Study._meta.concrete_fields if field.editable}
-    assert fields - elsewhere == set(shown) - {"pay"}
+    assert fields - elsewhere == set(shown) - {"pay", "licence"}
 
 
 @pytest.fixture
@@ -144,6 +144,29 @@ def test_an_editor_changes_settings_and_the_seats_follow(client, study):
     assert (study.annotations_per_item, study.reward, study.currency) == (5, 340, "GBP")
     assert set(study.all_items.values_list("seats_needed", flat=True)) == {5}
     assert study.log.first().detail["fields"] == ["annotations_per_item", "currency", "reward"]
+
+
+def test_the_licence_of_the_items_is_kept_with_their_source(client, study):
+    released = {"name": "Set", "redistribution": "forbidden", "retest_agreement": 0.8}
+    Study.objects.update(source=released | {"licence": "MIT", "licence_url": "https://mit.example"})
+    client.post(SETTINGS, filled(client, SETTINGS, minutes="9"))
+    study.refresh_from_db()
+    assert study.source["licence_url"] == "https://mit.example"
+
+    client.post(SETTINGS, filled(client, SETTINGS, licence=" CC BY 4.0 "))
+    study.refresh_from_db()
+    assert study.source == released | {"licence": "CC BY 4.0"}
+    assert study.log.first().detail["fields"] == ["source"]
+
+    client.post(SETTINGS, filled(client, SETTINGS, licence=""))
+    study.refresh_from_db()
+    assert study.source == released
+
+
+def test_a_new_study_can_name_the_licence_of_its_items(client, researcher):
+    client.post(NEW, filled(client, title="Own items", licence="own texts"))
+
+    assert Study.objects.get().source == {"licence": "own texts"}
 
 
 def test_the_short_name_never_changes(client, study):

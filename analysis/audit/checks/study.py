@@ -159,8 +159,8 @@ class LicenceMissing(ItemCheck):
     title = "Licence"
     rule = "Noted if the study's source names no licence; “Ready to launch?” has its own advice."
     remedy = (
-        "Name the licence in dataset.json before you import the items, or in source.json of the "
-        "study as files: a bundle cannot be published without it."
+        "Name the licence in the settings, or in dataset.json before you import the items: a "
+        "bundle cannot be published without it."
     )
 
     def finding(self, study: AuditedStudy) -> AuditFinding:

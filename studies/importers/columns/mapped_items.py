@@ -107,10 +107,10 @@ class MappedRows:
         return self._personas[same]
 
     def _response(self, get: Mapping[str, str], n: int, *, chosen_first: bool) -> dict[str, Any]:
-        name = f"response_{n}"
+        name, model = f"response_{n}", get.get(f"generated_by_{n}")
         if self.mapping.is_pair:
             name = "chosen" if (n == 1) is chosen_first else "rejected"
-        model = get.get(f"generated_by_{n}")
+            model = get.get(f"generated_by_{name}")
         return {
             "key": f"r{n}",
             "text": get.get(name, ""),

@@ -3,12 +3,13 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from studies.errors import StudyError
 from studies.importers.columns.table_file import Head
+from studies.importers.files.faults import ImportRow, place
 from studies.importers.items.records import OWN_ANSWER_NAMES
 from studies.texts.normalisation import digest, fold
 
@@ -58,6 +59,8 @@ _GROUPS = {
         ("language", "Language"),
         ("generated_by_1", "Model that wrote response 1"),
         ("generated_by_2", "Model that wrote response 2"),
+        ("generated_by_chosen", "Model that wrote the chosen response"),
+        ("generated_by_rejected", "Model that wrote the rejected response"),
         ("score_1", "Score of response 1"),
         ("score_2", "Score of response 2"),
         (EXTRA, "Extra data: kept, never shown"),
@@ -76,6 +79,8 @@ def field_choices() -> list[tuple[str, str | list[tuple[str, str]]]]:
 
 
 FORMAT = "thirdperson-mapping"
+OF_A_PAIR = ("generated_by_chosen", "generated_by_rejected")
+OF_A_SIDE = tuple(f"{name}_{n}" for name in ("generated_by", "score", "prompt") for n in (1, 2))
 ANSWERS = ("r1", "r2", "tie", "")
 UNREAD = "?"
 _TEXTS = ("question", "persona_text")
@@ -133,6 +138,12 @@ class ColumnMapping:
             found.append("Choose the columns of both the chosen and the rejected response.")
         elif not pair and (not used["response_1"] or not used["response_2"]):
             found.append("Choose the columns of response 1 and response 2.")
+        needed = "response 1 and response 2" if pair else "a chosen and a rejected response"
+        found += [
+            f"“{FIELDS[name].label}” needs columns of {needed}. Choose another field."
+            for name in (OF_A_SIDE if pair else OF_A_PAIR)
+            if used[name]
+        ]
         if pair and used["own_answer"]:
             found.append("The chosen response already is the own answer. Keep one of the two.")
         if not (used[FEATURE] or used["persona_text"] or self.persona_text):
@@ -308,7 +319,9 @@ _NAMES = {
     "topic": "topic category domain subject theme topic_group",
     "language": "language lang locale",
     "group": "group group_id conversation_id conv_id dialog_id dialogue_id chat_id session_id "
-    "thread_id interaction_id",
+    "thread_id interaction_id conversation_uuid conversation_hash conv_uuid dialogue_uuid "
+    "chat_uuid convo_id session_uuid",
+    EXTRA: "model model_name model_id generator generated_by llm",  # of one response or of both
 }
 _MAYBE_OWN = "answer choice chosen winner preference preferred selected vote pick better decision"
 _EXACT = {name: field for field, names in _NAMES.items() for name in names.split()}
@@ -326,7 +339,14 @@ _STEMS = set(
 # “history.0.prompt”, as the paths of a list of earlier choices are named.
 _HISTORY = re.compile(r"(?:.*_)?history_[0-9]+_(prompt|question|chosen|rejected)")
 _MARKS = frozenset("?？؟")
-_MODELS = {"model", "generated", "generator", "llm", "system"}
+_MODELS = {"model", "generated", "generator", "llm", "system", "engine", "author", "written"}
+_OF_MODELS = _MODELS | {"name", "id", "by"}
+_OF_A_PAIR = {
+    **dict.fromkeys(("chosen", "preferred", "accepted", "winner"), "chosen"),
+    **dict.fromkeys(("rejected", "dispreferred", "loser"), "rejected"),
+}
+# Of the persona or of somebody else: never features that are shown.
+_CERTAINTY = {"certainty", "confidence", "certain", "confident", "sure"}
 _SCORES = {"score", "rating", "reward"}
 _FIRST, _SECOND = {"1", "a", "one", "first", "left"}, {"2", "b", "two", "second", "right"}
 _PREFIXES: tuple[str, ...] = tuple(
@@ -366,8 +386,10 @@ def guess(head: Head) -> ColumnMapping:
         turned = (
             {"chosen": "own_answer", "rejected": NOT_IMPORTED}
             if has_sides and "own_answer" not in taken
-            else dict.fromkeys(("response_1", "response_2", "own_answer"), NOT_IMPORTED)
+            else dict.fromkeys(("response_1", "response_2", "own_answer", *OF_A_SIDE), NOT_IMPORTED)
         )
+        if "chosen" in turned:
+            turned |= dict.fromkeys(OF_A_PAIR, NOT_IMPORTED)
         fields = {column: turned.get(field, field) for column, field in fields.items()}
     ids = [
         cells.get(column, "") for column, f in fields.items() if f == "id" for _, cells in head.rows
@@ -376,6 +398,26 @@ def guess(head: Head) -> ColumnMapping:
         fields = {c: NOT_IMPORTED if f == "id" else f for c, f in fields.items()}
     labels = {column: label_of(column) for column, f in fields.items() if f == FEATURE}
     return with_doubts(head, ColumnMapping(fields, labels))
+
+
+def repeated_id(head: Head, mapping: ColumnMapping) -> str:
+    """Why a column of ids is not imported: where the first repeated id is; else empty."""
+    if mapping.column_of("id") is not None:
+        return ""
+    for column in head.columns:
+        if _EXACT.get(plain_name(column)) != "id":
+            continue
+        seen: dict[str, int] = {}
+        for line, cells in head.rows:
+            value = cells.get(column, "")
+            if value and (first := seen.setdefault(value, line)) != line:
+                where = ImportRow(line).on(first)
+                return (
+                    f"{place(line)}: the id “{value[:120]}” in the column “{column}” was already "
+                    f"used {where}. So we do not import this column, and each item gets an id "
+                    "made from its content. To use your ids, correct the file and choose it again."
+                )
+    return ""
 
 
 def _column_of_questions(head: Head, fields: Mapping[str, str]) -> str:
@@ -415,8 +457,8 @@ def _by_name(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
     name = plain_name(column)
     if earlier := _HISTORY.fullmatch(name):
         return f"history_{earlier[1].replace('question', 'prompt')}"
-    if name.rpartition("_")[2] in ("certainty", "confidence"):
-        return EXTRA  # of the persona or of somebody else: never a feature that is shown
+    if _CERTAINTY & {*name.split("_")}:
+        return EXTRA
     field = _EXACT.get(name, "")
     if field == "chosen" and not has_pair:
         field = "own_answer" if name == "chosen" else ""
@@ -429,20 +471,30 @@ def _by_side(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:
     if counts_from_zero:
         words = [{"0": "1", "1": "2"}.get(word, word) for word in words]
     sides = [word for word in words if word in _FIRST | _SECOND]
-    rest = {word for word in words if word not in _FIRST | _SECOND}
+    others = [word for word in words if word not in _FIRST | _SECOND]
+    rest = set(others)
+    if has_pair and not sides and len(parts := rest & _OF_A_PAIR.keys()) == 1:
+        of_model = [word for word in others if word not in parts]
+        return f"generated_by_{_OF_A_PAIR[parts.pop()]}" if _is_of_a_model(of_model) else ""
     if len(sides) != 1:
         return ""
     side = 1 if sides[0] in _FIRST else 2
     if rest & _SCORES and rest <= _SCORES | _STEMS:
         return f"score_{side}"
-    is_model = rest <= _MODELS | {"name", "by"} or words[-1] == "model"
-    if is_model and rest & _MODELS:
+    if _is_of_a_model(others):
         return f"generated_by_{side}"
     if rest and rest <= {"prompt", "question"}:
         return f"prompt_{side}"
     if rest <= _STEMS | {"model"}:
         return f"response_{side}"
     return ""
+
+
+def _is_of_a_model(words: Sequence[str]) -> bool:
+    """Whether these words name the model that wrote a response, not the response of a model."""
+    if not _MODELS & {*words} or words[-1] not in _OF_MODELS:
+        return False
+    return words[-1] == "model" or {*words} <= _OF_MODELS | _STEMS
 
 
 def _by_feature(column: str, *, counts_from_zero: bool, has_pair: bool) -> str:

@@ -203,6 +203,7 @@ class Validator:
                 "id",
                 "id used twice",
                 f"id “{key}” was already used {row.on(self._lines[key])}.",
+                "Give every item its own id.",
                 value=key,
             )
         self._lines.setdefault(key, row.line)

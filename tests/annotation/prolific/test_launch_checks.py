@@ -44,7 +44,9 @@ def about(study, words: str):
 def test_the_items_licence_is_checked(source, words, is_open, study):
     study.source = source
 
-    assert about(study, words).is_open is is_open
+    found = about(study, words)
+    assert found.is_open is is_open
+    assert found.fix.endswith("/settings/#id_licence") is (not source)
 
 
 @pytest.mark.parametrize(("first", "is_open"), [("r1", True), ("r2", True), ("", False)])

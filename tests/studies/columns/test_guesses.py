@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.importers.columns.mapping import guess
+from studies.importers.columns.mapping import ColumnMapping, guess, repeated_id
 from studies.importers.columns.table_file import Head
 
 
@@ -43,8 +43,11 @@ def test_both_sides_are_found(first, second):
         ("user_id", "persona_id"),
         ("Topic", "topic"),
         *((name, "generated_by_1") for name in ("model_a", "Generator 1", "llm_1", "system_a")),
+        *((name, "generated_by_2") for name in ("response_b_model_name", "Response 2 written by")),
         *((name, "group") for name in ("conversation_id", "conversationId", "dialogue_id")),
+        *((name, "group") for name in ("conversation_hash", "conv uuid")),
         *((name, "extra") for name in ("persona_certainty", "certainty", "own_confidence")),
+        *((name, "extra") for name in ("persona_certainty_1_100", "How sure are you", "model")),
         ("score_2", "score_2"),
     ],
 )
@@ -67,6 +70,25 @@ def test_a_pair_is_the_chosen_and_the_rejected_response():
     }
 
 
+@pytest.mark.parametrize(
+    ("of_chosen", "of_rejected"),
+    [
+        ("chosen_model", "rejected_model"),
+        ("Model chosen", "Model rejected"),
+        ("chosen_response_model_name", "rejected_response_generated_by"),
+        ("winner_model", "loser_model"),
+    ],
+)
+def test_the_models_of_a_pair_are_found(of_chosen, of_rejected):
+    pair = ("chosen", "rejected")
+    found = guessed(*pair, of_chosen, of_rejected, "model_a", "score_b")
+
+    assert found[of_chosen] == "generated_by_chosen"
+    assert found[of_rejected] == "generated_by_rejected"
+    assert found.keys() == {*pair, of_chosen, of_rejected}
+    assert "generated_by_chosen" not in guessed(of_chosen, "response_1").values()
+
+
 def test_with_both_responses_the_chosen_one_is_the_own_answer():
     found = guessed("response_1", "response_2", "chosen", "rejected")
 
@@ -85,6 +107,14 @@ def test_single_fields_are_guessed_once_and_features_often():
 def test_repeated_ids_are_not_used_as_ids():
     assert guessed("id", "age", rows=[("1", "3"), ("2", "3")])["id"] == "id"
     assert "id" not in guessed("id", "age", rows=[("1", "3"), ("1", "4")])
+
+    rows = tuple((line, {"Item ID": key}) for line, key in ((2, "a7"), (3, "b"), (5, "a7")))
+    head = Head("a.csv", ("Item ID",), rows)
+    words = repeated_id(head, guess(head))
+    assert words.startswith(
+        "Line 5: the id “a7” in the column “Item ID” was already used on line 2."
+    )
+    assert repeated_id(head, ColumnMapping({"Item ID": "id"})) == ""
 
 
 @pytest.mark.parametrize(

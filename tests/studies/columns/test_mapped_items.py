@@ -71,13 +71,16 @@ def test_stated_meanings_count_and_other_values_are_reported():
 
 
 def test_pairs_become_items_whose_side_does_not_reveal_the_answer():
-    rows = [f"Q{n}?,good {n},bad {n},30" for n in range(200)]
+    rows = [f"Q{n}?,good {n},bad {n},30,better,worse" for n in range(200)]
     fields = {"q": "question", "c": "chosen", "r": "rejected", "age": "feature"}
+    fields |= {"mc": "generated_by_chosen", "mr": "generated_by_rejected"}
 
-    found = read(csv_of(*rows, header="q,c,r,age"), fields)
+    found = read(csv_of(*rows, header="q,c,r,age,mc,mr"), fields)
 
     for item in found.items:
-        assert item.values[item.values["first_person"]]["text"].startswith("good")
+        chosen = item.values[item.values["first_person"]]
+        assert chosen["text"].startswith("good")
+        assert chosen["generated_by"]["name"] == "better"
     assert 70 < labels(found).count("r1") < 130
 
 
