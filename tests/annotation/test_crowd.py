@@ -202,7 +202,8 @@ def everything_is_exact(crowd: Crowd) -> None:
 @pytest.mark.postgres
 @pytest.mark.nightly  # With --all: about 90 s of computing.
 @pytest.mark.timeout(900)
-def test_fifty_people_at_once_leave_a_study_of_300_items_exact():
+def test_fifty_people_at_once_leave_a_study_of_300_items_exact(settings):
+    settings.LINK_STARTS_PER_HOUR = 0  # All have one address.
     crowd = run(items=300, each=15, people=50, seed=29)
 
     everything_is_exact(crowd)
