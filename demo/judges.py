@@ -3,8 +3,10 @@
 A judge recognises the question and, from the facts in the prompt, the persona. Then it knows how
 much the profile reveals (the stratum) and which reply the common stereotype suggests, but not the
 persona's answer. It follows the stereotype at a rate that gives a known accuracy in each stratum.
-If the prompt shows only part of a profile, there is less evidence: without the deciding fact,
-direct and strong become weak; with fewer than three facts or an unknown persona there is none.
+Only the decider does not: it gives the persona's answer at a higher rate, so that one judge is
+clearly better than people. If the prompt shows only part of a profile, there is less evidence:
+without the deciding fact, direct and strong become weak; with fewer than three facts or an unknown
+persona there is none.
 """
 
 import re
@@ -17,7 +19,10 @@ from demo.text_bank import BANK, Person, Topic
 from demo.truth import STRATA, DemoItem, World, certainty_from, other, uniform
 
 MODELS = ("demo-steady", "demo-boastful", "demo-lefty")
+DECIDER = "demo-decider"  # at decision endpoints alone: it writes no text
 ACCURACY = {"direct": 0.80, "strong": 0.66, "weak": 0.58, "none": 0.50}
+# The decider's: clearly better than the majority of people, so that the report has an answer.
+INFORMED = {"direct": 0.98, "strong": 0.94, "weak": 0.78, "none": 0.60}
 # Mean and sd of the certainty that a judge states; it is informative, like the annotators'.
 CERTAINTY = {"direct": (86, 7), "strong": (71, 10), "weak": (55, 11), "none": (34, 12)}
 BOASTFUL = (85, 95)
@@ -50,7 +55,7 @@ class UnknownPrompt(ValueError):
 
 
 class Judges:
-    """The three simulated models over the items of one world."""
+    """The simulated models over the items of one world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -212,6 +217,9 @@ class Judges:
         u = uniform(seed, "judge", *content)
         if reading.item is None or reading.evidence == "tie":
             choice = "r1" if u < 0.5 else "r2"
+        elif model == DECIDER:
+            label = reading.item.label
+            choice = label if u < INFORMED[reading.evidence] else other(label)
         else:
             guess = reading.item.guess
             follows = u < follow_rate(reading.item.stratum, reading.evidence)
@@ -264,7 +272,10 @@ def expected_judges(sizes: dict[str, int]) -> dict[str, dict[str, float]]:
     """Expected accuracy with the whole profile and one random order, and share of answers A."""
     total = sum(sizes.values())
     swayed = sizes["weak"] + sizes["none"]
-    steady = sum(ACCURACY[name] * size for name, size in sizes.items()) / total
+    steady, decider = (
+        sum(rates[name] * size for name, size in sizes.items()) / total
+        for rates in (ACCURACY, INFORMED)
+    )
     firm = sum(ACCURACY[name] * sizes[name] for name in ("direct", "strong"))
     return {
         "demo-steady": {"accuracy": steady, "share_a": 0.5},
@@ -273,4 +284,5 @@ def expected_judges(sizes: dict[str, int]) -> dict[str, dict[str, float]]:
             "accuracy": (firm + swayed * 0.5) / total,
             "share_a": ((total - swayed) * 0.5 + swayed * LEFTY_SHARE_A) / total,
         },
+        DECIDER: {"accuracy": decider, "share_a": 0.5},
     }

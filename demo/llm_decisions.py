@@ -12,8 +12,6 @@ from typing import Any
 from demo.judges import Judges
 
 SYSTEM_ONE = "systemone"  # of the two formats; the other is openai
-DECIDER = "demo-decider"  # it decides as demo-steady does, and writes no text
-LIKE = {DECIDER: "demo-steady"}
 _SHARE = 0.35  # of the certainty, which a probability lies above an equal one
 _WORD = re.compile(r"[A-Za-z0-9]{1,8}")
 _MOST_QUESTIONS = {"openai": 400, "systemone": 64}
@@ -73,7 +71,7 @@ def decide(
         most = _MOST_QUESTIONS[wire]
         raise BadDecision("questions", f"questions must be 1 to {most}, not {len(questions)}")
     text, model = text_of(request), request["model"]
-    side, certainty = judges.verdict(LIKE.get(model, model), text)
+    side, certainty = judges.verdict(model, text)
     answers = []
     for number, (name, question) in enumerate(questions):
         where = f"questions.{name}" if wire == SYSTEM_ONE else f"questions[{number}]"

@@ -26,7 +26,7 @@ from math import inf, log
 from typing import Any
 
 from demo import llm_batches, llm_decisions
-from demo.judges import MODELS, Judges
+from demo.judges import DECIDER, MODELS, Judges
 from demo.llm_batches import Batches, NoSuchThing
 from demo.truth import SEED, World, uniform
 
@@ -141,7 +141,7 @@ class SimulatedServer:
         return error(404, f"There is no {method} {path} here.")
 
     async def _models(self, body: bytes) -> Response:
-        names = (*self._chat_models, llm_decisions.DECIDER)
+        names = (*self._chat_models, DECIDER)
         data = [{"id": name, "object": "model", "owned_by": "simulated"} for name in names]
         return Response.of({"object": "list", "data": data})
 
@@ -201,7 +201,7 @@ class SimulatedServer:
     def _decide(self, request: dict[str, Any], wire: str) -> tuple[int, dict[str, Any]]:
         """Status and body of a decision."""
         model = request["model"]
-        if model not in (*MODELS, llm_decisions.DECIDER):
+        if model not in (*MODELS, DECIDER):
             return _problem(404, f"The model {model} does not exist.")
         if self._decisions_only and model in MODELS:
             return _problem(400, f"{model} is a chat model. This host serves decision models only.")

@@ -29,8 +29,8 @@ from annotation.models import Assignment, ProlificStudy
 from config.migrate import migrate
 from config.processes import Processes, web_command, worker_command
 from demo.annotators import TIE_ANNOTATORS, Annotator, pseudonym
+from demo.judges import DECIDER
 from demo.leftovers import end_leftovers, note
-from demo.llm_decisions import DECIDER
 from demo.recruiting import LEAVERS, Recruiting
 from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World

@@ -13,11 +13,22 @@ from analysis.report.tables import Cell
 from studies.money import format_cost
 
 register = template.Library()
-for form in (words.count, words.percent, words.decimal, words.p_value, words.reason):
+for form in (words.count, words.decimal, words.p_value, words.reason):
     register.filter(form.__name__, form)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
 register.simple_tag(registration.table_mark, name="table_mark")
+
+
+@register.filter
+def unbroken(text: object) -> str:
+    """The text without line breaks between a number and “%”; report.json has plain spaces."""
+    return str(text).replace(" %", "\u00a0%")
+
+
+@register.filter
+def percent(value: float | None) -> str:
+    return unbroken(words.percent(value))
 
 
 @register.simple_tag(takes_context=True)
@@ -54,9 +65,9 @@ def _attributes(cell: Cell) -> str:
 @register.filter
 def with_links(text: Text) -> SafeString:
     """A sentence in which every number with a path in report.json is a link."""
-    pieces = ((_place(words, path) if path else words,) for words, path in text.parts)
+    pieces = ((_place(words, path) if path else unbroken(words),) for words, path in text.parts)
     return format_html_join("", "{}", pieces)
 
 
 def _place(text: str, path: str) -> SafeString:
-    return format_html('<a class="number-link" href="#from-{}">{}</a>', path, text)
+    return format_html('<a class="number-link" href="#from-{}">{}</a>', path, unbroken(text))

@@ -43,7 +43,7 @@ def test_both_formats_answer_with_what_the_judge_would_decide(server):
     address, _ = server
     world = World()
     prompt = prompt_of(world, world.items[0])
-    side, _ = Judges(world).verdict("demo-steady", prompt)
+    side, _ = Judges(world).verdict("demo-decider", prompt)
 
     with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
         given = client.decisions.create(

@@ -96,6 +96,7 @@ def check_truth(report: dict) -> None:
     """The report's numbers lie within four standard errors of what the model says."""
     truth = json.loads(PATH.read_text("utf-8"))["expected"]
     human = report["human"]
+    assert report["headline"]["state"] == "better"
     for name in ("individual", "majority"):
         assert_near(human[name]["accuracy"], truth[name]["accuracy"], 300)
         high, low = human[name]["high"], human[name]["low"]

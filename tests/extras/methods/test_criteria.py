@@ -70,7 +70,8 @@ def test_the_page_shows_the_table_and_escapes_names(study):
     assert "<Length>" not in page
     # Both in the order of the study: that one is ahead of the other has no test.
     assert (
-        "agrees with the majority of people on 90.0 % by “Warmth” (40 items) and 0.0 % by " in page
+        "agrees with the majority of people on 90.0\u00a0% by “Warmth” (40 items) and 0.0\u00a0% "
+        "by " in page
     )
     assert "most often" not in page
 

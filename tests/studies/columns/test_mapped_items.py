@@ -281,6 +281,11 @@ class TestMapping:
             ({**FIELDS, "x": "question"}, "“Question” has 2 columns"),
             ({**FIELDS, "c": "chosen", "r": "rejected"}, "Choose either"),
             ({"q": "question", "age": "feature", "c": "chosen"}, "both the chosen and"),
+            (
+                {"c": "chosen", "r": "rejected", "m": "generated_by_1"},
+                "needs columns of response 1",
+            ),
+            ({**FIELDS, "m": "generated_by_chosen"}, "needs columns of a chosen and a rejected"),
             ({"a": "response_1", "b": "response_2", "q": "question"}, "about the persona"),
             ({"a": "response_1", "b": "response_2", "age": "feature"}, "column of the question"),
         ],
