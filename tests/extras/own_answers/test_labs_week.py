@@ -77,7 +77,6 @@ def launch(page, slug: str) -> None:
     page.get_by_label("Vegan", exact=True).check()
     page.get_by_role("button", name="Add “Diet”").click()
     page.goto(reverse("people:prolific-plan", args=[slug]))
-    page.get_by_label("Places", exact=True).fill("10")
     for label in ("United States", "Male", "Female"):
         page.get_by_label(label, exact=True).check()
     page.get_by_label("Pay for people who are turned away").fill("0.20")
