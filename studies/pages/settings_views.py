@@ -262,7 +262,7 @@ class SettingsForm(forms.ModelForm):
         data = super().clean() or {}
         if "currency" in data and "pay" in data:
             self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
-        if "licence" in self.changed_data and "licence" in data:
+        if "licence" in data and data["licence"] != self.instance.source.get("licence", ""):
             # The address of another licence goes with it.
             kept = {k: v for k, v in self.instance.source.items() if not k.startswith("licence")}
             named = {"licence": data["licence"]} if data["licence"] else {}

@@ -58,7 +58,7 @@ class Numbers(HTMLParser):
             str(name).startswith("headline") for name in about
         )
         if is_told and not about & {"record formulas", "note"}:
-            words = NO_NUMBERS.sub("", data)
+            words = NO_NUMBERS.sub("", data.replace("\xa0", " "))
             self.bare += [words] if re.search(r"\d", words) else []
 
 

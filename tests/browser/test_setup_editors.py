@@ -64,6 +64,7 @@ def test_the_sum_follows_each_number_and_leaving_it_unsaved_asks(signed_in, draf
         dialog.dismiss()
 
     page.once("dialog", stay)
+    page.get_by_text("Page: ").click()
 
     page.get_by_role("link", name="Checks").click(no_wait_after=True)
 
@@ -72,6 +73,7 @@ def test_the_sum_follows_each_number_and_leaving_it_unsaved_asks(signed_in, draf
     is_well_in_both_themes(page)
     page.get_by_role("button", name="Save numbers").click()
     page.get_by_text("15 items × 2 answers = 30 answers, from 3 annotators").wait_for()
+    page.get_by_text("Page: ").click()
     page.get_by_role("link", name="Checks").click()
     page.wait_for_url("**/checks/")
     assert asked == ["beforeunload"]

@@ -1,6 +1,7 @@
 """Verifying: a report is what its answers give, or it is told what changed."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -209,12 +210,16 @@ def test_every_change_of_a_method_names_a_page_and_values_of_reports(report):
     _, path = report
     content = json.loads(path.read_text())
     paths = [one.path for one in differences({}, flat(content))]
+    chapters = {path.split(".")[0] for path in paths}
     dates = [change.date for change in method_changes()]
 
     assert dates == sorted(dates, reverse=True)
     for change in method_changes():
         assert (settings.BASE_DIR / "docs" / change.page).is_file()
-        assert any(change.explains(each) for each in paths), change.title
+        # A chapter of an extra may be missing here.
+        named = {key for each in change.values for key in re.findall(r"^\^(\w+)\\b", each)}
+        is_here = not named or named & chapters
+        assert not is_here or any(change.explains(each) for each in paths), change.title
 
 
 def flat(value, path=""):
