@@ -49,6 +49,7 @@ def test_the_page_of_thousands_of_items_stays_small(page):
     assert table[: table.index("</table>")].count("<tr data-item=") == 100
 
 
+@pytest.mark.nightly
 def test_all_rows_are_packed_where_they_fit(page, report):
     rows = unpacked(packed_of(page, "items"))
 

@@ -61,6 +61,7 @@ def test_the_two_pages_have_verdict_figures_tables_methods_limits_and_citation(r
     assert "1 more rows in the report" in page
 
 
+@pytest.mark.nightly
 def test_figures_of_the_two_pages_are_files_with_a_key_titles_and_level_labels(paper):
     names = {path.stem for path in paper.glob("*.svg")}
     assert names == {path.stem for path in paper.glob("*.png")}

@@ -60,6 +60,7 @@ class Clocks:
             self.ahead += self.jumps.pop(0)[1]
 
 
+@pytest.mark.nightly
 def test_every_task_is_queued_as_often_as_it_is_due_in_a_week(monkeypatch, caplog):
     caplog.set_level(logging.WARNING, "config.celery")
     jumps = {WEEK / 7: 3 * 86_400, WEEK / 3: -3 * 86_400, WEEK / 2: -3 * 86_400}

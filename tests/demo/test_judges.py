@@ -98,6 +98,7 @@ def test_accuracy_by_stratum_is_as_designed(verdicts, model, stratum):
     assert within_four_errors(sum(right for right, _, _ in rows), len(rows), ACCURACY[stratum])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_lefty_says_a_where_the_profile_tells_little(verdicts):
     for stratum, share in (("weak", 0.70), ("none", 0.70)):

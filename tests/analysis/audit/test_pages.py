@@ -97,6 +97,7 @@ def test_the_command_lists_findings_and_fails_while_one_blocks(study):
     assert "clear: Broken characters." in out.getvalue()
 
 
+@pytest.mark.nightly
 def test_an_import_on_a_page_is_audited_and_leads_to_the_findings(
     django_capture_on_commit_callbacks, settings, tmp_path
 ):

@@ -135,6 +135,7 @@ def test_a_blind_link_shows_names_only_after_they_are_revealed(study, client):
     assert not reveal_names(link_id=link.pk, user=user)
 
 
+@pytest.mark.nightly
 def test_a_blind_link_gives_the_files_without_names_and_later_with_them(study, client):
     report = request_report(study_id=study.pk, bootstrap=100)
     tasks.build_report(report.pk)

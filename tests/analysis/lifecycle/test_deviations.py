@@ -107,6 +107,7 @@ def test_the_list_has_everything_that_was_done(study):
         assert majority["with"]["n"] == int(own.scored.sum())
 
 
+@pytest.mark.nightly
 def test_a_researcher_adds_the_reason_and_passes_the_list_on(study, tmp_path):
     person = study.annotators.first()
     services.exclude(annotator_id=person.pk, reason="Ada answered | fast.")

@@ -130,6 +130,7 @@ def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
     assert "▲ yes" in shown
 
 
+@pytest.mark.nightly
 def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_versions):
     study, (first, second) = two_versions
     signed_in(client, study, "viewer")

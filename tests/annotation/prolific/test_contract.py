@@ -165,6 +165,7 @@ def ask(prolific, settings):
     return send
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("call", TABLE, ids=lambda call: f"{call[0]} {call[1].replace('/', ' ')}")
 def test_a_call_without_a_required_name_or_with_an_unknown_one_is_refused(call, ask, prolific):
     method, path, complete, required = call
@@ -205,6 +206,7 @@ def wrong_value(schema: dict[str, Any], *, is_query: bool) -> Any:
     return None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("call", TABLE, ids=lambda call: f"{call[0]} {call[1].replace('/', ' ')}")
 def test_every_field_of_a_call_refuses_what_the_table_excludes(call, ask):
     method, path, complete, _ = call

@@ -149,6 +149,7 @@ def test_the_sentence_claims_what_holds_at_the_level_of_all_claims_and_else_cann
     assert sentence_of(report).startswith("We cannot tell whether any certainty can be trusted")
 
 
+@pytest.mark.nightly
 def test_without_right_answers_judges_are_compared_with_the_majority_of_people():
     report = build(five_kinds(truth=False))
 

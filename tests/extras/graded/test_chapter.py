@@ -120,6 +120,7 @@ def _scores_of_judge():
     return [details["scores"] for details in rows.values_list("details", flat=True)]
 
 
+@pytest.mark.nightly
 def test_claims_are_made_where_their_tests_hold():
     report = built(made(items=60, raters=30, parts=6))
 

@@ -192,6 +192,7 @@ def says(name: str, preferred: int) -> str:
     }[name]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["judgelm", "auto-j", "prometheus-2", "compass-judger"])
 def test_a_planted_judge_is_found_through_the_server_in_both_orders(name, judge, llm: LlmServer):
     study = make_study()

@@ -246,6 +246,7 @@ def test_a_question_that_was_given_up_is_not_computed():
     assert model.sizes == [1]
 
 
+@pytest.mark.nightly
 @pytest.mark.django_db(transaction=True)
 def test_every_question_of_a_run_resolves_though_the_model_fails_now_and_then(engine, monkeypatch):
     """What failed in the middle of a run held that question, and all behind it, for ever."""
@@ -321,6 +322,7 @@ def test_two_models_are_never_in_memory_together_and_both_answer():
     assert {"load a", "load b"} <= set(memory.log)
 
 
+@pytest.mark.nightly
 def test_a_model_with_nothing_to_answer_makes_room_and_comes_back():
     memory, residency = InMemory(), Residency()
 

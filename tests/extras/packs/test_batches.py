@@ -63,6 +63,7 @@ def finish(run):
     return run
 
 
+@pytest.mark.nightly
 def test_a_run_by_batch_ends_like_any_other_at_half_the_price(study, judge, server):
     before = server.requests()["received"]
 
@@ -99,6 +100,7 @@ def test_pictures_and_sounds_are_in_the_file(engine, judge, tmp_path, settings, 
     assert run.batches.get().requests == 2
 
 
+@pytest.mark.nightly
 def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):
     run = finish(start(study, judge, limit=None, orders="both"))
 
@@ -109,6 +111,7 @@ def test_unparseable_replies_are_asked_again_in_another_batch(study, judge):
     assert run.batches.all()[1].requests >= again
 
 
+@pytest.mark.nightly
 def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypatch):
     submit = BatchClient.submit
     sizes = []
@@ -129,6 +132,7 @@ def test_a_file_holds_no_more_bytes_than_a_provider_takes(study, judge, monkeypa
     assert sum(lines for _, lines in sizes) == asked - 1  # one is asked at once
 
 
+@pytest.mark.nightly
 def test_a_question_longer_than_a_file_may_be_goes_alone(study, judge, monkeypatch):
     monkeypatch.setattr(requests, "MAX_BYTES", 1)
 

@@ -288,6 +288,7 @@ def test_the_page_prices_first_and_filters_the_explorer(run, writer, llm, monkey
     assert "0 items</h2>" in none
 
 
+@pytest.mark.nightly
 @database
 def test_the_report_tests_the_rules_with_all_other_claims_and_exports_them(run):
     ask(run)
