@@ -53,6 +53,7 @@ urlpatterns = [
     path("studies/<slug:slug>/disagreements/", include("analysis.pages.items.disagreement_urls")),
     path("studies/<slug:slug>/audit/", include("analysis.pages.items.audit_urls")),
     path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
+    path("studies/<slug:slug>/webhooks/", include("api.pages.urls")),
     path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
     path("shared/", include("analysis.pages.share_link_urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),

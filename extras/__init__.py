@@ -40,7 +40,6 @@ NAMES = [
     "study_files",
     "telemetry",
     "validation",
-    "webhooks",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 

@@ -1,6 +1,6 @@
 """Addresses that clients of this program must not reach, and the header Retry-After.
 
-For judges and extras alike. Pure: no Django.
+For judges and webhooks alike. Pure: no Django.
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from extras.webhooks import views
+from api.pages import views
 
 app_name = "webhooks"
 urlpatterns = [

@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from extras.webhooks import webhooks
-from extras.webhooks.models import Event, Webhook
-from extras.webhooks.webhooks import WebhookError
+from api import webhooks
+from api.models import Event, Webhook
+from api.webhooks import WebhookError
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
@@ -77,7 +77,7 @@ def webhook(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         "page": page,
         "is_owner": _is_owner(request, study),
     }
-    return render(request, "webhooks/webhook.html", context)
+    return render(request, "api/webhook.html", context)
 
 
 @require_POST
@@ -133,7 +133,7 @@ def _page(
         "is_owner": _is_owner(request, study),
     }
     status = REFUSED if form.errors else 200
-    return render(request, "webhooks/webhooks.html", context, status=status)
+    return render(request, "api/webhooks.html", context, status=status)
 
 
 def webhook_pages(study: Study) -> list[SectionPage]:

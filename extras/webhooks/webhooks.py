@@ -22,8 +22,7 @@ from django.db import transaction
 from django.db.models import F, Q
 
 from analysis.models import Export, Report
-from config.operations.doctor import InvariantCheck, InvariantFault
-from extras.webhooks.models import Delivery, Event, Webhook
+from api.models import Delivery, Event, Webhook
 from judging.models import JudgeRun
 from studies.models import Study
 from studies.network import is_public
@@ -57,26 +56,15 @@ def secret_of(webhook: Webhook) -> str:
     return cipher(_PURPOSE).decrypt(webhook.sealed_secret.encode()).decode()
 
 
-def unreadable_secrets() -> Iterator[InvariantFault]:
-    """Secrets that this installation's SECRET_KEY does not decrypt."""
+def has_readable_secret(webhook: Webhook) -> bool:
+    """Whether this installation's SECRET_KEY decrypts the secret."""
     from cryptography.fernet import InvalidToken
 
-    for webhook in Webhook.objects.select_related("study"):
-        try:
-            secret_of(webhook)
-        except InvalidToken:
-            yield InvariantFault(
-                f"The secret of webhook {webhook.public_id} cannot be decrypted.",
-                webhook.study.slug,
-            )
-
-
-SECRETS = InvariantCheck(
-    "webhook-secrets",
-    "Stored secrets of webhooks can be decrypted",
-    unreadable_secrets,
-    "Restore SECRET_KEY, or delete the webhook and add it again.",
-)
+    try:
+        secret_of(webhook)
+    except InvalidToken:
+        return False
+    return True
 
 
 def signature(secret: str, *, timestamp: int, body: bytes) -> str:
@@ -414,6 +402,6 @@ def webhooks_of(study: Study) -> list[Webhook]:
 
 
 def _queue(delivery: Delivery) -> None:
-    from extras.webhooks.tasks import send_delivery
+    from api.tasks import send_delivery
 
     send_delivery.delay_on_commit(delivery.pk)  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from analysis.models import Export, Report, ShareLink
+from api.models import Webhook
 from api.v1.serving import openapi
 from judging.models import (
     Campaign,
@@ -116,6 +117,9 @@ FOR_OWNERS = {
     "team/remove/",
     "team/role/",
     "team/withdraw/",
+    "webhooks/add/",
+    "webhooks/<public_id>/delete/",
+    "webhooks/<public_id>/test/",
     "whole/archive/",
     "whole/delete/",
     "whole/retention/",
@@ -152,10 +156,10 @@ NOT_HERE = {
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/<public_id>/verify/",
+    "webhooks/<public_id>/again/",
 }
 for _of_extra in access():
     FOR_VIEWERS |= _of_extra.FOR_VIEWERS
-    FOR_OWNERS |= _of_extra.FOR_OWNERS
     NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
@@ -192,10 +196,12 @@ def known(study) -> Callable[[str], dict[str, str]]:
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
     link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
+    webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
         "exports/": export,
         "import/columns/": upload,
         "import/": job,
+        "webhooks/": webhook,
     }
     for of_extra in access():
         of |= of_extra.things(study)

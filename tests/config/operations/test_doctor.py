@@ -31,6 +31,7 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.prolific.money import IN_FULL, PARTIAL
+from api.models import Webhook
 from config.operations.doctor.examination import CHECKS, every_check, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
@@ -180,6 +181,12 @@ def seal_a_key_elsewhere(study: Study) -> None:
     Judge.objects.update(sealed_key="gAAAAABmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmZg==")
 
 
+def seal_a_secret_elsewhere(study: Study) -> None:
+    Webhook.objects.create(
+        study=study, url="https://example.org/", sealed_secret="gAAAAABmZmZmZg=="
+    )
+
+
 def change_a_report(study: Study) -> None:
     path = path_of(report_folder(Report.objects.get())) / "report.json"
     document = json.loads(path.read_text())
@@ -261,6 +268,7 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (lose_a_judgment, {"runs", "run-totals"}, False),
     (reopen_a_judgment, {"runs"}, False),
     (seal_a_key_elsewhere, {"keys"}, False),
+    (seal_a_secret_elsewhere, {"keys"}, False),
     (change_a_report, {"reports"}, False),
     (remove_a_page, {"reports"}, False),
     (change_an_export, {"exports"}, False),

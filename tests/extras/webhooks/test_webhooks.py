@@ -9,28 +9,17 @@ import socket
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from analysis.models import Export, Report
-from extras.webhooks import webhooks
-from extras.webhooks.models import Delivery, Webhook
-from extras.webhooks.tasks import send_webhooks, tidy
-from extras.webhooks.webhooks import (
-    MOST,
-    WebhookError,
-    add_webhook,
-    due,
-    find_events,
-    find_target,
-    secret_of,
-    unreadable_secrets,
-)
+from api import webhooks
+from api.models import Delivery, Webhook
+from api.tasks import send_webhooks, tidy_requests
+from api.webhooks import MOST, WebhookError, add_webhook, find_events, find_target, secret_of
 from judging.models import Judge, JudgeRun
-from studies.models import Membership, StudyLog
-from studies.statements import clock
+from studies.models import StudyLog
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
@@ -325,7 +314,7 @@ def test_the_form_says_what_is_wrong(study, settings):
 
 def test_the_schedule_sends_and_tidies(study, webhook, httpserver, monkeypatch):
     queued = []
-    monkeypatch.setattr("extras.webhooks.tasks.queue", lambda task, pk: queued.append(pk))
+    monkeypatch.setattr("api.tasks.queue", lambda task, pk: queued.append(pk))
     finished_report(study)
 
     send_webhooks()
@@ -333,43 +322,8 @@ def test_the_schedule_sends_and_tidies(study, webhook, httpserver, monkeypatch):
     assert queued == [Delivery.objects.get().pk]
     old = timezone.now() - dt.timedelta(days=31)
     Delivery.objects.update(created_at=old)
-    tidy()
+    tidy_requests()
     assert Delivery.objects.count() == 1
     Delivery.objects.update(state="failed")
-    tidy()
+    tidy_requests()
     assert Delivery.objects.count() == 0
-
-
-def test_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
-    owner, leaving = sign_in(study, "owner"), User.objects.create_user("eve")
-    Membership.objects.create(study=study, user=leaving, role="owner")
-    gone, kept = (
-        Webhook.objects.create(study=study, url=f"https://{host}/", created_by=leaving)
-        for host in ("friend.example", "lab.example")
-    )
-    assert "Keep: webhook to https://lab.example/" in owner.get("/studies/s/team/").content.decode()
-
-    keep = [f"webhook {kept.public_id}"]
-    owner.post("/studies/s/team/remove/", {"user": leaving.pk, "keep": keep})
-
-    assert Webhook.objects.get().pk == kept.pk
-    assert Webhook.objects.get().created_by == study.memberships.get().user
-    assert not Webhook.objects.filter(pk=gone.pk).exists()
-
-
-def test_a_delivery_stored_by_a_fast_clock_is_due(study):
-    later = clock.now() + dt.timedelta(days=3)
-    webhook = Webhook.objects.create(study=study, url="https://example.org", seen_until=later)
-    delivery = Delivery.objects.create(webhook=webhook, event="x", next_attempt_at=later)
-
-    assert due() == [delivery.pk]
-
-
-def test_the_doctor_names_a_secret_of_another_key(study):
-    Webhook.objects.create(
-        study=study, url="https://example.org/", sealed_secret="gAAAAABmZmZmZg=="
-    )
-
-    [fault] = unreadable_secrets()
-
-    assert (fault.study, "cannot be decrypted" in fault.sentence) == ("s", True)

@@ -1,1 +1,0 @@
-"""Outgoing webhooks: addresses that receive events of a study."""
