@@ -100,10 +100,6 @@ class WebhookTarget:
         return f"{self.scheme}://{ip}:{self.port}{self.path}"
 
 
-def _allows_private() -> bool:
-    return bool(settings.WEBHOOK_PRIVATE_ADDRESSES)  # type: ignore[misc]
-
-
 def check_url(url: str) -> None:
     """Raise `WebhookError` unless `url` has the form of an allowed address."""
     _parts(url)
@@ -117,7 +113,7 @@ def find_target(url: str) -> WebhookTarget:
     except (OSError, UnicodeError) as error:
         raise WebhookError(f"The name {host} cannot be found: {error}.") from error
     ips = list(dict.fromkeys(str(address[0]) for *_, address in found))
-    if not _allows_private() and not all(map(is_public, ips)):
+    if not settings.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, ips)):
         raise WebhookError(
             f"{host} is an address of this machine or of a private network. Use a public address, "
             "or ask the administrator to set WEBHOOK_PRIVATE_ADDRESSES=1."
@@ -131,7 +127,7 @@ def _parts(url: str) -> tuple[str, str, int, str]:
         port = parts.port
     except ValueError as error:
         raise WebhookError(f"“{url}” is not an address: {error}.") from error
-    schemes = ("https", "http") if _allows_private() else ("https",)
+    schemes = ("https", "http") if settings.WEBHOOK_PRIVATE_ADDRESSES else ("https",)
     if parts.scheme not in schemes or not parts.hostname:
         raise WebhookError("Use an address that begins with https://.")
     if parts.username or parts.password or parts.fragment:

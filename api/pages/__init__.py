@@ -1,0 +1,1 @@
+"""Researchers' pages about webhooks."""
