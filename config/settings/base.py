@@ -228,9 +228,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, object]] = {
     **{f"{module}.tidy": {"task": f"{module}.tidy", "schedule": 60.0} for module in TASKS},
 }
 for _module in OF_EXTRAS:
-    _own = {name: value for name, value in vars(import_module(_module)).items() if name.isupper()}
-    CELERY_BEAT_SCHEDULE |= _own.pop("SCHEDULE", {})
-    globals().update(_own)
+    _own = vars(import_module(_module)).items()
+    globals().update({name: value for name, value in _own if name.isupper()})
 # How many days an export can be downloaded; one that names annotators only for a day.
 EXPORT_DAYS = env("EXPORT_DAYS", cast=whole_number(1, 3650), default=14)
 # Open links: how many annotators may start from one address within an hour (0: any number), and how
