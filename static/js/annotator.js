@@ -630,10 +630,13 @@ function mountMarks(form) {
 }
 
 function nameThisPage(form) {
+  const own = new URL(form.action).pathname;
+  if (own === location.pathname) return;
   // “task/” shows the current item: give its entry in the browser's history the item's own address,
   // so that Back leads to this item and its answer.
-  const own = new URL(form.action);
-  if (own.pathname !== location.pathname) history.replaceState(null, "", own);
+  if (own.startsWith(location.pathname)) history.replaceState(null, "", own);
+  // Back was pressed before this file ran, and leads to another item.
+  else location.replace(location.pathname);
 }
 
 /** Mount everything on the item that the page shows. */

@@ -26,7 +26,8 @@ function becomeOneThatIsRead() {
   ])
     for (const part of main.querySelectorAll(parts))
       part.setAttribute(name, new URL(part.getAttribute(name) ?? "", location.href).href);
-  const from = new URL(sessionStorage.getItem("form") ?? location.href);
+  const own = document.body.dataset.posted || sessionStorage.getItem("form");
+  const from = new URL(own ?? "", location.href);
   from.hash = location.hash;
   history.replaceState(null, "", from);
   if (main.querySelector("[autocomplete=one-time-code]")) return;

@@ -143,6 +143,26 @@ def test_back_and_forward_lead_through_the_items(page):
     assert page.input_value("#certainty") == ""
 
 
+# As if Back were pressed between the last line of the page and its script.
+BACK_BEFORE_THE_SCRIPT = """
+document.addEventListener("readystatechange", () => {
+  if (document.readyState === "interactive" && location.pathname.endsWith("/task/2/"))
+    history.replaceState(null, "", "../1/");
+});
+"""
+
+
+def test_back_before_the_script_of_the_page_runs_leads_to_the_item_before(page):
+    answer_and_wait(page, 1, choice="b", certainty="41")
+    answer_and_wait(page, 2, choice="a", certainty="42")
+    page.add_init_script(BACK_BEFORE_THE_SCRIPT)
+
+    page.go_back()
+
+    expect(page.locator("#certainty")).to_have_value("41")
+    assert page.url.endswith("/task/1/")
+
+
 def test_a_reload_shows_the_item_that_was_there(page):
     answer_and_wait(page, 1)
 
