@@ -25,6 +25,7 @@ NAMES = [
     "likeness",
     "load_test",
     "local_models",
+    "messages",
     "methods",
     "option_sets",
     "own_answers",

@@ -24,7 +24,6 @@ from annotation.models import (
     Invitation,
     ProlificEvent,
     ProlificIdentity,
-    ProlificMessage,
     ProlificSubmission,
     random_code,
 )
@@ -89,7 +88,7 @@ def stored(annotator: Annotator) -> list[PersonalRows]:
 
 def _log(annotator: Annotator) -> QuerySet[StudyLog]:
     name = annotator.pseudonym
-    about = Q(detail__rater=name) | Q(detail__to=name)  # `to` of a message on Prolific
+    about = Q(detail__rater=name) | Q(detail__to=name)  # `to`: to whom one wrote
     return StudyLog.objects.filter(about, study=annotator.study)
 
 
@@ -325,8 +324,6 @@ def _delete_rows(annotator: Annotator) -> None:
     submissions = annotator.prolific_submissions.values_list("submission_id", flat=True)
     ProlificEvent.objects.filter(resource_id__in=list(submissions)).delete()
     Invitation.objects.filter(pk__in=_invitations_of(annotator)).delete()
-    one = f"annotator-{annotator.pseudonym}"
-    ProlificMessage.objects.filter(study=annotator.study, audience=one).delete()
     for relation in Annotator._meta.get_fields(include_hidden=True):
         if isinstance(relation, ManyToOneRel) and relation.related_model not in (
             *_KEPT_TABLES,

@@ -62,10 +62,6 @@ def _account_needs(study: Study, recruitment: Recruitment) -> Iterator[Need]:
         address = reverse("people:prolific", args=[study.slug])
         words = f"We could not read from Prolific. {recruitment.last_error}"
         yield Need(words, address, "Open Prolific", is_urgent=True)
-    if unread := Account.of(recruitment.account).unread:
-        words = "1 message" if unread == 1 else f"{unread:,} messages"
-        address = reverse("people:prolific-messages", args=[study.slug])
-        yield Need(f"{words} about this study unread on Prolific.", address, "Messages")
 
 
 def _money_needs(

@@ -2,7 +2,6 @@ from django.urls import path
 
 from annotation.participants import preview
 from annotation.prolific.pages import account_views, plan_views
-from annotation.prolific.pages import message_views as messages
 from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
@@ -30,9 +29,6 @@ urlpatterns = [
     path("prolific/places/", prolific.places, name="prolific-places"),
     path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
     path("prolific/act/", prolific.act, name="prolific-act"),
-    path("prolific/messages/", messages.message_list, name="prolific-messages"),
-    path("prolific/messages/write/", messages.write_message, name="prolific-write"),
-    path("prolific/messages/send/", messages.send_message, name="prolific-message"),
     path("prolific/money/", ledger.money_page, name="prolific-money"),
     path("prolific/money/ledger.csv", ledger.money_file, name="prolific-money-file"),
     path("prolific/settle/", settling.settle, name="prolific-settle"),

@@ -99,7 +99,6 @@ _PAGES = (
 _PROLIFIC = (
     ("Prolific", "people:prolific"),
     ("Approve and pay", "people:prolific-settle"),
-    ("Messages", "people:prolific-messages"),
 )
 _LIST = (("Invitations", "people:invitations"),)
 

@@ -14,7 +14,7 @@ class OwnAnswersConfig(AppConfig):
         from analysis.report import rules
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
         from annotation.prolific.launch import follow_up
-        from annotation.prolific.sync import messages
+        from annotation.researchers.reaching import AUDIENCES
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
         from annotation.services.admission import ARRIVALS
@@ -37,7 +37,7 @@ class OwnAnswersConfig(AppConfig):
         rules.MORE_CHAPTERS.add(f"{self.name}.wave_chapter:CHAPTER", after="agreement")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
         follow_up.MORE.add(f"{self.name}.bringing_back:BACK")
-        messages.MORE.add(f"{self.name}.bringing_back:DUE")
+        AUDIENCES.add(f"{self.name}.bringing_back:DUE")
         workbench.section_pages.register(wave_pages.wave_pages)
         workbench.related_studies.register(wave_pages.other_waves)
         workbench.related_studies.register(linked_studies.related)

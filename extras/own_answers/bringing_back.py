@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
@@ -29,7 +28,7 @@ from annotation.prolific.launch.follow_up import (
 )
 from annotation.prolific.launch.launch_plan import with_ids
 from annotation.prolific.pages.views import attempt
-from annotation.prolific.sync.messages import Audience
+from annotation.researchers.reaching import Audience, address_to_write
 from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import (
     pids_due,
@@ -85,7 +84,7 @@ DUE = Audience("second-visits", "Second visit due and not finished", _people_due
 
 
 def reminder_needs(study: Study) -> Iterator[Need]:
-    """People to bring back; only on Prolific, where a message can reach them."""
+    """People to bring back; only on Prolific, where they can be reached."""
     if study.entry != Study.Entry.PROLIFIC or not study.retest_share:
         return
     row = row_of(study, BACK)
@@ -95,8 +94,11 @@ def reminder_needs(study: Study) -> Iterator[Need]:
         yield Need(words, address, "Resume second visits", sends={"action": "start"})
     if due := once(study, "second visits due", lambda: _people_due(study).count()):
         words = "1 second visit is" if due == 1 else f"{due:,} second visits are"
-        address = reverse("people:prolific-write", args=[study.slug])
-        yield Need(f"{words} due.", f"{address}?{urlencode({'to': DUE.name})}", "Write a reminder")
+        if address := address_to_write(study, DUE.name):
+            yield Need(f"{words} due.", address, "Write a reminder")
+        else:
+            address = reverse("own_people:second-visits", args=[study.slug])
+            yield Need(f"{words} due.", address, "Second visits")
 
 
 @require_GET
@@ -110,7 +112,7 @@ def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
             "address": _address(study),
             "code": second_visit_code(study.pk),
             "may_download": role_of(request.user, study) == Membership.Role.OWNER,
-            "reminder": f"{reverse('people:prolific-write', args=[slug])}?to={DUE.name}",
+            "reminder": address_to_write(study, DUE.name),
             **_on_prolific(study, row_of(study, BACK)),
         }
     return render(request, "annotation/researcher/second_visits.html", context)

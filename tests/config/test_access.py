@@ -147,7 +147,6 @@ NOT_HERE = {
     "reports/<public_id>/paper.zip",
     "reports/<public_id>/pages/<name>.html",
     "reports/<public_id>/paper/paper.html",
-    "people/prolific/messages/send/",
     "reports/<public_id>/download/",
     "reports/<public_id>/items.json",
     "reports/<public_id>/report.html",

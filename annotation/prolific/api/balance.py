@@ -1,4 +1,4 @@
-"""A workspace's balance, the least pay, unread messages: advice, never required."""
+"""A workspace's balance and the least pay: advice, never required."""
 
 import datetime as dt
 from collections.abc import Callable, Mapping
@@ -18,8 +18,7 @@ _ACCOUNT_KEEPS = dt.timedelta(minutes=10)
 class Account:
     """A workspace's balance and the platform's minimum pay, in minor units; None if unknown.
 
-    `unread` counts participants' messages about the study that nobody has read on Prolific. All are
-    advisory: a value that could not be read becomes a sentence, and blocks nothing.
+    All are advisory: a value that could not be read becomes a sentence, and blocks nothing.
     """
 
     currency: str = ""
@@ -27,7 +26,6 @@ class Account:
     least: int | None = None
     recommended: int | None = None
     read_at: str = ""
-    unread: int = 0
     pay_problem: str = ""
     balance_problem: str = ""
 

@@ -18,7 +18,6 @@ from annotation.prolific.api.types import (
     Costs,
     Filter,
     FilterSet,
-    RemoteMessage,
     RemoteStudy,
     RemoteSubmission,
     StudyCost,
@@ -41,7 +40,7 @@ class ProlificClient(Transport):
     # Account
 
     def me(self) -> dict[str, Any]:
-        return self._dict("GET", "users/me/")
+        return self.ask("GET", "users/me/")
 
     def workspaces(self) -> dict[str, str]:
         """The usable workspaces: all that the token can access, or its only one; title by id."""
@@ -67,12 +66,12 @@ class ProlificClient(Transport):
         sent: dict[str, Any] = {"title": title}
         if longitudinal:
             sent |= {"is_longitudinal": True, "longitudinal": {"config": dict(longitudinal)}}
-        body = self._dict("POST", path, json=sent)
+        body = self.ask("POST", path, json=sent)
         return shaped(lambda: str(body["id"]))
 
     def balance(self, workspace: str) -> tuple[int | None, str]:
         """The available balance of the workspace's wallet, in minor units, and its currency."""
-        body = self._dict("GET", f"workspaces/{workspace}/balance/")
+        body = self.ask("GET", f"workspaces/{workspace}/balance/")
         amount = body.get("available_balance")
         return shaped(
             lambda: (
@@ -92,7 +91,7 @@ class ProlificClient(Transport):
         body: dict[str, Any] = {"filters": filters}
         if workspace:
             body["workspace_id"] = workspace
-        answer = self._dict("POST", "eligibility-count/", json=body, again=True)
+        answer = self.ask("POST", "eligibility-count/", json=body, again=True)
         return shaped(lambda: int(answer["count"]))
 
     def distribution(
@@ -103,7 +102,7 @@ class ProlificClient(Transport):
         Only for filters of the live list that have the right tags.
         """
         params = {"workspace_id": workspace, "distribution_filters": ",".join(filters)}
-        body = self._dict("GET", f"filters/{group}/distribution/", params=params)
+        body = self.ask("GET", f"filters/{group}/distribution/", params=params)
         return shaped(
             lambda: {
                 str(name): {str(choice): int(people) for choice, people in counts.items()}
@@ -113,19 +112,19 @@ class ProlificClient(Transport):
 
     def filter_sets(self, *, workspace: str) -> list[FilterSet]:
         """The workspace's filter sets in their newest version, without deleted ones."""
-        body = self._dict("GET", "filter-sets/", params={"workspace_id": workspace})
+        body = self.ask("GET", "filter-sets/", params={"workspace_id": workspace})
         return shaped(
             lambda: [FilterSet.of(row) for row in body["results"] if not row.get("is_deleted")]
         )
 
     def filter_set(self, set_id: str) -> FilterSet:
-        body = self._dict("GET", f"filter-sets/{set_id}/")
+        body = self.ask("GET", f"filter-sets/{set_id}/")
         return shaped(lambda: FilterSet.of(body))
 
     def calculate_cost(self, *, reward: int, places: int) -> int:
         """The total cost of a study, with fees and tax; minor units."""
         body = {"reward": reward, "total_available_places": places}
-        answer = self._dict("POST", "study-cost-calculator/", json=body, again=True)
+        answer = self.ask("POST", "study-cost-calculator/", json=body, again=True)
         return shaped(lambda: minor(answer["total_cost"]))
 
     def least_pay(self, currency: str, *, workspace: str) -> tuple[int, int] | None:
@@ -153,16 +152,16 @@ class ProlificClient(Transport):
             yield _study(row)
 
     def study(self, study_id: str) -> RemoteStudy:
-        return _study(self._dict("GET", f"studies/{study_id}/"))
+        return _study(self.ask("GET", f"studies/{study_id}/"))
 
     def create_study(self, payload: dict[str, Any]) -> RemoteStudy:
         """Create a draft. Never repeated: after `OutcomeUnknown`, look for the internal name."""
-        return _study(self._dict("POST", "studies/", json=payload))
+        return _study(self.ask("POST", "studies/", json=payload))
 
     def set_places(self, study_id: str, places: int) -> RemoteStudy:
         """Set the number of places; an absolute value, so a repeat changes nothing."""
         body = {"total_available_places": places}
-        return _study(self._dict("PATCH", f"studies/{study_id}/", json=body, again=True))
+        return _study(self.ask("PATCH", f"studies/{study_id}/", json=body, again=True))
 
     def transition_study(self, study_id: str, action: str, *, at: str = "") -> RemoteStudy:
         """PUBLISH, PAUSE, START, STOP and others. Sent once: if in doubt, read the status.
@@ -170,16 +169,16 @@ class ProlificClient(Transport):
         `at` is the time of SCHEDULE_PUBLISH.
         """
         body = {"action": action} | ({"publish_at": at} if at else {})
-        return _study(self._dict("POST", f"studies/{study_id}/transition/", json=body))
+        return _study(self.ask("POST", f"studies/{study_id}/transition/", json=body))
 
     def add_test_participant(self, email: str) -> str:
         """Create a test participant of the account and return their id; sent once."""
-        body = self._dict("POST", "researchers/participants/", json={"email": email})
+        body = self.ask("POST", "researchers/participants/", json={"email": email})
         return shaped(lambda: str(body["participant_id"]))
 
     def create_test_study(self, study_id: str) -> tuple[str, str]:
         """Publish a copy of a draft to the test participants only; its id and its address."""
-        body = self._dict("POST", f"studies/{study_id}/test-study")
+        body = self.ask("POST", f"studies/{study_id}/test-study")
         return shaped(lambda: (str(body["study_id"]), str(body["study_url"])))
 
     def cost(self, study_id: str) -> StudyCost:
@@ -190,12 +189,12 @@ class ProlificClient(Transport):
         """The cost of the study once it is filled, or so far; bonuses are separate."""
         path = f"studies/{study_id}/cost/"
         params = {"is_projected": "true"} if is_projected else {}
-        body = self._dict("GET", path, params=params)
+        body = self.ask("GET", path, params=params)
         return shaped(lambda: Costs.of(body))
 
     def delete_study(self, study_id: str) -> None:
         """Delete a draft; other studies cannot be deleted."""
-        self._send("DELETE", f"studies/{study_id}/", again=True)
+        self.send("DELETE", f"studies/{study_id}/", again=True)
 
     def groups(self, *, workspace: str) -> dict[str, str]:
         """The participant groups of a workspace: id by name."""
@@ -205,22 +204,22 @@ class ProlificClient(Transport):
     def create_group(self, name: str, *, workspace: str) -> str:
         """Create a participant group and return its id. Sent once: look for the name first."""
         sent = {"name": name, "workspace_id": workspace}
-        body = self._dict("POST", "participant-groups/", json=sent)
+        body = self.ask("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
 
     def group_members(self, group: str) -> set[str]:
         """The ids of the participants of a group."""
-        rows = self._dict("GET", f"participant-groups/{group}/participants/")
+        rows = self.ask("GET", f"participant-groups/{group}/participants/")
         return shaped(lambda: {str(row["participant_id"]) for row in rows["results"]})
 
     def add_to_group(self, group: str, participants: Sequence[str]) -> None:
         """Add participants to a group; those who are in it already stay."""
         body = {"participant_ids": list(participants)}
         path = f"participant-groups/{group}/participants/"
-        self._send("POST", path, json=body, again=True)
+        self.send("POST", path, json=body, again=True)
 
     def delete_group(self, group: str) -> None:
-        self._send("DELETE", f"participant-groups/{group}/", again=True)
+        self.send("DELETE", f"participant-groups/{group}/", again=True)
 
     # Submissions
 
@@ -233,35 +232,35 @@ class ProlificClient(Transport):
             yield _submission(row, study_id)
 
     def submission(self, submission_id: str) -> RemoteSubmission:
-        return _submission(self._dict("GET", f"submissions/{submission_id}/"))
+        return _submission(self.ask("GET", f"submissions/{submission_id}/"))
 
     def approve(self, submission_ids: Sequence[str]) -> None:
         """Approve up to 1,000 submissions. Prolific does it later, so read them again."""
         if not 0 < len(submission_ids) <= MAX_BULK_APPROVE:
             raise ValueError(f"from 1 to {MAX_BULK_APPROVE} ids")
         body = {"submission_ids": list(submission_ids)}
-        self._send("POST", "submissions/bulk-approve/", json=body, again=True)
+        self.send("POST", "submissions/bulk-approve/", json=body, again=True)
 
     def reject(self, submission_id: str, *, category: str, message: str) -> RemoteSubmission:
         body = {"action": "REJECT", "rejection_category": category, "message": message}
         path = f"submissions/{submission_id}/transition/"
-        return _submission(self._dict("POST", path, json=body, again=True))
+        return _submission(self.ask("POST", path, json=body, again=True))
 
     def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
         """Ask a participant to return. Sent once, because each request sends them a message."""
         body = {"request_return_reasons": list(reasons)}
-        self._send("POST", f"submissions/{submission_id}/request-return/", json=body)
+        self.send("POST", f"submissions/{submission_id}/request-return/", json=body)
 
     def set_up_bonuses(self, study_id: str, lines: Iterable[tuple[str, str]]) -> BonusSetup:
         """Set up bonuses; a line has a submission or participant id, and major units as text."""
         csv = "".join(f"{person},{amount}\n" for person, amount in lines)
         body = {"study_id": study_id, "csv_bonuses": csv}
-        answer = self._dict("POST", "submissions/bonus-payments/", json=body)
+        answer = self.ask("POST", "submissions/bonus-payments/", json=body)
         return shaped(lambda: BonusSetup.of(answer))
 
     def pay_bonuses(self, bulk_id: str) -> None:
         """Pay a set-up payment. A repeat pays twice, so never repeat it without reading first."""
-        self._send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
+        self.send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
 
     def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
         """The demographic export of a study as CSV text, with the columns of these filters.
@@ -276,7 +275,7 @@ class ProlificClient(Transport):
             asked = self._filters_to_request(study_id, asked[:MAX_EXPORT_FILTERS])
         body = {"filters": asked}
         path = f"studies/{study_id}/demographic-export/"
-        response = self._send("POST", path, json=body, again=True)
+        response = self.send("POST", path, json=body, again=True)
         try:
             answer = response.json()
         except ValueError:
@@ -289,7 +288,7 @@ class ProlificClient(Transport):
         self, study_id: str, asked: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """The filters to request, given those of earlier exports."""
-        history = self._dict("GET", f"studies/{study_id}/demographic-export-history/")
+        history = self.ask("GET", f"studies/{study_id}/demographic-export-history/")
 
         def read() -> list[dict[str, Any]]:
             last = list(history.get("filters") or [])
@@ -297,27 +296,6 @@ class ProlificClient(Transport):
             return last if last and (is_same or int(history["count"]) >= MAX_EXPORTS) else asked
 
         return shaped(read)
-
-    # Messages
-
-    def message(self, recipients: Sequence[str], text: str, *, study_id: str) -> None:
-        """Send a message to participants of a study. Sent once: look at `messages_with` first."""
-        if len(recipients) == 1:
-            body = {"recipient_id": recipients[0], "body": text, "study_id": study_id}
-            self._send("POST", "messages/", json=body)
-        else:
-            several = {"ids": list(recipients), "body": text, "study_id": study_id}
-            self._send("POST", "messages/bulk/", json=several)
-
-    def messages_with(self, participant: str) -> list[RemoteMessage]:
-        """The messages between the account and a participant."""
-        body = self._dict("GET", "messages/", params={"user_id": participant})
-        return shaped(lambda: [RemoteMessage.of(row) for row in body["results"]])
-
-    def unread_messages(self) -> list[RemoteMessage]:
-        """The messages that the account has received and nobody has read on Prolific."""
-        body = self._dict("GET", "messages/unread/")
-        return shaped(lambda: [RemoteMessage.of(row) for row in body["results"]])
 
     # Webhooks
 
@@ -327,7 +305,7 @@ class ProlificClient(Transport):
     def create_secret(self, workspace: str) -> str:
         """Create the workspace's signing secret. It replaces the previous one: list them first."""
         body = {"workspace_id": workspace}
-        answer = self._dict("POST", "hooks/secrets/", json=body)
+        answer = self.ask("POST", "hooks/secrets/", json=body)
         return shaped(lambda: str(answer["value"]))
 
     def subscriptions(self, workspace: str) -> list[dict[str, Any]]:
@@ -336,17 +314,17 @@ class ProlificClient(Transport):
     def subscribe(self, *, workspace: str, event: str, url: str) -> str:
         """Subscribe to an event and confirm it; returns the subscription's id."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": url}
-        response = self._send("POST", "hooks/subscriptions/", json=body)
+        response = self.send("POST", "hooks/subscriptions/", json=body)
         answer = self._read(response)
         subscription = shaped(
             lambda: str((answer["results"][0] if "results" in answer else answer)["id"])
         )
         secret = response.headers.get("X-Hook-Secret", "")
-        self._send("POST", f"hooks/subscriptions/{subscription}/", json={"secret": secret})
+        self.send("POST", f"hooks/subscriptions/{subscription}/", json={"secret": secret})
         return subscription
 
     def unsubscribe(self, subscription: str) -> None:
-        self._send("DELETE", f"hooks/subscriptions/{subscription}/", again=True)
+        self.send("DELETE", f"hooks/subscriptions/{subscription}/", again=True)
 
 
 def _study(body: dict[str, Any]) -> RemoteStudy:

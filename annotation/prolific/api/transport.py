@@ -252,11 +252,12 @@ class Transport:
                 return
             offset, before = offset + len(rows), rows
 
-    def _dict(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        return self._read(self._send(method, path, **options))
+    def ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """Send a request; the object that Prolific answers."""
+        return self._read(self.send(method, path, **options))
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        return self._decode(self._send(method, path, **options))
+        return self._decode(self.send(method, path, **options))
 
     def _read(self, response: requests.Response) -> dict[str, Any]:
         body = self._decode(response)
@@ -275,7 +276,7 @@ class Transport:
                 "Prolific's answer cannot be read.", status=response.status_code
             ) from None
 
-    def _send(
+    def send(
         self, method: str, path: str, *, again: bool | None = None, **options: Any
     ) -> requests.Response:
         """Send a request; `again` allows repeats, as for every GET."""

@@ -114,26 +114,6 @@ class RemoteSubmission:
 
 
 @dataclass(frozen=True)
-class RemoteMessage:
-    """A message; Prolific states who sent it, and not who received it."""
-
-    sender: str
-    text: str
-    sent_at: dt.datetime | None
-    study_id: str
-
-    @classmethod
-    def of(cls, body: dict[str, Any]) -> "RemoteMessage":
-        about = body.get("data") or {}
-        return cls(
-            sender=str(body["sender_id"]),
-            text=str(body["body"]),
-            sent_at=moment(body["sent_at"]),
-            study_id=str(about.get("study_id") or ""),
-        )
-
-
-@dataclass(frozen=True)
 class Filter:
     """A filter of the live list, with its choices by id."""
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -40,6 +40,7 @@ from annotation.seats.assignment import LEFT, is_doubtful
 from annotation.seats.identity import erased_ids, identity_hashes
 from annotation.services.admission import confirm, doubt
 from annotation.services.identities import forget_withdrawn
+from studies.additions import Additions
 from studies.models import Study
 from studies.statements import clock
 
@@ -57,6 +58,17 @@ PAGE_SECONDS = 4.0
 # How many of a web process's four threads may ask Prolific at once.
 MOST_ASKING = 2
 _asking = threading.BoundedSemaphore(MOST_ASKING)
+
+
+@dataclass(frozen=True)
+class ReadWithAccount:
+    """What an extra reads every few minutes with a study's account; `read` does not raise."""
+
+    name: str
+    read: Callable[[Study, ProlificClient], object]
+
+
+MORE: Additions[ReadWithAccount] = Additions()
 
 
 @contextmanager
@@ -264,6 +276,7 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
     """Store the workspace's balance and the minimum hourly pay, read every few minutes.
 
     Both are advisory: a value that cannot be read is stored as a sentence and blocks nothing.
+    What extras read with the account is read as often.
     """
     recruitment, _ = Recruitment.objects.get_or_create(study=study)
     if Account.of(recruitment.account).is_fresh:
@@ -274,18 +287,10 @@ def _follow_account(study: Study, client: ProlificClient) -> None:
         account = Account(balance_problem=str(error), read_at=clock.now().isoformat())
     else:
         account = read_account(client, study.currency, workspace)
-    recruitment.account = replace(account, unread=_unread(study, client)).stored()
+    for each in MORE:
+        each.read(study, client)
+    recruitment.account = account.stored()
     recruitment.save(update_fields=["account"])
-
-
-def _unread(study: Study, client: ProlificClient) -> int:
-    """How many messages about a study nobody has read on Prolific; 0 if they cannot be listed."""
-    rows = ProlificStudy.everything.filter(study=study)
-    ids = set(rows.values_list("prolific_id", flat=True))
-    try:
-        return sum(message.study_id in ids for message in client.unread_messages())
-    except ProlificError:
-        return 0
 
 
 def refresh_submission(submission_id: str, *, client: ProlificClient) -> bool:

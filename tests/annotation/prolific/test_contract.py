@@ -285,11 +285,6 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     assert "country" in client.demographics(
         study.id, filters=["current-country-of-residence", "gone"]
     )
-    participants = [row.participant for row in client.submissions(study.id)]
-    for some in (participants, participants[:1]):
-        client.message(some, "Thank you.", study_id=study.id)
-    assert len(client.messages_with(participants[0])) == 2
-    assert client.unread_messages() == []
     client.create_secret(WORKSPACE)
     assert len(client.secrets(WORKSPACE)) == 1
     hook = client.subscribe(

@@ -156,19 +156,8 @@ def test_a_week_of_a_lab_with_two_workspaces(prolific, signed_in, settings):  # 
     finish(prolific, person, one)
     read()
 
-    # Thursday: pay, and a message to those who completed.
+    # Thursday: pay.
     approve_all(page, "own-lab")
-    page.goto(reverse("people:prolific-write", args=["own-lab"]))
-    page.get_by_label("To").select_option("completed")
-    page.get_by_label("Text").fill("Thank you! We will invite you again next week.")
-    fits_and_reads_well(page)
-    page.get_by_role("button", name="Save draft and preview").click()
-    fits_and_reads_well(page)
-    page.get_by_role("button", name=re.compile(r"Send to 10 people")).click()
-    page.get_by_role("status").get_by_text("Message sent to 10 of 10.").wait_for()
-    page.goto(reverse("people:prolific-messages", args=["own-lab"]))
-    fits_and_reads_well(page)
-    assert len(prolific.world.messages) == 10
 
     # A week later: the second visit, in the same ledger.
     RetestVisit.objects.update(due_at=timezone.now() - dt.timedelta(minutes=1))

@@ -10,11 +10,10 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
-from annotation.models import ProlificMessage, Recruitment
-from annotation.prolific.api.balance import Account
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
-from annotation.prolific.sync.messages import (
+from extras.messages.models import ProlificMessage
+from extras.messages.sending import (
     LONGEST,
     MessageCounts,
     audience_of,
@@ -25,6 +24,7 @@ from annotation.prolific.sync.messages import (
     save_draft,
     send,
 )
+from extras.messages.workbench import unread_of
 from studies.models import Study
 from studies.pages.responses import csv_response, whole_number
 
@@ -72,9 +72,7 @@ def message_list(request: HttpRequest, study: Study) -> HttpResponse:
             if one.sent_at
         ]
         return csv_response(f"{study.slug}-messages", _COLUMNS, sent)
-    account = Recruitment.objects.filter(study=study).values_list("account", flat=True).first()
-    context = {"rows": rows, "unread": Account.of(account or {}).unread}
-    return show(request, study, "messages", context)
+    return show(request, study, "messages", {"rows": rows, "unread": unread_of(study)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -127,7 +125,7 @@ def send_message(request: HttpRequest, study: Study) -> HttpResponse:
                 lambda: delete_draft(study_id=study.pk, message_id=message.pk),
                 lambda _: "Draft deleted.",
             )
-            return redirect("people:prolific-messages", study.slug) if done else _to(study, message)
+            return redirect("messages:list", study.slug) if done else _to(study, message)
         confirmed = whole_number(request.POST.get("people", "")) or 0
         _attempt_to_send(request, study, message, confirmed)
         return _to(study, message)
@@ -173,5 +171,5 @@ def _message(request: HttpRequest, study: Study) -> ProlificMessage | None:
 
 
 def _to(study: Study, message: ProlificMessage) -> HttpResponse:
-    address = reverse("people:prolific-message", args=[study.slug])
+    address = reverse("messages:message", args=[study.slug])
     return redirect(f"{address}?{urlencode({'message': message.pk})}")

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from annotation.models import Annotator, MessageRecipient, ProlificMessage, ProlificSubmission
+from annotation.models import Annotator, ProlificSubmission
 from annotation.prolific.api import types
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, connect
@@ -25,8 +25,10 @@ from annotation.prolific.api.transport import (
     ProlificError,
     ProlificRejected,
 )
+from annotation.researchers.reaching import AUDIENCES, ONE_PERSON, Audience
 from annotation.seats import flow
-from studies.additions import Additions
+from extras.messages.models import MessageRecipient, ProlificMessage
+from extras.messages.remote import messages_with, write
 from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock
@@ -39,19 +41,7 @@ _To = MessageRecipient.State
 _State = Annotator.State
 
 
-@dataclass(frozen=True)
-class Audience:
-    """People to whom a message can be addressed, and the text that a draft begins with."""
-
-    name: str
-    title: str
-    find: Callable[[Study], QuerySet[Annotator]]
-    draft: Callable[[Study], str] = lambda study: ""
-
-
-# Audiences of extras.
-MORE: Additions[Audience] = Additions()
-_ONE, _GROUP = "annotator-", "group-"
+_GROUP = "group-"
 
 
 def _in_states(*states: str) -> Callable[[Study], QuerySet[Annotator]]:
@@ -86,13 +76,13 @@ def audiences(study: Study) -> list[Audience]:
         )
         for group in study.quota_groups.all()
     ]
-    return [*_OWN, *MORE, *groups]
+    return [*_OWN, *AUDIENCES, *groups]
 
 
 def audience_of(study: Study, name: str) -> Audience:
-    """The audience with this name; one person has “annotator-” and a pseudonym. `NotAllowed`."""
-    if name.startswith(_ONE):
-        pseudonym = name.removeprefix(_ONE)
+    """The audience with this name. Raises `NotAllowed`."""
+    if name.startswith(ONE_PERSON):
+        pseudonym = name.removeprefix(ONE_PERSON)
         one = Annotator.objects.filter(study=study, pseudonym=pseudonym)
         if one.exists():
             return Audience(
@@ -252,7 +242,7 @@ def _send(
     rows.update(state=_To.SENDING, tried_at=clock.now())
     ids = [one.submission.participant for one in people if one.submission]
     try:
-        client.message(ids, text, study_id=study_id)
+        write(client, ids, text, study_id=study_id)
     except (ProlificRejected, NotFound):
         if len(people) == 1:
             rows.update(state=_To.REFUSED)
@@ -293,7 +283,7 @@ def _has_received(client: ProlificClient, one: MessageRecipient, participant: st
         and each.sent_at is not None
         and each.sent_at >= since
         and _letters(each.text) == _letters(one.message.text)
-        for each in client.messages_with(participant)
+        for each in messages_with(client, participant)
     )
 
 

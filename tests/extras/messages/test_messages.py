@@ -12,13 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import MessageRecipient, ProlificMessage
-from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import NotAllowed, ProlificError
-from annotation.prolific.sync.messages import audience_of, recipients_of, save_draft, send
 from annotation.prolific.sync.sync import follow
+from annotation.researchers.personal_data import person_in
+from annotation.researchers.reaching import AUDIENCES
 from annotation.services.identities import purge_identities
 from demo.prolific.records import RESEARCHER
+from extras.messages import sending
+from extras.messages.models import MessageRecipient, ProlificMessage
+from extras.messages.sending import audience_of, audiences, recipients_of, save_draft, send
+from studies.held_copies import MORE
 from tests.annotation.prolific.life import arrive, finish
 
 pytestmark = pytest.mark.django_db
@@ -87,14 +90,14 @@ def test_a_message_that_prolific_may_not_show_yet_is_not_sent_again(
     prolific.fault("POST", "messages/bulk/", "dropped_after")
     with pytest.raises(ProlificError):
         press(study, draft)
-    monkeypatch.setattr(ProlificClient, "messages_with", lambda *_: [])
+    monkeypatch.setattr(sending, "messages_with", lambda *_: [])
 
     assert press(study, draft).unsure == 3
     assert received(prolific) == once_each(people)
 
 
 def test_a_crash_while_sending_loses_nobody(study, draft, people, prolific, monkeypatch):
-    monkeypatch.setattr(ProlificClient, "message", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(sending, "write", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         press(study, draft)
     monkeypatch.undo()
@@ -135,6 +138,22 @@ def test_deleted_ids_are_not_written_to(study, draft, people, prolific):
     assert recipients_of(study, audience_of(study, "everybody")) == []
 
 
+def test_what_was_written_to_a_deleted_person_is_deleted(study, people, draft):
+    one, other = (annotator for _, annotator in people[:2])
+    for each in (one, other):
+        save_draft(study_id=study.pk, audience=f"annotator-{each.pseudonym}", text="Was it you?")
+
+    for held in MORE:
+        held.forget(person_in(one))
+
+    left = set(ProlificMessage.objects.values_list("audience", flat=True))
+    assert left == {"completed", f"annotator-{other.pseudonym}"}
+
+
+def test_extras_name_people_to_write_to(study, row):
+    assert {each.name for each in AUDIENCES} <= {each.name for each in audiences(study)}
+
+
 @pytest.mark.parametrize(
     ("audience", "text", "problem"),
     [("completed", "  ", "Write"), ("completed", "x" * 3001, "3,001"), ("nobody", "x", "Choose")],
@@ -149,7 +168,7 @@ def test_from_the_page_of_an_annotator_to_the_table(study, people, prolific):
     client = Client()
     client.force_login(User.objects.create_superuser("ada"))
     person, annotator = people[2]
-    write = reverse("people:prolific-write", args=[study.slug])
+    write = reverse("messages:write", args=[study.slug])
     to = f"annotator-{annotator.pseudonym}"
     shown = client.get(reverse("people:person", args=[study.slug]), {"rater": annotator.pseudonym})
     assert f"{write}?to={to}" in shown.content.decode()
@@ -176,9 +195,9 @@ def test_from_the_page_of_an_annotator_to_the_table(study, people, prolific):
     study.recruitment.account = {}
     study.recruitment.save()
     follow(study_id=study.pk)
-    listed = client.get(reverse("people:prolific-messages", args=[study.slug]))
+    listed = client.get(reverse("messages:list", args=[study.slug]))
     assert "1 message about this study is unread" in listed.content.decode()
-    file = client.get(reverse("people:prolific-messages", args=[study.slug]), {"format": "csv"})
+    file = client.get(reverse("messages:list", args=[study.slug]), {"format": "csv"})
     (line,) = csv.DictReader(io.StringIO(b"".join(file).decode("utf-8-sig")))
     assert (line["by"], line["to"], line["people"]) == ("ada", annotator.pseudonym, "1")
     assert person["participant"] not in str(line)

@@ -1,0 +1,1 @@
+"""Messages to participants through Prolific: drafted, previewed, sent by a press, once."""
