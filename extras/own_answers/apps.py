@@ -13,7 +13,7 @@ class OwnAnswersConfig(AppConfig):
         from analysis.exports import catalogue
         from analysis.report import rules
         from annotation.participants.added_steps import AGAIN, NOTES, STEPS
-        from annotation.prolific.launch import follow_up
+        from annotation.prolific.settle.proposals import FOLLOW_UPS
         from annotation.researchers.reaching import AUDIENCES
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
@@ -36,7 +36,7 @@ class OwnAnswersConfig(AppConfig):
         READERS.add(f"{self.name}.wave_answers:WAVES")
         rules.MORE_CHAPTERS.add(f"{self.name}.wave_chapter:CHAPTER", after="agreement")
         AGAIN.add(f"{self.name}.second_visits:AGAIN")
-        follow_up.MORE.add(f"{self.name}.bringing_back:BACK")
+        FOLLOW_UPS.add(f"{self.name}.bringing_back:BACK")
         AUDIENCES.add(f"{self.name}.bringing_back:DUE")
         workbench.section_pages.register(wave_pages.wave_pages)
         workbench.related_studies.register(wave_pages.other_waves)

@@ -18,17 +18,17 @@ from annotation.models import Annotator, ProlificStudy
 from annotation.prolific.api.client import connect, is_local
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch import publication
-from annotation.prolific.launch.follow_up import (
-    FollowUp,
+from annotation.prolific.launch.launch_plan import with_ids
+from annotation.prolific.pages.views import attempt
+from annotation.researchers.reaching import Audience, address_to_write
+from extras.own_answers.follow_up import (
+    Return,
     discard_follow_up,
     draft_follow_up,
     invite,
     newly_due,
     row_of,
 )
-from annotation.prolific.launch.launch_plan import with_ids
-from annotation.prolific.pages.views import attempt
-from annotation.researchers.reaching import Audience, address_to_write
 from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import (
     pids_due,
@@ -59,13 +59,13 @@ def _finished(study: Study) -> QuerySet[Annotator]:
     return Annotator.objects.filter(study=study, retest_visit__in=done)
 
 
-BACK = FollowUp(
+BACK = Return(
     "second visit",
+    _finished,
     "You answer a few of the questions from your first visit again, without looking them up.",
     _address,
     lambda study: second_visit_code(study.pk),
     _people_due,
-    _finished,
 )
 
 

@@ -7,9 +7,9 @@ from annotation.models import Recruitment
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown
-from annotation.prolific.launch.follow_up import GROUP_ALLOWLIST
 from annotation.prolific.launch.launch import group_name
 from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
+from extras.own_answers.follow_up import GROUP_ALLOWLIST
 from extras.own_answers.models import LaterWave
 from extras.own_answers.waves import WaveInvitations, add_people, keys_of, people_of
 from studies.models import Study

@@ -13,7 +13,7 @@ from decimal import Decimal
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from annotation.content.consent_versions import promised_to, stated_minutes
@@ -26,17 +26,31 @@ from annotation.models import (
     ProlificSubmission,
 )
 from annotation.prolific.api import types
-from annotation.prolific.launch.follow_up import MORE
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
 from annotation.prolific.sync.demographics import mismatch
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
+from studies.additions import Additions
 from studies.models import Item, Study
 from studies.money import major_units
 
 APPROVE, REVIEW, RETURN, BONUS, WAIT, NONE = "approve", "review", "return", "bonus", "wait", ""
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A second study on Prolific that brings people back; `name` is the label of its row.
+
+    `finished` are those who have done their part of it here.
+    """
+
+    name: str
+    finished: Callable[[Study], QuerySet[Annotator]]
+
+
+FOLLOW_UPS: Additions[FollowUp] = Additions()
 
 
 @dataclass(frozen=True)
@@ -182,7 +196,7 @@ def follow_up_rows(study: Study, submissions: Sequence[ProlificSubmission]) -> l
     """The submissions of those who came back: approve who has finished that part here."""
     done = {
         (each.name, pk)
-        for each in (MORE if submissions else ())
+        for each in (FOLLOW_UPS if submissions else ())
         for pk in each.finished(study).values_list("pk", flat=True)
     }
     rows = []

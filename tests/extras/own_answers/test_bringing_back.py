@@ -12,13 +12,13 @@ from annotation.models import Annotator, ProlificStudy
 from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.launch import publication
-from annotation.prolific.launch.follow_up import draft_follow_up, newly_due
 from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.settle.proposals import APPROVE, RETURN, settlement
 from annotation.prolific.sync.sync import follow
 from demo.prolific.records import Problem
 from extras.own_answers.bringing_back import BACK, DUE, reminder_needs
+from extras.own_answers.follow_up import draft_follow_up, newly_due
 from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import answer_again, second_visit_code
 from studies.models import Study

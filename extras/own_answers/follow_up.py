@@ -25,7 +25,7 @@ from annotation.prolific.launch.launch_plan import (
     workspace_of,
 )
 from annotation.prolific.launch.publication import add_places
-from studies.additions import Additions
+from annotation.prolific.settle.proposals import FollowUp
 from studies.models import Study
 from studies.services.studies import record
 
@@ -34,33 +34,26 @@ _MOST_PAY, _MOST_MINUTES = 1_000_000, 600
 
 
 @dataclass(frozen=True)
-class FollowUp:
+class Return(FollowUp):
     """What people come back for; `name` also follows the title of the study on Prolific.
 
-    `due` are the people to bring back now, `finished` those who have done their part. `task` says
-    in a sentence what they do.
+    `due` are the people to bring back now. `task` says in a sentence what they do.
     """
 
-    name: str
     task: str
     address: Callable[[Study], str]
     code: Callable[[Study], str]
     due: Callable[[Study], QuerySet[Annotator]]
-    finished: Callable[[Study], QuerySet[Annotator]]
 
 
-# The follow-ups of extras.
-MORE: Additions[FollowUp] = Additions()
-
-
-def row_of(study: Study, follow_up: FollowUp) -> ProlificStudy | None:
+def row_of(study: Study, follow_up: Return) -> ProlificStudy | None:
     """Our row of the follow-up; None before it was created."""
     rows = ProlificStudy.everything.filter(study=study, is_follow_up=True, label=follow_up.name)
     return rows.first()
 
 
 def draft_follow_up(
-    *, study_id: int, follow_up: FollowUp, reward: int, minutes: int, user: User | None = None
+    *, study_id: int, follow_up: Return, reward: int, minutes: int, user: User | None = None
 ) -> ProlificStudy:
     """Create the follow-up's draft for those who are due; costs nothing.
 
@@ -110,7 +103,7 @@ def _ids(people: QuerySet[Annotator]) -> list[str]:
 
 def _body(
     study: Study,
-    follow_up: FollowUp,
+    follow_up: Return,
     row: ProlificStudy,
     workspace: Workspace,
     places: int,
@@ -141,7 +134,7 @@ def _body(
     }
 
 
-def newly_due(study: Study, follow_up: FollowUp, client: ProlificClient) -> tuple[int, int]:
+def newly_due(study: Study, follow_up: Return, client: ProlificClient) -> tuple[int, int]:
     """How many more places those who are due need by now, and the places that there are.
 
     Raises `NotAllowed` before the follow-up is published, and `ProlificError`.
@@ -153,7 +146,7 @@ def newly_due(study: Study, follow_up: FollowUp, client: ProlificClient) -> tupl
 
 
 def invite(
-    *, study_id: int, follow_up: FollowUp, extra: int, seen: int, user: User | None = None
+    *, study_id: int, follow_up: Return, extra: int, seen: int, user: User | None = None
 ) -> ProlificStudy:
     """Admit those who became due since, with the `extra` places whose cost a user saw.
 
@@ -169,7 +162,7 @@ def invite(
     return add_places(study_id=study_id, extra=extra, label=follow_up.name, seen=seen, user=user)
 
 
-def _published(study: Study, follow_up: FollowUp, client: ProlificClient) -> ProlificStudy:
+def _published(study: Study, follow_up: Return, client: ProlificClient) -> ProlificStudy:
     row = row_of(study, follow_up)
     if row is None or not row.prolific_id:
         raise NotAllowed("The follow-up is not on Prolific yet. Create its draft first.")
@@ -179,7 +172,7 @@ def _published(study: Study, follow_up: FollowUp, client: ProlificClient) -> Pro
     return row
 
 
-def discard_follow_up(*, study_id: int, follow_up: FollowUp, user: User | None = None) -> None:
+def discard_follow_up(*, study_id: int, follow_up: Return, user: User | None = None) -> None:
     """Delete the draft, there and here. Raises `NotAllowed` once it is published."""
     study = Study.objects.get(pk=study_id)
     client = connect(study_id)
