@@ -34,6 +34,7 @@ NAMES = [
     "planning",
     "planted_truth",
     "publication",
+    "rehearsal",
     "replication",
     "rules",
     "sample",

@@ -22,7 +22,6 @@ urlpatterns = [
     path("prolific/plan/", plan_views.plan, name="prolific-plan"),
     path("prolific/filters/", plan_views.filters, name="prolific-filters"),
     path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
-    path("prolific/dry-run/", prolific.rehearse, name="prolific-dry-run"),
     path("prolific/publish/", prolific.publish, name="prolific-publish"),
     path("prolific/change/", prolific.change, name="prolific-change"),
     path("prolific/walk/", prolific.walk, name="prolific-walk"),

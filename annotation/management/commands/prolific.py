@@ -18,7 +18,6 @@ from annotation.prolific.api.client import connect
 from annotation.prolific.api.credentials import knows_secret, why_unusable
 from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
 from annotation.prolific.launch.open_places import forecast_on_prolific
@@ -103,11 +102,8 @@ def add_launch_options(parser: ArgumentParser) -> None:
     parser.add_argument("--workspace", help="workspace id; required if the account has several")
     parser.add_argument("--project", help="project id (default: Thirdperson, else the first)")
     parser.add_argument("--check", action="store_true", help="show checks and cost only")
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="create drafts, compare what Prolific stored with what was sent, delete them",
-    )
+    for trial in launch.TRIALS:
+        parser.add_argument(f"--{trial.name}", action="store_true", help=trial.help)
 
 
 def plan_changes(options: dict[str, Any]) -> dict[str, Any]:
@@ -290,41 +286,17 @@ class Command(BaseCommand):
             found = launch.check_launch(study)
             self._show(found, plan_sentence(study, launch.plan_of(study), found))
             return
-        if options["dry_run"]:
-            self._rehearse(study)
-            return
+        for trial in launch.TRIALS:
+            if options[trial.name.replace("-", "_")]:
+                for line in trial.lines(study):
+                    self.stdout.write(line)
+                return
         rows = launch.launch(study_id=study.pk)
         places = sum(row.places for row in rows)
         self.stdout.write(
             f"Drafts on Prolific: {len(rows)}, with {places:,} places. Publish them with: "
             f"prolific publish {study.slug}"
         )
-
-    def _rehearse(self, study: Study) -> None:
-        found = dry_run(study_id=study.pk)
-        self.stdout.write(f"Dry run in {found.workspace}.")
-        for one in found.requests:
-            self.stdout.write(f"{one.method} {one.path}")
-        for draft in found.drafts:
-            name = f"{draft.label}: " if draft.label else ""
-            self.stdout.write(f"{name}{len(draft.same)} fields match.")
-            for field in draft.differences:
-                words = f"{field.name} differs: sent {field.sent}; stored {field.read}"
-                self.stdout.write(f"{name}{words}")
-            if draft.unseen:
-                self.stdout.write(f"{name}not returned by Prolific: {', '.join(draft.unseen)}.")
-            if draft.is_ready is False:
-                self.stdout.write(f"{name}Prolific says that it is not ready to publish.")
-        costs = sum(draft.cost or 0 for draft in found.drafts)
-        self.stdout.write(f"Publishing would cost {format_money(costs, found.currency)}.")
-        if found.left_behind:
-            left = ", ".join(found.left_behind)
-            raise CommandError(f"Still on Prolific: {left}. The next dry run deletes them.")
-        self.stdout.write("All drafts of the dry run were deleted. Nothing was published.")
-        if not found.is_clean:
-            raise CommandError(
-                "Prolific stored some fields differently. See the differences above."
-            )
 
     def _show(self, preview: LaunchPreview, sentence: str) -> None:
         self.stdout.write(sentence)

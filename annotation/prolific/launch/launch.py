@@ -2,7 +2,8 @@
 
 import contextlib
 import math
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -33,11 +34,31 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.targeting import resolve_drafts
 from annotation.prolific.money import note_reservation
+from studies.additions import Additions
 from studies.models import Study
 from studies.services.studies import check_seen, lock_study, record, seen_of
 from studies.statements import clock
 
 _GROUP_SALT = "annotation.prolific.group"
+
+
+@dataclass(frozen=True)
+class LaunchTrial:
+    """A way to try a launch, which an extra adds: it publishes nothing.
+
+    `prolific launch` has an option with this name and prints `lines`; the launch page has a button
+    that posts to the page with the name `view`, above a hint.
+    """
+
+    name: str
+    help: str
+    lines: Callable[[Study], Iterator[str]]
+    view: str
+    button: str
+    hint: str
+
+
+TRIALS: Additions[LaunchTrial] = Additions()
 
 
 def plan_of(study: Study) -> LaunchPlan:

@@ -31,7 +31,6 @@ from annotation.prolific.api.transport import (
 )
 from annotation.prolific.api.types import SCHEDULED
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.dry_run import DryRun, dry_run
 from annotation.prolific.launch.launch_checks import LaunchPreview, state_check
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
 from annotation.prolific.launch.open_places import RESTING, forecast_on_prolific, used_screen_outs
@@ -242,6 +241,10 @@ def _launch_context(study: Study, found: LaunchPreview) -> dict[str, Any]:
         "cost": format_money(found.cost, money),
         "per_hour": format_money(found.pay_per_hour, money),
         "hourly": hourly,
+        "trials": [
+            (reverse(trial.view, args=[study.slug]), trial.button, trial.hint)
+            for trial in launch.TRIALS
+        ],
     }
 
 
@@ -265,23 +268,6 @@ def launch_route(study: Study) -> Iterator[LaunchRoute]:
             MonitorCard("launch", "annotation/prolific/_launch.html", _launch_context(study, found))
         ],
     )
-
-
-@require_http_methods(["POST"])
-@editor_page
-def rehearse(request: HttpRequest, study: Study) -> HttpResponse:
-    """A dry run: create drafts, read them back, compare them and delete them."""
-    found: list[DryRun] = []
-    done = attempt(
-        request,
-        lambda: found.append(dry_run(study_id=study.pk, user=user_of(request))),
-        lambda _: "Dry run finished. Nothing was published.",
-    )
-    if not done:
-        return redirect("people:prolific-launch", study.slug)
-    costs = sum(draft.cost or 0 for draft in found[0].drafts)
-    context = {"found": found[0], "cost": format_money(costs, study.currency)}
-    return show(request, study, "dry_run", context)
 
 
 @require_http_methods(["GET", "POST"])

@@ -9,7 +9,6 @@ from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import LaunchRefused
 from annotation.prolific.api.types import Filter, WantedFilter, resolve
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.dry_run import dry_run
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.sync.sync import follow
@@ -237,20 +236,6 @@ def test_the_plan_is_said_in_words(prolific):
         "the study fills fast. Prolific approves and pays everybody who finishes."
     )
     assert any("cannot reject anybody who finished" in check.text for check in found.checks)
-
-
-def test_a_dry_run_shows_every_request(prolific):
-    study = make_recruiting()
-    launch.save_plan(study_id=study.pk, plan=LaunchPlan(filters=EVERY_KIND))
-    prolific.requests.clear()
-
-    found = dry_run(study_id=study.pk)
-
-    sent = [f"{one.method} {one.path.partition('?')[0]}" for one in found.requests]
-    assert sent == prolific.requests
-    (draft,) = [one for one in found.requests if (one.method, one.path) == ("POST", "studies/")]
-    assert '"selected_filters"' in draft.body
-    assert found.is_clean
 
 
 @pytest.fixture

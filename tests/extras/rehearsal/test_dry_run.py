@@ -7,11 +7,11 @@ from django.urls import reverse
 
 from annotation.models import ProlificStudy
 from annotation.prolific.api.transport import LaunchRefused, ProlificError, ProlificRejected
-from annotation.prolific.launch import dry_run as rehearsal
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.dry_run import compare, dry_run
 from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.seats.quotas import grid, set_quotas
+from extras.rehearsal import dry_run as rehearsal
+from extras.rehearsal.dry_run import compare, dry_run
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting
 from tests.annotation.prolific.payloads import study_payload
 
@@ -50,6 +50,20 @@ def test_a_dry_run_sends_what_a_launch_sends_and_deletes_it(prolific):
     sent = prolific.world.studies[row.prolific_id]
     assert set(draft.same) <= set(sent)
     assert {"filters", "completion_codes", "project", "reward", "name"} <= set(draft.same)
+
+
+def test_a_dry_run_shows_every_request(prolific):
+    study = make_recruiting()
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan(country="United States"))
+    prolific.requests.clear()
+
+    found = dry_run(study_id=study.pk)
+
+    sent = [f"{one.method} {one.path.partition('?')[0]}" for one in found.requests]
+    assert sent == prolific.requests
+    (draft,) = [one for one in found.requests if (one.method, one.path) == ("POST", "studies/")]
+    assert '"selected_values"' in draft.body
+    assert found.is_clean
 
 
 def test_what_prolific_drops_or_changes_is_shown(prolific, monkeypatch):
@@ -194,6 +208,7 @@ def test_the_command_shows_differences_and_fails_on_them(prolific, study, capsys
     call_command("prolific", "launch", study.slug, "--country", "United States", "--dry-run")
     shown = capsys.readouterr().out
     assert "Dry run in workspace “Simulated workspace”, project “Project”." in shown
+    assert "POST studies/" in shown
     assert "Publishing would cost $37.80." in shown
     assert "Nothing was published" in shown
 
@@ -212,10 +227,10 @@ def test_the_page_has_a_button_and_shows_what_came_back(prolific, study, client)
     launch_page = reverse("people:prolific-launch", args=[study.slug])
     assert "Start dry run" in client.get(launch_page).content.decode()
 
-    page = client.post(reverse("people:prolific-dry-run", args=[study.slug])).content.decode()
+    page = client.post(reverse("rehearsal:dry-run", args=[study.slug])).content.decode()
 
     assert "Prolific stored every field as sent" in page
     prolific.fault("POST", "studies/", "401")
-    failed = client.post(reverse("people:prolific-dry-run", args=[study.slug]), follow=True)
+    failed = client.post(reverse("rehearsal:dry-run", args=[study.slug]), follow=True)
     assert "does not accept the token" in failed.content.decode()
     assert is_empty(prolific.world)
