@@ -11,6 +11,7 @@ NAMES = [
     "administration",
     "advice",
     "agents",
+    "authenticity",
     "certainty",
     "certificates",
     "check_page",

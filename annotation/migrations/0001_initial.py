@@ -991,14 +991,6 @@ class Migration(migrations.Migration):
                 ("participant", models.CharField(blank=True, max_length=64)),
                 ("status", models.CharField(blank=True, max_length=40)),
                 ("code", models.CharField(blank=True, max_length=200)),
-                (
-                    "authenticity",
-                    models.CharField(
-                        blank=True,
-                        help_text="Results of Prolific's checks, from its export.",
-                        max_length=200,
-                    ),
-                ),
                 ("started_at", models.DateTimeField(blank=True, null=True)),
                 ("completed_at", models.DateTimeField(blank=True, null=True)),
                 ("return_requested_at", models.DateTimeField(blank=True, null=True)),

@@ -258,9 +258,6 @@ class ProlificSubmission(models.Model):
     participant = models.CharField(max_length=64, blank=True)
     status = models.CharField(max_length=40, blank=True)
     code = models.CharField(max_length=200, blank=True)
-    authenticity = models.CharField(
-        max_length=200, blank=True, help_text="Results of Prolific's checks, from its export."
-    )
     started_at = models.DateTimeField(null=True, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
     return_requested_at = models.DateTimeField(null=True, blank=True)

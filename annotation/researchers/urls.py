@@ -34,7 +34,6 @@ urlpatterns = [
     path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
     path("prolific/settle/returns/", settling.ask_to_return, name="prolific-returns"),
     path("prolific/settle/reject/", settling.reject_one, name="prolific-reject"),
-    path("prolific/settle/authenticity/", settling.authenticity, name="prolific-authenticity"),
     path("prolific/bonuses/", settling.pay_bonuses, name="prolific-bonuses"),
     path("prolific/bonuses/act/", settling.act_on_payment, name="prolific-payment"),
     path("", views.people, name="list"),

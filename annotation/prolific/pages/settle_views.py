@@ -38,6 +38,7 @@ from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
     NONE,
+    PARTS,
     RETURN,
     REVIEW,
     SORTS,
@@ -46,11 +47,6 @@ from annotation.prolific.settle.proposals import (
     filtered_rows,
     settlement,
     sorted_rows,
-)
-from annotation.prolific.sync.authenticity import (
-    MOST_BYTES,
-    BadAuthenticityFile,
-    import_authenticity,
 )
 from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
@@ -191,12 +187,16 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     by_action: defaultdict[str, list[SettlementRow]] = defaultdict(list)
     for row in shown:
         by_action[row.action].append(row)
+    told: defaultdict[int, list[str]] = defaultdict(list)
+    for part in PARTS:
+        for pk, words in part.words(study).items():
+            told[pk].append(words)
     context = {
         "unknown": found.unknown,
         **_owner_context(request, study),
         "demographics": groups_of(study),
         "anybody": bool(found.rows),
-        "authenticity_form": AuthenticityForm(),
+        "parts": [(part.template, part.context(study)) for part in PARTS],
         "chosen": chosen,
         "is_filtered": bool(chosen["search"] or chosen["flag"]),
         "rules": [("any", "any"), ("none", "none"), *_rules_of(found.rows)],
@@ -207,7 +207,10 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
             (
                 title,
                 name,
-                [(row, _bonus_text(study, row)) for row in by_action[name]],
+                [
+                    (row, _bonus_text(study, row), told[row.submission.pk])
+                    for row in by_action[name]
+                ],
                 sums_in_words([row.amount for row in by_action[name]], study.currency)
                 if name in (APPROVE, REVIEW)
                 else "",
@@ -216,33 +219,6 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
         ],
     }
     return show(request, study, "settle", context)
-
-
-class AuthenticityForm(forms.Form):
-    file = forms.FileField(
-        label="Results of Prolific’s authenticity checks (CSV)",
-        required=False,
-        help_text="Prolific’s API does not have them: on Prolific, download the demographic data "
-        "of the study. The results are shown with each person, and decide nothing.",
-    )
-
-
-@require_http_methods(["POST"])
-@editor_page
-def authenticity(request: HttpRequest, study: Study) -> HttpResponse:
-    """Store the results of authenticity checks from an export of Prolific."""
-    file = request.FILES.get("file")
-    if file is None:
-        messages.error(request, "Choose the CSV file that you downloaded from Prolific.")
-        return _back(study)
-    try:
-        done = import_authenticity(study, file.read(MOST_BYTES + 1), user=user_of(request))
-    except BadAuthenticityFile as error:
-        messages.error(request, str(error))
-        return _back(study)
-    others = f" Rows of other studies: {done.unknown:,}." if done.unknown else ""
-    messages.success(request, f"Submissions with results now: {done.stored:,}.{others}")
-    return _back(study)
 
 
 @require_http_methods(["POST"])

@@ -7,7 +7,7 @@ person must look before approving.
 import datetime as dt
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
@@ -51,6 +51,23 @@ class FollowUp:
 
 
 FOLLOW_UPS: Additions[FollowUp] = Additions()
+
+
+@dataclass(frozen=True)
+class SettlementPart:
+    """What an extra adds to the page where one approves and pays.
+
+    `words` are shown with each submission, by its key. `template` is a part below the tables, with
+    `part`, what `context` says of the study.
+    """
+
+    name: str
+    template: str
+    context: Callable[[Study], Mapping[str, Any]]
+    words: Callable[[Study], Mapping[int, str]]
+
+
+PARTS: Additions[SettlementPart] = Additions()
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
@@ -459,7 +458,7 @@ def test_submissions_are_filtered_sorted_and_summed(study, signed_in, prolific):
 
     def names(query: str) -> list[str]:
         groups = signed_in.get(f"{page}?{query}").context["groups"]
-        return [row.pseudonym for _, _, rows, _ in groups for row, _ in rows]
+        return [row.pseudonym for _, _, rows, _ in groups for row, _, _ in rows]
 
     pseudonyms = sorted(each[1].pseudonym for each in (slow, fast))
     assert sorted(names("")) == sorted(names("sort=-time&flag=unknown'")) + pseudonyms
@@ -486,7 +485,7 @@ def test_from_plan_to_payday_by_clicking(study, signed_in, prolific):
 
     settle = signed_in.get(url(study, "-settle"))
     groups = {
-        name: [row.submission.pk for row, _ in rows]
+        name: [row.submission.pk for row, _, _ in rows]
         for _, name, rows, _ in settle.context["groups"]
     }
     asked = signed_in.post(url(study, "-approve"), {"submission": groups["approve"]})
@@ -518,32 +517,3 @@ def test_the_home_says_when_prolific_could_not_be_read(study, signed_in, prolifi
     time_to_read()
     follow_all()
     assert "Could not read" not in signed_in.get(url(study, "")).content.decode()
-
-
-@pytest.mark.nightly
-def test_results_of_authenticity_checks_are_shown_and_decide_nothing(study, signed_in, prolific):
-    row = published(study)
-    for _ in range(2):
-        finish(prolific, *arrive(prolific, row))
-    follow(study_id=study.pk)
-    first, second = ProlificSubmission.objects.order_by("pk")
-
-    def sent(text: str) -> str:
-        file = SimpleUploadedFile("export.csv", text.encode("utf-8-sig"))
-        return said(signed_in.post(url(study, "-authenticity"), {"file": file}, follow=True))
-
-    header = "Submission id,Age,Authenticity check: LLM,Authenticity check: Bots\n"
-    lines = f'{first.submission_id},31,Low,"<b>High"\nelsewhere,44,Low,Low\n'
-    assert "Submissions with results now: 1. Rows of other studies: 1." in sent(header + lines)
-    assert "no column for Submission id" in sent("id,Authenticity\n1,Low\n")
-    assert "with “authenticity” in its name. Its columns: “Submission id”" in sent(
-        "Submission id\n1"
-    )
-    assert "not a CSV export" in sent('Submission id,authentic\n"' + "x" * 200_000)
-    assert "Choose the CSV file" in said(signed_in.post(url(study, "-authenticity"), follow=True))
-
-    page = signed_in.get(url(study, "-settle")).content.decode()
-    words = "Authenticity check: LLM: Low; Authenticity check: Bots: &lt;b&gt;High. Not a reason"
-    assert words in page
-    assert not ProlificSubmission.objects.get(pk=second.pk).authenticity
-    assert page.count(" checked>") + page.count(" checked ") >= 2

@@ -11,6 +11,8 @@ from django.db import transaction
 
 from annotation.errors import AnnotationError
 from annotation.models import ProlificSubmission
+from extras.authenticity.models import AuthenticityResult
+from studies.held_copies import HeldBy, PersonIn
 from studies.importers.files.lines import BadLine, records
 from studies.models import Study
 from studies.services.studies import record
@@ -42,11 +44,16 @@ def import_authenticity(study: Study, content: bytes, *, user: User) -> StoredAu
         rows = ProlificSubmission.objects.select_for_update(no_key=True).filter(
             prolific_study__study=study, submission_id__in=found
         )
-        changed = []
-        for row in rows:
-            row.authenticity = found[row.submission_id]
-            changed.append(row)
-        ProlificSubmission.objects.bulk_update(changed, ["authenticity"], batch_size=500)
+        changed = [
+            AuthenticityResult(submission=row, words=found[row.submission_id]) for row in rows
+        ]
+        AuthenticityResult.objects.bulk_create(
+            changed,
+            batch_size=500,
+            update_conflicts=True,
+            unique_fields=["submission"],
+            update_fields=["words"],
+        )
         if changed:
             record(
                 study,
@@ -83,3 +90,13 @@ def _results(content: bytes) -> dict[str, str]:
         if words and (key := (row[ids] or "").strip()):
             found[key] = words[:_LONGEST]
     return found
+
+
+def _forget(person: PersonIn) -> None:
+    """Delete the results of somebody's submissions, whose rows stay for the accounts."""
+    AuthenticityResult.objects.filter(
+        submission__annotator__study=person.study, submission__annotator__pseudonym=person.name
+    ).delete()
+
+
+HELD = HeldBy("results of authenticity checks", forget=_forget)

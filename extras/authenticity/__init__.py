@@ -1,0 +1,1 @@
+"""Results of Prolific's own authenticity checks, from its export, shown as advice."""
