@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -110,8 +111,6 @@ class Job(models.Model):
 
 def _workers_are_there() -> bool:
     """Whether workers have been heard from, and none is silent now."""
-    from studies.models.installation import Heartbeat
-
-    workers = Heartbeat.objects.exclude(role=Heartbeat.Role.SCHEDULE)
+    workers = apps.get_model("studies", "Heartbeat").objects.exclude(role="schedule")
     seen = list(workers.values_list("seen_at", flat=True))
     return bool(seen) and not any(clock.is_long_ago(each, STALLED_AFTER) for each in seen)

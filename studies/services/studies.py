@@ -4,7 +4,6 @@ Changes of seats or content hold the lock on the Study row. Each app adds its ow
 blocking check prevents opening; advice can be overridden with a reason, which is logged.
 """
 
-import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -152,20 +151,9 @@ def keep_name(instance: User, **sent: Any) -> None:
     StudyLog.objects.bulk_update(rows, ["detail"], batch_size=500)
 
 
-def record(
-    study: Study,
-    event: str,
-    *,
-    user: User | None = None,
-    at: dt.datetime | None = None,
-    **detail: Any,
-) -> StudyLog:
-    """Write a row of the study's log, with an earlier time `at` for what took long."""
-    entry = StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
-    if at is not None:
-        entry.created_at = at
-        entry.save(update_fields=["created_at"])
-    return entry
+def record(study: Study, event: str, *, user: User | None = None, **detail: Any) -> StudyLog:
+    """Write a row of the study's log."""
+    return StudyLog.objects.create(study=study, user=user, event=event, detail=detail)
 
 
 # The log event. Logs of existing studies contain this text; do not change it.

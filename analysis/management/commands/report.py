@@ -18,7 +18,7 @@ from analysis.lifecycle.storage import (
 )
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
-from studies.models.studies import Study
+from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -142,7 +142,8 @@ class Command(BaseCommand):
         detail = {"seed": result["seed"], "inputs": result["inputs"]["hash"]}
         if view := result.get("view"):
             detail["view"] = view["changes"]
-        record(find_study(slug), REPORT_WRITTEN, at=asked_at, **detail)
+        entry = record(find_study(slug), REPORT_WRITTEN, **detail)
+        StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
         self._write_pages(result, folder, asked_on(slug))
         return self._summarise(result, folder)
 
