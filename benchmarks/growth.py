@@ -218,7 +218,7 @@ def workers(slug: str) -> Iterator[Operation]:
     from django.utils import timezone
 
     from judging.models import JudgeRun
-    from judging.worker import chunks
+    from judging.worker import chunks, run_states
 
     run = JudgeRun.objects.get(study__slug=slug)
 
@@ -231,7 +231,7 @@ def workers(slug: str) -> Iterator[Operation]:
         )
 
     yield "claim of 5 questions", claim
-    yield "end of a chunk", lambda: chunks.end_if_done(run_id=run.pk)
+    yield "end of a chunk", lambda: run_states.end_if_done(run_id=run.pk)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from benchmarks._grown_study import GrownStudy, grow
 from judging.models import JudgeRun, Judgment
 from judging.runs import reuse
 from judging.runs.spec import Reuse
-from judging.worker import chunks, recovery
+from judging.worker import chunks, recovery, run_states
 from studies.models import Item
 from studies.pages import responses
 from studies.pages.responses import LongList
@@ -152,7 +152,7 @@ PARTS: dict[str, Callable[[GrownStudy], object]] = {
     "the item page": open_items,
     "the sweep of expired seats": lambda grown: services.release_expired(),
     "a worker's claim": claim,
-    "the end of a chunk": lambda grown: chunks.end_if_done(run_id=grown.run.pk),
+    "the end of a chunk": lambda grown: run_states.end_if_done(run_id=grown.run.pk),
     "the recovery of leases": recover,
     "answers to the same prompts": find_answers,
     "the tokens of a run": lambda grown: chunks.call_workers(grown.run, lambda run_id: None),

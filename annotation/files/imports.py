@@ -23,7 +23,7 @@ from studies.importers.files.answer_rows import (
 )
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, same_id, skipped_rows
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DataSet, Files, SetFile, Tally, columns_of
 from studies.models import Item, Study

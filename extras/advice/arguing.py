@@ -15,6 +15,7 @@ from extras.advice.models import Argument, ArgumentJob, Arm
 from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
 from judging.errors import JudgingError
 from judging.models import NANO, Judge
+from judging.worker.endpoints import check_sharing
 from judging.worker.job_requests import (
     AT_ONCE,
     JobLedger,
@@ -22,7 +23,6 @@ from judging.worker.job_requests import (
     checked_judge,
     count_lost_requests,
 )
-from judging.worker.questions import check_sharing
 from studies.errors import StudyError
 from studies.jobs.retry import queue_again, start_over
 from studies.jobs.runner import JobProgress, carry_out

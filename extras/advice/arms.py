@@ -15,6 +15,7 @@ from studies.importers.items.twins import key_with, store_twin
 from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Study
 from studies.services.items import seat_items, study_content_hash
+from studies.services.related_studies import AssociatedStudy
 from studies.services.studies import record
 from studies.services.whole_studies import copy_study
 
@@ -127,6 +128,19 @@ def arms_study(
         BeliefSource.objects.create(study=copy, beliefs=beliefs)
     record(copy, "arms", user=by, of=study.slug, arguments=job.public_id, **drawn)
     return copy
+
+
+def with_beliefs(study: Study) -> list[AssociatedStudy]:
+    """The studies whose people say what they believe in this one, and the other way."""
+    later = BeliefSource.objects.filter(beliefs=study).select_related("study")
+    earlier = BeliefSource.objects.filter(study=study).select_related("beliefs")
+    return [
+        *(AssociatedStudy(link.study, "gives its people advice") for link in later),
+        *(
+            AssociatedStudy(link.beliefs, "in which its people say what they believe")
+            for link in earlier
+        ),
+    ]
 
 
 def advice_of(item: Item, arm: str, rows: Sequence[Argument]) -> Mapping[str, str]:

@@ -30,8 +30,7 @@ from judging.runs.parameters import run_for
 from judging.runs.spec import Reuse, RunSpec
 from judging.tasks import queue_chunk
 from judging.worker import chunks, runtime
-from judging.worker.endpoints import backend_maker
-from judging.worker.questions import check_sharing
+from judging.worker.endpoints import backend_maker, check_sharing
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock

@@ -106,9 +106,14 @@ def _pairs(study: ReportedStudy, ways: AskedInWays, unit: Clusters) -> list[Json
             put(row, "ci", contrast.ends and list(contrast.ends), contrast.reason)
             put(row, "p", number(contrast.p), contrast.reason)
             found.append(row)
-    for row, p in zip(found, holm([row["p"] for row in found]), strict=True):
-        put(row, "p_holm", number(p), row.get("p_reason"))
+    _adjust(found)
     return found
+
+
+def _adjust(rows: Sequence[Json]) -> None:
+    """Add Holm's p over all rows."""
+    for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
+        put(row, "p_holm", number(p), row.get("p_reason"))
 
 
 def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
@@ -139,9 +144,7 @@ def _effects(study: ReportedStudy, ways: AskedInWays, unit: Any) -> Json:
         put(row, "share", number(effect.share), "no_variation")
         put(row, "p", number(effect.p), effect.reason)
         out["effects"].append(row)
-    adjusted = holm([row["p"] for row in out["effects"]])
-    for row, p in zip(out["effects"], adjusted, strict=True):
-        put(row, "p_holm", number(p), row.get("p_reason"))
+    _adjust(out["effects"])
     return out
 
 

@@ -13,7 +13,7 @@ from studies.errors import StudyError
 from studies.importers.files.answer_rows import AnswerRow, read_answer_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Faults, Refused
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.models import Choice, Study
 from studies.services.studies import lock_study, record
 

@@ -18,10 +18,10 @@ class OwnAnswersConfig(AppConfig):
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
         from annotation.services.admission import ARRIVALS
-        from extras.own_answers import bringing_back, linked_studies, wave_pages
+        from extras.own_answers import bringing_back, linked_studies, wave_pages, waves
         from studies import held_copies
         from studies.pages import workbench
-        from studies.services import whole_studies
+        from studies.services import related_studies, whole_studies
 
         READERS.add(f"{self.name}.answers_twice:RETESTS")
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="agreement")
@@ -39,8 +39,8 @@ class OwnAnswersConfig(AppConfig):
         FOLLOW_UPS.add(f"{self.name}.bringing_back:BACK")
         AUDIENCES.add(f"{self.name}.bringing_back:DUE")
         workbench.section_pages.register(wave_pages.wave_pages)
-        workbench.related_studies.register(wave_pages.other_waves)
-        workbench.related_studies.register(linked_studies.related)
+        related_studies.register(waves.other_waves)
+        related_studies.register(linked_studies.related)
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")

@@ -33,10 +33,11 @@ from studies.media.storage import StoredMedia
 from studies.models import Choice, Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import AssociatedStudy, SectionPage, register_pages, section_pages
+from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.personas import what_it_asks
 from studies.selectors import get_study, studies_for
 from studies.services.items import seat_items, study_content_hash
+from studies.services.related_studies import AssociatedStudy
 from studies.services.studies import create_study, lock_study, record
 from studies.services.whole_studies import StudyContent
 from studies.texts.normalisation import fold

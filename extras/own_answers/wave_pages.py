@@ -28,7 +28,7 @@ from studies.errors import StudyError
 from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.settings_views import MAY_CREATE
-from studies.pages.workbench import AssociatedStudy, SectionPage
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study, studies_for
 
 
@@ -168,13 +168,6 @@ def _told(found: WaveInvitations) -> str:
     if found.unreachable:
         lost = f" Without an id here, so not invited: {found.unreachable:,}."
     return f"Invited: {found.added:,}. Already invited: {found.known:,}.{lost}"
-
-
-def other_waves(study: Study) -> list[AssociatedStudy]:
-    """The other waves of a series."""
-    first, later = series_of(study)
-    waves = [(first, 1), *((wave.study, wave.number) for wave in later)]
-    return [AssociatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
 
 
 def wave_pages(study: Study) -> list[SectionPage]:

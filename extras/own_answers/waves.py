@@ -21,6 +21,7 @@ from annotation.services.endings import AtEnd
 from extras.own_answers.models import LaterWave, WavePerson
 from studies.errors import StudyError
 from studies.models import Item, RemovedPerson, Study
+from studies.services.related_studies import AssociatedStudy
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import copy_study
 
@@ -81,6 +82,13 @@ def series_of(study: Study) -> tuple[Study, list[LaterWave]]:
     first = own.first if own else study
     waves = LaterWave.objects.filter(first=first).select_related("study").order_by("number")
     return first, list(waves)
+
+
+def other_waves(study: Study) -> list[AssociatedStudy]:
+    """The other waves of a series."""
+    first, later = series_of(study)
+    waves = [(first, 1), *((wave.study, wave.number) for wave in later)]
+    return [AssociatedStudy(each, f"wave {n}") for each, n in waves if each.pk != study.pk]
 
 
 def people_of(first: Study) -> QuerySet[Annotator]:

@@ -39,10 +39,10 @@ from judging.errors import BadJudge
 from judging.models import JudgeRun, Judgment
 from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress, has_replies
-from judging.worker import chunks, runtime
+from judging.worker import chunks, run_states, runtime
 from judging.worker.budgets import room_of
-from judging.worker.endpoints import settings_of
-from judging.worker.questions import check_sharing, questions_of
+from judging.worker.chunks import questions_of
+from judging.worker.endpoints import check_sharing, settings_of
 from judging.worker.runtime import outlive_restart
 from studies.statements import clock
 
@@ -85,7 +85,7 @@ def advance_run(*, run_id: int) -> None:
             secret=secret_headers(settings),
         )
     except BadJudge as error:
-        chunks.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+        run_states.stop(run_id=run_id, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
         return
     try:
         for batch in run.batches.filter(state__in=Batch.OPEN):
@@ -98,7 +98,7 @@ def advance_run(*, run_id: int) -> None:
                 run.refresh_from_db()
     finally:
         client.close()
-    chunks.end_if_done(run_id=run_id)
+    run_states.end_if_done(run_id=run_id)
 
 
 def work_off(*, run_id: int, on_wait: Callable[[], None] = lambda: None) -> None:
@@ -138,7 +138,7 @@ def _may_hand_in(run: JudgeRun) -> bool:
             f"The server rejected the first {FIRST_QUESTIONS} questions, so no file was handed in. "
             f"The last answer was: {errors[-1]}"
         )
-        chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=sentence)
+        run_states.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=sentence)
         run.refresh_from_db()
     return run.is_active
 
@@ -162,10 +162,10 @@ def _prepare(run: JudgeRun) -> Batch | None:
         room = room_of(run.pk)
         fitting = count_in_budget(openings, room)
         left_over = [judgment.pk for judgment in judgments[fitting:]]
-        chunks.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
+        run_states.release(Judgment.objects.filter(pk__in=left_over, lease=batch.public_id))
         refused = store_rows(openings[:fitting])
         if refused or not fitting:
-            chunks.release(Judgment.objects.filter(lease=batch.public_id))
+            run_states.release(Judgment.objects.filter(lease=batch.public_id))
         else:
             batch.requests = fitting
             batch.most_nano = sum(opening.most_nano or 0 for opening in openings[:fitting])
@@ -174,7 +174,7 @@ def _prepare(run: JudgeRun) -> Batch | None:
             return batch
     # Requests in progress, here or in other runs, may cost less than reserved and free some budget.
     if not refused and not room.may_grow:
-        chunks.stop(
+        run_states.stop(
             run_id=run.pk,
             state=JudgeRun.State.STOPPED_BUDGET,
             sentence="The remaining budget is too low for another request in a batch. Start the "
@@ -248,12 +248,14 @@ def _collect(batch: Batch, run: JudgeRun, client: BatchClient, status: Status) -
     for question in asked.values():
         reader.miss(question, is_billed=status.word == "completed")
     reader.flush()
-    chunks.release(Judgment.objects.filter(lease=batch.public_id))
+    run_states.release(Judgment.objects.filter(lease=batch.public_id))
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.COLLECTED, ended_at=clock.now(), sentence=reader.words(status.word)
     )
     if reader.stop_with:
-        chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=reader.stop_with)
+        run_states.stop(
+            run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=reader.stop_with
+        )
 
 
 def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
@@ -266,7 +268,7 @@ def _note_failure(batch: Batch, run: JudgeRun, error: BatchError) -> None:
         return
     if error.is_final:
         _give_back(batch, run, str(error))
-    chunks.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
+    run_states.stop(run_id=run.pk, state=JudgeRun.State.STOPPED_OUTAGE, sentence=str(error))
 
 
 def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
@@ -276,7 +278,7 @@ def _give_back(batch: Batch, run: JudgeRun, reason: str) -> None:
     rows = ledger_rows(run, batch.public_id, judgments)
     end = AttemptEnd("rejected", 0, error=reason)
     store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
-    chunks.release(Judgment.objects.filter(lease=batch.public_id))
+    run_states.release(Judgment.objects.filter(lease=batch.public_id))
     Batch.objects.filter(pk=batch.pk).update(
         state=Batch.State.FAILED, sentence=reason, ended_at=clock.now()
     )

@@ -21,7 +21,7 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.selectors import RunProgress
-from judging.worker import chunks
+from judging.worker import run_states
 from studies.importers.files.bundle import file_at
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -58,7 +58,7 @@ def _discard_pack(pack: Pack, run: JudgeRun) -> None:
     rows = ledger_rows(run, pack.public_id, judgments)
     end = AttemptEnd("expired", None, error=_DISCARDED)
     store_rows([rows.closing(q, q.attempts, end, q.replies, None) for q in questions])
-    chunks.release(judgments)
+    run_states.release(judgments)
     Pack.objects.filter(pk=pack.pk).update(
         state=Pack.State.DISCARDED, sentence=_DISCARDED, ended_at=clock.now()
     )
@@ -139,7 +139,7 @@ class PackDelivery(RunDelivery):
         waiting = Pack.objects.filter(run=run_id, state=Pack.State.WAITING)
         if not waiting.exists():
             return ""
-        leased = chunks.in_order(run_id, Judgment.State.LEASED)
+        leased = run_states.in_order(run_id, Judgment.State.LEASED)
         is_asked = leased.exclude(lease__in=waiting.values("public_id")).exists()
         return "" if is_asked else WITH_PACK
 

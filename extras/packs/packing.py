@@ -26,10 +26,10 @@ from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
-from judging.worker import chunks
+from judging.worker import chunks, run_states
 from judging.worker.budgets import room_of
+from judging.worker.chunks import questions_of
 from judging.worker.endpoints import judge_of, kind_of, settings_of
-from judging.worker.questions import questions_of
 from studies.models import MediaFile
 from studies.services.studies import forbids_providers, freeze, lock_study, record
 from studies.statements import clock
@@ -165,7 +165,7 @@ def _pack(run: JudgeRun, draft: Path) -> Pack:
     )
     pack.save()
     writing.close(parameters)
-    chunks.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
+    run_states.stop(run_id=run.pk, state=JudgeRun.State.PAUSED, sentence=WITH_PACK)
     return pack
 
 
@@ -210,7 +210,7 @@ def _open(
     if store_rows(openings[:fitting]):
         raise BadRun(_NO_ROOM)
     left = [question.id for question in questions[fitting:]]
-    chunks.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))
+    run_states.release(Judgment.objects.filter(pk__in=left, lease=pack.public_id))
     pack.requests += fitting
     pack.most_nano += sum(opening.most_nano or 0 for opening in openings[:fitting])
     pack.most_tokens += sum(opening.most.total for opening in openings[:fitting])

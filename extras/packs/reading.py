@@ -20,8 +20,9 @@ from judging.backends.error_messages import error_body
 from judging.backends.parameters import Adjustments
 from judging.engine.interface import Parameters
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.worker import chunks
-from judging.worker.questions import questions_of, share_replies
+from judging.worker import run_states
+from judging.worker.chunks import questions_of
+from judging.worker.run_states import share_replies
 from studies.importers.files.bundle import File, unpacked_size
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused
@@ -287,7 +288,7 @@ class _Reading:
             self.decided += reader.answered
             self.again += reader.to_ask_again
             self._stop_with = self._stop_with or reader.stop_with
-        chunks.release(Judgment.objects.filter(pk__in=list(questions)))
+        run_states.release(Judgment.objects.filter(pk__in=list(questions)))
 
     def _learn(self, error: str, sent: Parameters) -> bool:
         return self._adjustments.learn(error_body(error), sent)
@@ -327,7 +328,7 @@ class _Reading:
         open_ones = self.run.judgments.filter(state__in=Judgment.OPEN)
         if not open_ones.exists():
             resting.update(state=JudgeRun.State.RUNNING, sentence="", ended_at=None)
-            chunks.end_if_done(run_id=self.run.pk)
+            run_states.end_if_done(run_id=self.run.pk)
         elif self._stop_with:
             resting.update(sentence=self._stop_with)
         elif self.missing:

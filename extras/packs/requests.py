@@ -24,8 +24,9 @@ from judging.models import Attempt, JudgeRun, Judgment, SentParameters
 from judging.selectors import has_replies
 from judging.worker import ledger, runtime
 from judging.worker.budgets import Room
+from judging.worker.chunks import questions_of
 from judging.worker.endpoints import judge_of
-from judging.worker.questions import questions_of
+from judging.worker.ledger_statements import Closing, Opening, apply
 from studies.statements import clock
 
 ROWS = 200  # committed together
@@ -40,11 +41,11 @@ def ledger_rows(run: JudgeRun, lease: str, judgments: Iterable[Judgment]) -> led
     )
 
 
-def store_rows(rows: Sequence[ledger.Opening | ledger.Closing]) -> bool:
+def store_rows(rows: Sequence[Opening | Closing]) -> bool:
     """Store rows; return whether any of them was refused."""
     refused = False
     for start in range(0, len(rows), ROWS):
-        refused |= any(ledger.apply(rows[start : start + ROWS]))
+        refused |= any(apply(rows[start : start + ROWS]))
     return refused
 
 
@@ -58,7 +59,7 @@ def count_in_one_file(questions: Sequence[JudgeQuestion], parameters: Parameters
     return len(questions)
 
 
-def count_in_budget(openings: Sequence[ledger.Opening], room: Room) -> int:
+def count_in_budget(openings: Sequence[Opening], room: Room) -> int:
     """How many requests fit into the budgets at their maximum cost."""
     nano = inf if room.nano is None else room.nano
     tokens = inf if room.tokens is None else room.tokens
@@ -151,7 +152,7 @@ class AnswerReader:
         self._milliseconds: int | None = None
         if sent_at is not None:
             self._milliseconds = int((clock.now() - sent_at).total_seconds() * 1000)
-        self._closings: list[ledger.Closing] = []
+        self._closings: list[Closing] = []
         self._answered = self._again = 0
         self._no_access = self._misconfigured = ""
         self._has_replies = has_replies(run.pk)

@@ -10,8 +10,8 @@ from extras.personas.models import DraftingJob, ProfileDraft
 from judging.engine.messages import Messages, from_user, looks_like_refusal, without_thoughts
 from judging.errors import JudgingError
 from judging.models import Judge
+from judging.worker.endpoints import check_sharing
 from judging.worker.job_requests import WrittenReply, ask_waiting
-from judging.worker.questions import check_sharing
 from studies.errors import StaleVersion, StudyError
 from studies.importers.editing import edit_persona, record_of
 from studies.importers.items.storage import why_not

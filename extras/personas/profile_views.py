@@ -14,6 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from extras.personas import changed_items, other_personas
 from extras.personas.drafting import (
     ASKED,
     LONGEST,
@@ -35,6 +36,7 @@ from studies.models import Membership, Study
 from studies.pages.responses import REFUSED
 from studies.pages.workbench import SectionPage, register_pages, section_pages
 from studies.selectors import get_study
+from studies.services.related_studies import register_copies
 
 PER_PAGE = 10
 
@@ -144,3 +146,9 @@ def register() -> None:
     register_pages("items", "personas:changed-personas")
     register_pages("items", "personas:other-personas")
     register_pages("judges", "personas:")
+    register_copies(
+        changed_items.SOURCE, copy="with changed personas", origin="whose personas it changes"
+    )
+    register_copies(
+        other_personas.SOURCE, copy="with other personas", origin="whose personas it exchanges"
+    )

@@ -29,7 +29,7 @@ from extras.rules.prompts import (
 from judging.engine.messages import length
 from judging.models import Judge, JudgeRun
 from judging.runs.costs import RunUsage, duration
-from judging.worker.questions import check_sharing
+from judging.worker.endpoints import check_sharing
 from studies.errors import StudyError
 from studies.jobs.retry import start_over
 from studies.models import Item, Study

@@ -11,7 +11,8 @@ from studies.errors import FrozenStudy, StudyError
 from studies.exporters.items import item_rows, media_files
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.files.json_rows import read_json_lines
+from studies.importers.files.lines import BadLine
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ReadItems
 from studies.importers.items.storage import import_items

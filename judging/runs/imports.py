@@ -27,7 +27,7 @@ from studies.importers.files.answer_rows import (
 )
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Faults, Refused, skipped_rows
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.models import Choice, Item, Study
 from studies.services.studies import freeze, lock_study, record
 from studies.statements import clock

@@ -22,9 +22,8 @@ from judging.runs.row_creation import RunStudyFacts, create_judgments, share_req
 from judging.runs.spec import RunSpec
 from judging.selectors import has_replies
 from judging.tasks import queue_chunk
-from judging.worker import chunks, recovery, runtime
-from judging.worker.endpoints import backend_maker
-from judging.worker.questions import check_sharing
+from judging.worker import chunks, recovery, run_states, runtime
+from judging.worker.endpoints import backend_maker, check_sharing
 from judging.worker.runtime import outlive_restart
 from studies.models import Study
 from studies.services.studies import lock_study, record
@@ -95,7 +94,7 @@ def start_run(
             )
         if enqueue and run.is_active and (created or retried or not is_running):
             _enqueue(run)
-    chunks.end_if_done(run_id=run.pk)
+    run_states.end_if_done(run_id=run.pk)
     run.refresh_from_db()
     return run
 
@@ -208,7 +207,7 @@ def _end(
     *,
     among: Collection[str] = JudgeRun.ACTIVE,
 ) -> bool:
-    if not chunks.stop(run_id=run_id, state=state, sentence=sentence, among=among):
+    if not run_states.stop(run_id=run_id, state=state, sentence=sentence, among=among):
         return False
     run = JudgeRun.objects.select_related("study").get(pk=run_id)
     record(run.study, f"judge run {state}", user=user, run=run.public_id)
@@ -236,7 +235,7 @@ def resume_run(*, run_id: int, user: User | None = None) -> bool:
         )
     record(run.study, "judge run resumed", user=user, run=run.public_id)
     _enqueue(run)
-    chunks.end_if_done(run_id=run_id)
+    run_states.end_if_done(run_id=run_id)
     return True
 
 

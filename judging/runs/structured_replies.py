@@ -17,7 +17,7 @@ from judging.runs.lifecycle import start_run
 from judging.runs.parameters import run_for
 from judging.runs.request_conditions import CONTINUED_BY, GOES_ON_FROM
 from judging.runs.spec import RunSpec
-from judging.worker import chunks
+from judging.worker import run_states
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record
 
@@ -95,7 +95,7 @@ def go_on_structured(*, run_id: int, enqueue: bool = True, user: User | None = N
         token_budget=tokens,
     )
     new = start_run(spec, enqueue=enqueue, user=user)
-    chunks.stop(
+    run_states.stop(
         run_id=run.pk,
         state=JudgeRun.State.CANCELLED,
         sentence=f"Run {new.public_id} goes on with structured replies; what it has is kept.",

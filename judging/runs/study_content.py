@@ -11,7 +11,7 @@ from django.urls import reverse
 from judging.backends.backend import leads_to_link_local
 from judging.models import Attempt, Judge, JudgeRun, Judgment, PromptTemplate, last_lease_of_workers
 from judging.worker.budgets import AMOUNTS, REMOVED, add_removed
-from judging.worker.chunks import closing_words
+from judging.worker.run_states import closing_words
 from studies.models import Item, Study
 from studies.services.studies import LaunchCheck
 from studies.services.whole_studies import StudyContent, delete_with_all_that_refers

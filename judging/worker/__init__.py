@@ -1,1 +1,1 @@
-"""What a worker does: claim chunks, keep the ledger, write answers, recover."""
+"""What a worker does: claim chunks, ask, keep the ledger, end runs, recover."""

@@ -1,4 +1,4 @@
-"""A judge as its backend sees it: settings, limits, keys, and the shared endpoint.
+"""A judge as its backend sees it, its keys, the shared endpoint, and which studies may ask it.
 
 The cipher is that of `studies.sealing`. A new SECRET_KEY makes stored keys unreadable, so they must
 be entered again.
@@ -23,6 +23,7 @@ from judging.errors import BadJudge
 from judging.models import Judge, JudgeRun
 from studies.models import Membership, Study
 from studies.sealing import cipher
+from studies.services.studies import forbids_providers
 
 ADD_PERMISSION = "judging.add_judge"  # of administrators of judges
 _PURPOSE = b"thirdperson: keys of judges, version 1"
@@ -85,6 +86,28 @@ def key_refusal(judge: Judge) -> str:
     return (
         f"The key of judge “{judge.name}” was entered for other studies: it serves those of which "
         "the user who entered it is an owner or editor. Add a judge like it with a key of your own."
+    )
+
+
+def check_sharing(study: Study, judge: Judge) -> None:
+    """Raise `BadJudge` if items of the study must not be sent where the judge is asked.
+
+    Or if the study may not use the key that the judge has.
+    """
+    if judge.providers and forbids_providers(study):
+        raise BadJudge(refusal(study, judge))
+    if not serves_key(judge, study):
+        raise BadJudge(key_refusal(judge))
+
+
+def refusal(study: Study, judge: Judge) -> str:
+    """Why the judge is not asked, and what an owner can do."""
+    licence = study.source.get("licence") or "no licence named"
+    return (
+        f"The items of “{study.slug}” must not be sent to a provider ({licence}), and judge "
+        f"“{judge.name}” is at {', '.join(judge.providers)}. Use a model on a server of your "
+        "own, or let an owner of the study confirm it with a reason under Settings, “Items and "
+        "providers”."
     )
 
 

@@ -15,7 +15,8 @@ from django.db.models import QuerySet
 
 from judging import deliveries
 from judging.models import JudgeRun, Judgment
-from judging.worker.chunks import LEASE, call_workers, end_if_done, give_back
+from judging.worker.chunks import LEASE, call_workers
+from judging.worker.run_states import end_if_done, give_back
 from studies.statements import clock
 
 SILENCE = timedelta(seconds=25)  # without a heartbeat of a worker, before new tokens are queued

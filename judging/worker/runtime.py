@@ -21,9 +21,9 @@ from judging.engine.limits import Grant, LimitReport
 from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, grant_for
 from judging.errors import BadJudge, DatabaseAway, JudgingError
 from judging.models import Judge, SharedLimit
-from judging.worker import ledger
+from judging.worker import ledger_statements
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
-from judging.worker.writer import RETRY_SECONDS, Writer
+from judging.worker.ledger import RETRY_SECONDS, Writer
 from studies.statements import clock
 
 if TYPE_CHECKING:
@@ -121,7 +121,9 @@ def get() -> _Runtime:
     with _lock:
         if _runtime is None:
             _stopping.clear()
-            _runtime = _Runtime(EngineLoop(), Writer(ledger.apply, ledger.apply_again))
+            _runtime = _Runtime(
+                EngineLoop(), Writer(ledger_statements.apply, ledger_statements.apply_again)
+            )
         return _runtime
 
 

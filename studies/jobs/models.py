@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -13,7 +14,7 @@ from studies.statements import clock
 STALLED_AFTER = timedelta(seconds=40)
 # The message of a job that waits this long may be lost: it is sent again at this interval.
 MESSAGE_AFTER = timedelta(seconds=40)
-# A job that waits this long is stalled: no worker is running, or all are busy.
+# A job that waits this long is stalled if a kind of worker is silent; otherwise all are busy.
 WAITING_AFTER = timedelta(minutes=5)
 WAITING = "Waiting for a worker."
 STALLED = (
@@ -84,9 +85,11 @@ class Job(models.Model):
 
     @property
     def is_stalled(self) -> bool:
-        """Whether its worker was killed, or no worker starts it."""
-        limit = self.silence_limit if self.state == self.State.RUNNING else WAITING_AFTER
-        return self.is_open and clock.is_long_ago(self.heartbeat_at, limit)
+        """Whether its worker was killed, or no worker is there to start it."""
+        if self.state == self.State.RUNNING:
+            return clock.is_long_ago(self.heartbeat_at, self.silence_limit)
+        waits_long = self.is_open and clock.is_long_ago(self.heartbeat_at, WAITING_AFTER)
+        return waits_long and not _workers_are_there()
 
     @property
     def may_have_lost_its_message(self) -> bool:
@@ -104,3 +107,10 @@ class Job(models.Model):
     def sentence(self) -> str:
         """The sentence about the job on a page."""
         return STALLED if self.is_stalled else self.message
+
+
+def _workers_are_there() -> bool:
+    """Whether workers have been heard from, and none is silent now."""
+    workers = apps.get_model("studies", "Heartbeat").objects.exclude(role="schedule")
+    seen = list(workers.values_list("seen_at", flat=True))
+    return bool(seen) and not any(clock.is_long_ago(each, STALLED_AFTER) for each in seen)

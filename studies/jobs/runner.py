@@ -60,9 +60,11 @@ class JobProgress:
                 stored = self._rows.update(
                     progress=self._percent, message=self._sentence, heartbeat_at=clock.now()
                 )
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             # The next heartbeat may succeed, and the work itself can continue.
             logger.warning("the progress of a job could not be stored")
+            if self.has_thread:
+                connection.close()  # Django reopens it only if it is closed on this side
         else:
             self._is_current = stored > 0
 

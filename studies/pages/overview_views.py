@@ -29,10 +29,10 @@ from studies.pages.workbench import (
     launch_routes,
     needs,
     once,
-    related_to,
     setup_tasks,
 )
 from studies.selectors import get_study
+from studies.services.related_studies import related_to
 from studies.services.studies import (
     LaunchCheck,
     StateNote,

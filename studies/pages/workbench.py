@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from django.contrib.auth.models import AnonymousUser, User
+from django.contrib.auth.models import User
 from django.db.models import TextChoices
 from django.urls import reverse
 
 from studies.additions import Additions
 from studies.models import Item, Study
-from studies.selectors import studies_for
 from studies.services.studies import LaunchCheck
 from studies.statements.kept_figures import kept
 
@@ -153,24 +152,6 @@ class LaunchRoute:
 
 
 launch_routes: Registry[LaunchRoute] = Registry()
-
-
-@dataclass(frozen=True)
-class AssociatedStudy:
-    """Another study that belongs with this one, and what it is to it: “wave 2”."""
-
-    study: Study
-    words: str
-
-
-related_studies: Registry[AssociatedStudy] = Registry()
-
-
-def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
-    """The related studies that a user may see."""
-    found = related_studies.of(study)
-    mine = set(studies_for(user).values_list("pk", flat=True)) if found else ()
-    return [related for related in found if related.study.pk in mine]
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,8 @@ def test_it_departs_from_the_plan_and_supersedes_reports(study, tmp_path):
         answer_all(annotator := walk_in(study))
         services.complete(annotator_id=annotator.pk)
     call_command("report", study.slug, out=str(tmp_path), bootstrap=100)
+    asked_at = study.log.get(event="report written").created_at
+    assert asked_at.timestamp() < (tmp_path / "report.json").stat().st_mtime
     item = Item.objects.filter(study=study).first()
 
     out(study, item)

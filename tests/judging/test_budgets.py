@@ -20,7 +20,8 @@ from judging.runs import study_content
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.study_content import remove_judgments
 from judging.selectors import run_cost
-from judging.worker import chunks, ledger, recovery
+from judging.worker import chunks, ledger, recovery, run_states
+from judging.worker.ledger_statements import Closing, Opening, apply
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
@@ -209,14 +210,14 @@ def runs(transactional_db):
 
 def openings_of(run, count, *, start=0, tokens=10):
     return [
-        ledger.Opening(run.pk, pk, 1, timezone.now(), tokens * NANO, Usage(tokens, 0))
+        Opening(run.pk, pk, 1, timezone.now(), tokens * NANO, Usage(tokens, 0))
         for pk in run.judgments.order_by("pk").values_list("pk", flat=True)[start : start + count]
     ]
 
 
 def closing_of(opening, *, spent):
     usage = Usage(spent, 0)
-    return ledger.Closing(
+    return Closing(
         opening.run_id,
         0,
         opening.judgment_id,
@@ -250,17 +251,17 @@ def test_what_is_under_way_is_held_until_it_is_known_what_it_cost(runs, money):
     set_budget(run, **({"dollars": 25} if money else {"tokens": 25}))
     first = openings_of(run, 3)
 
-    refusals = ledger.apply(first)
+    refusals = apply(first)
 
     assert [type(refusal) for refusal in refusals] == [type(None), type(None), BudgetInUse]
     # One of them turns out to have cost 4 of its 10: now there is room for the third.
-    assert ledger.apply([closing_of(first[0], spent=4), first[2]]) == [None, None]
+    assert apply([closing_of(first[0], spent=4), first[2]]) == [None, None]
     # Nothing is under way any more, and 12 are spent of 25: one more has room, two have not.
-    ledger.apply([closing_of(opening, spent=4) for opening in first[1:]])
+    apply([closing_of(opening, spent=4) for opening in first[1:]])
     more = openings_of(run, 2, start=3)
-    assert [type(r) for r in ledger.apply(more)] == [type(None), BudgetInUse]
-    ledger.apply([closing_of(more[0], spent=10)])
-    (over,) = ledger.apply([more[1]])
+    assert [type(r) for r in apply(more)] == [type(None), BudgetInUse]
+    apply([closing_of(more[0], spent=10)])
+    (over,) = apply([more[1]])
     assert isinstance(over, OverBudget)
     assert "one more can cost up to" in str(over) or "one more can use up to" in str(over)
 
@@ -269,12 +270,12 @@ def test_the_budget_of_a_campaign_holds_for_all_its_runs(runs):
     set_budget(runs.campaign, dollars=25)
     one, two = runs.runs
     (mine,) = openings_of(one, 1)
-    assert ledger.apply([mine, *openings_of(two, 1)]) == [None, None]
+    assert apply([mine, *openings_of(two, 1)]) == [None, None]
 
-    (crowded,) = ledger.apply(openings_of(two, 1, start=1))
+    (crowded,) = apply(openings_of(two, 1, start=1))
     assert isinstance(crowded, BudgetInUse)
-    ledger.apply([closing_of(mine, spent=9)])
-    (still,) = ledger.apply(openings_of(two, 1, start=1))
+    apply([closing_of(mine, spent=9)])
+    (still,) = apply(openings_of(two, 1, start=1))
 
     assert isinstance(still, BudgetInUse)
     assert sent() == 1
@@ -283,25 +284,25 @@ def test_the_budget_of_a_campaign_holds_for_all_its_runs(runs):
 def test_what_a_killed_worker_had_under_way_is_spent_at_its_most(runs):
     run = runs.runs[0]
     set_budget(run, dollars=25, tokens=100)
-    ledger.apply(openings_of(run, 2))
+    apply(openings_of(run, 2))
 
-    chunks.give_back(run.pk, Judgment.objects.filter(run=run))
+    run_states.give_back(run.pk, Judgment.objects.filter(run=run))
 
     run.refresh_from_db()
     assert (run.spent, run.tokens) == (20, 20)
-    (over,) = ledger.apply(openings_of(run, 1, start=2))
+    (over,) = apply(openings_of(run, 1, start=2))
     assert isinstance(over, OverBudget)
 
 
 def test_a_request_in_flight_at_the_removal_of_a_person_is_counted_when_it_ends(runs):
     run = runs.runs[0]
     first, second = openings_of(run, 2)
-    ledger.apply([first, second])
+    apply([first, second])
     item = Judgment.objects.get(pk=first.judgment_id).item
 
     with transaction.atomic():
         remove_judgments(run.study, [item.pk])
-    ledger.apply([closing_of(first, spent=4), closing_of(second, spent=3)])
+    apply([closing_of(first, spent=4), closing_of(second, spent=3)])
 
     run.refresh_from_db()
     assert (run.spent, run.tokens) == (7, 7)
@@ -313,25 +314,25 @@ def test_a_reply_that_comes_after_its_request_counts_as_lost_is_counted_once(run
     run = runs.runs[0]
     set_budget(run, dollars=25, tokens=25)
     first, second = openings_of(run, 2)
-    ledger.apply([first, second])
+    apply([first, second])
     # The worker is alive, but was silent for longer than its lease.
-    chunks.give_back(run.pk, Judgment.objects.filter(run=run))
+    run_states.give_back(run.pk, Judgment.objects.filter(run=run))
 
-    ledger.apply([closing_of(first, spent=4)])
+    apply([closing_of(first, spent=4)])
 
     run.refresh_from_db()
     assert (run.spent, run.tokens, run.retries) == (14, 14, 1)
     assert run_cost(run).dollars == run.spent
-    assert ledger.apply(openings_of(run, 1, start=2)) == [None]
+    assert apply(openings_of(run, 1, start=2)) == [None]
 
 
 def test_what_a_batch_holds_is_not_waited_for(runs):
     run = runs.runs[0]
     set_budget(run, dollars=15)
-    ledger.apply(openings_of(run, 1))
+    apply(openings_of(run, 1))
     run.judgments.update(leased_until=timezone.now() + timedelta(days=30))
 
-    (over,) = ledger.apply(openings_of(run, 1, start=1))
+    (over,) = apply(openings_of(run, 1, start=1))
 
     assert isinstance(over, OverBudget)
     assert "$10.0000 reserved for open batches" in str(over)
@@ -348,8 +349,8 @@ def test_workers_that_write_at_the_same_time_give_no_room_away_twice(runs, holde
         gate.wait()
         try:
             for opening in openings_of(run, 7, start=number * 7):
-                if ledger.apply([opening]) == [None]:
-                    ledger.apply([closing_of(opening, spent=8)])
+                if apply([opening]) == [None]:
+                    apply([closing_of(opening, spent=8)])
         finally:
             connection.close()
 
@@ -368,11 +369,11 @@ def test_workers_that_write_at_the_same_time_give_no_room_away_twice(runs, holde
 def test_a_reply_comes_in_the_middle_of_the_removal_of_its_judgment(runs, monkeypatch):
     run = runs.runs[0]
     [opening] = openings_of(run, 1)
-    ledger.apply([opening])
+    apply([opening])
     item = Judgment.objects.get(pk=opening.judgment_id).item
     closing = closing_of(opening, spent=4)
 
-    with meanwhile(monkeypatch, study_content, "_pass_on", lambda: ledger.apply([closing])):
+    with meanwhile(monkeypatch, study_content, "_pass_on", lambda: apply([closing])):
         with transaction.atomic():
             remove_judgments(run.study, [item.pk])
 
@@ -385,7 +386,7 @@ def test_a_reply_comes_in_the_middle_of_the_removal_of_its_judgment(runs, monkey
 def test_a_judgment_is_removed_in_the_middle_of_a_sweep_of_leases(runs, monkeypatch):
     run = runs.runs[0]
     [opening] = openings_of(run, 1)
-    ledger.apply([opening])
+    apply([opening])
     item = Judgment.objects.get(pk=opening.judgment_id).item
     remove = transaction.atomic(lambda: remove_judgments(run.study, [item.pk]))
 

@@ -15,7 +15,8 @@ from judging.runs.lifecycle import start_run, work_off
 from judging.runs.spec import RunSpec
 from judging.runs.study_content import content_of
 from judging.worker import chunks, ledger, recovery, runtime
-from judging.worker.questions import questions_of
+from judging.worker.chunks import questions_of
+from judging.worker.ledger_statements import apply, apply_again
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import study_of
@@ -269,18 +270,18 @@ def test_a_worker_whose_lease_ran_out_asks_nothing_more_and_its_late_replies_are
     def closing(pk):
         return rows.closing(asked[pk], 1, end, 1, JudgeAnswer("done", "A", 80, text="[[A]]"))
 
-    assert ledger.apply([opening(pk) for pk in (first, second, third)]) == [None] * 3
+    assert apply([opening(pk) for pk in (first, second, third)]) == [None] * 3
     recovery.release_expired()
     # Another worker takes two of them over, and asks one of these.
     Judgment.objects.filter(pk__in=[second, third]).update(
         state="leased", lease="y", leased_until=timezone.now() + timedelta(seconds=20)
     )
     others = ledger.LedgerRows(run, "y", dict.fromkeys(ids, "r1"))
-    assert ledger.apply([opening(third, 2, others)]) == [None]
+    assert apply([opening(third, 2, others)]) == [None]
 
-    (refused,) = ledger.apply([opening(fourth)])
-    ledger.apply_again([closing(pk) for pk in (first, second, third)])
-    (too_late,) = ledger.apply([opening(second, 2, others)])
+    (refused,) = apply([opening(fourth)])
+    apply_again([closing(pk) for pk in (first, second, third)])
+    (too_late,) = apply([opening(second, 2, others)])
 
     assert (type(refused), type(too_late)) == (Halted, Halted)
     states = dict(run.judgments.filter(pk__in=ids).values_list("pk", "state"))

@@ -18,8 +18,8 @@ from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.registry import Standard
 from judging.runs import lifecycle
-from judging.worker import chunks, ledger, runtime
-from judging.worker.writer import Writer
+from judging.worker import chunks, ledger_statements, runtime
+from judging.worker.ledger import Writer
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all, start, study_of
@@ -105,7 +105,7 @@ def test_rows_that_come_during_a_commit_are_committed_together():
 
 @pytest.mark.django_db(transaction=True)
 def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkeypatch):
-    apply = ledger.apply
+    apply = ledger_statements.apply
     broken: set[str] = set()
 
     def commit_and_break(rows):
@@ -115,7 +115,7 @@ def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkey
             raise OperationalError("server closed the connection unexpectedly")
         return told
 
-    monkeypatch.setattr(ledger, "apply", commit_and_break)
+    monkeypatch.setattr(ledger_statements, "apply", commit_and_break)
     study = study_of(5)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
 
@@ -131,14 +131,14 @@ def test_rows_whose_commit_was_never_acknowledged_count_once(llm, engine, monkey
 
 @pytest.mark.django_db(transaction=True)
 def test_a_request_whose_answer_could_not_be_written_is_lost_and_counted(llm, engine, monkeypatch):
-    apply = ledger.apply
+    apply = ledger_statements.apply
 
     def refuse_the_first_answer(rows):
-        if any(isinstance(row, ledger.Closing) and row.number == 1 for row in rows):
+        if any(isinstance(row, ledger_statements.Closing) and row.number == 1 for row in rows):
             raise ValueError("no such character")
         return apply(rows)
 
-    monkeypatch.setattr(ledger, "apply", refuse_the_first_answer)
+    monkeypatch.setattr(ledger_statements, "apply", refuse_the_first_answer)
     study = study_of(1)
     judge = make_judge(base_url=llm.url, price_input=1, price_output=1)
     run = start(study, judge)

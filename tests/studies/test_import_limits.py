@@ -36,7 +36,7 @@ def lines_taken(monkeypatch) -> list[int]:
             taken.append(1)
             yield line
 
-    monkeypatch.setattr("studies.importers.files.readers.lines_of", counted)
+    monkeypatch.setattr("studies.importers.files.json_rows.lines_of", counted)
     monkeypatch.setattr(lines, "lines_of", counted)
     return taken
 

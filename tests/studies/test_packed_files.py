@@ -16,7 +16,7 @@ from studies.importers.columns.table_file import table_of
 from studies.importers.files import packed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.models import Item
 from tests.studies.files import faults, jsonl, raw_item, read, zipped
 

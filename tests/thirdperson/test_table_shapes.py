@@ -394,7 +394,7 @@ class TestOptions:
             read(csv_of(ROWS), *options)
 
     def test_one_value_that_is_too_large_is_not_called_broken(self, read, monkeypatch):
-        monkeypatch.setattr("studies.importers.columns.table_file.MAX_DOCUMENT", 100)
+        monkeypatch.setattr("studies.importers.files.json_rows.MAX_DOCUMENT", 100)
         columns = {c: {str(n): r[c] for n, r in enumerate(ROWS)} for c in ROWS[0]}
 
         with pytest.raises(

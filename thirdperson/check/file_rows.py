@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from studies.importers.columns.table_file import is_json, table_of
+from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place
+from studies.importers.files.json_rows import is_json
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from thirdperson.check.columns import CheckedRows, Columns

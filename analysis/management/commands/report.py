@@ -18,7 +18,7 @@ from analysis.lifecycle.storage import (
 )
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
-from studies.models.studies import Study
+from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 from studies.statements import clock
 
@@ -130,6 +130,7 @@ class Command(BaseCommand):
         from analysis.data.runs import asked_on
         from analysis.lifecycle.build_job import write_report
 
+        asked_at = clock.now()  # as of a report on the page: what happens meanwhile comes after it
         with progress_bar(sys.stderr, total=100, label=slug) as bar:
             result = write_report(
                 slug=slug,
@@ -141,7 +142,8 @@ class Command(BaseCommand):
         detail = {"seed": result["seed"], "inputs": result["inputs"]["hash"]}
         if view := result.get("view"):
             detail["view"] = view["changes"]
-        record(find_study(slug), REPORT_WRITTEN, **detail)
+        entry = record(find_study(slug), REPORT_WRITTEN, **detail)
+        StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
         self._write_pages(result, folder, asked_on(slug))
         return self._summarise(result, folder)
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from django.db.models import Manager, Max, Min, Model
 
-from studies.additions import Additions
-
 PORTION = 2_000
 
 
@@ -37,9 +35,6 @@ class InvariantCheck:
     find: Callable[[], Iterator[InvariantFault]]
     remedy: str
     repair: Callable[[InvariantFault], str] | None = None
-
-
-MORE: Additions[InvariantCheck] = Additions()
 
 
 def portions(rows: Manager[Any], model: type[Model]) -> Iterator[tuple[int, int]]:

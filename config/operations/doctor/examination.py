@@ -17,7 +17,6 @@ from django.db.models import Exists, ForeignKey, OuterRef
 
 from config.health import lacks_migrations, newer_database, short_disks, silent_roles
 from config.operations.doctor import (
-    MORE,
     InvariantCheck,
     InvariantFault,
     annotator_checks,
@@ -257,14 +256,9 @@ class Examined:
         }
 
 
-def every_check() -> list[InvariantCheck]:
-    """The checks of the core and of extras, in the order they run."""
-    return MORE.among(CHECKS)
-
-
-def examine(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
-    """Run these checks, by default all, one at a time as they are consumed. Changes nothing."""
-    for check in every_check() if checks is None else checks:
+def examine(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
+    """Run these checks, one at a time as they are consumed. Changes nothing."""
+    for check in checks:
         found = Examined(check)
         for fault in _faults(check):
             found.count += 1
@@ -283,12 +277,11 @@ def _faults(check: InvariantCheck) -> Iterator[InvariantFault]:
         yield InvariantFault(f"This check could not finish. {error}", unchecked=True)
 
 
-def repair(checks: Sequence[InvariantCheck] | None = None) -> Iterator[Examined]:
+def repair(checks: Sequence[InvariantCheck] = CHECKS) -> Iterator[Examined]:
     """Repair what can be repaired, then run the checks to find what is left.
 
     Each repair is its own transaction, logged by the server and in its study.
     """
-    checks = every_check() if checks is None else checks
     done = {check.name: _repair(check) for check in checks if check.repair}
     for found in examine(checks):
         found.repairs = done.get(found.check.name, [])

@@ -24,9 +24,8 @@ from judging.models import (
 )
 from judging.prompts.asking import protocol_sha256
 from judging.runs.study_content import ledger_use
-from judging.worker.chunks import NOT_ASKED
 from judging.worker.endpoints import is_readable
-from judging.worker.questions import sharing
+from judging.worker.run_states import NOT_ASKED, sharing
 from studies.statements import clock
 
 _PATIENCE = timedelta(hours=1)  # a worker's lease is half a minute

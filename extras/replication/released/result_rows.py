@@ -14,7 +14,8 @@ from typing import Any
 from judging.runs.imports import ImportedJudgment, JudgmentFile, JudgmentFormat
 from studies.importers.files.bundle import Bundle, File
 from studies.importers.files.faults import Fault, Faults, Refused
-from studies.importers.files.readers import BadLine, read_json_lines
+from studies.importers.files.json_rows import read_json_lines
+from studies.importers.files.lines import BadLine
 from studies.importers.items.item_bundle import FileFormat
 from studies.models import Choice, Item, Side, Study, Task
 from studies.texts.normalisation import digest, fold, plain, storable

@@ -24,7 +24,8 @@ from judging.protocols.registry import Standard, protocol
 from judging.wordings import save_wording
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, Refused
-from studies.importers.files.readers import BadLine, json_lines, read_json_lines
+from studies.importers.files.json_rows import json_lines, read_json_lines
+from studies.importers.files.lines import BadLine
 from studies.models import Item, Study
 from studies.prompts import PROMPT_LANGUAGE, slots_of
 from studies.services.studies import lock_study

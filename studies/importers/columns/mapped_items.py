@@ -20,7 +20,7 @@ from studies.importers.columns.mapping import (
 from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_NOTED_KEYS, Faults
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.importers.items.item_bundle import ReadItems, refuse
 from studies.importers.items.records import KeptItems, feature
 from studies.importers.items.validation import Validator

@@ -7,11 +7,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from studies.exporters.tables import as_typed
-from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Fault, ImportRow, same_id
-from studies.importers.files.lines import missing_column, table_rows
-from studies.importers.files.readers import BadLine
+from studies.importers.files.json_rows import is_json, json_rows
+from studies.importers.files.lines import BadLine, missing_column, table_rows
 
 NumberedRows = Iterator[tuple[int, Any] | BadLine]
 _NO_SIDES = "Sides A and B are decided when the item is shown."

@@ -1,22 +1,20 @@
-"""Reads raw rows with line numbers from the bytes of a file."""
+"""Reads the items of a CSV file as raw rows with line numbers."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from studies.exporters.tables import as_typed
 from studies.importers.files.bundle import File
-from studies.importers.files.faults import MAX_DEPTH, MAX_VALUES, Fault
+from studies.importers.files.faults import Fault
+from studies.importers.files.json_rows import no_constant
 from studies.importers.files.lines import (
     BadLine,
     has_too_many_values,
-    is_too_deep,
-    lines_of,
     missing_column,
-    not_utf8,
     records,
     table_rows,
 )
@@ -93,56 +91,6 @@ _LONGEST_NAME = 60  # of a column that may be misspelt
 _SIDES = {"r1": "1", "r2": "2"}
 _RANKED = re.compile(r"\d+")
 _LABELS = {"1": "r1", "2": "r2", "tie": "tie", "": None}
-
-
-def read_json_lines(file: File) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each object of a JSON Lines file with its line number; blank lines are skipped."""
-    with file.open() as stream:
-        yield from json_lines(stream, file.name)
-
-
-def json_lines(stream: IO[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
-    """Each object of the JSON Lines file `name`, without loading the whole file into memory."""
-    try:
-        yield from _json_lines(lines_of(stream, name), name)
-    except BadLine as bad:
-        yield bad
-
-
-def _json_lines(lines: Iterator[bytes], name: str) -> Iterator[tuple[int, Any] | BadLine]:
-    for line, data in enumerate(lines, start=1):
-        try:
-            text = data.decode("utf-8-sig" if line == 1 else "utf-8")
-        except UnicodeDecodeError:
-            yield BadLine(not_utf8(line, name))
-            continue
-        if not text.strip():
-            continue
-        try:
-            if has_too_many_values(text):
-                raise ValueError(f"the line holds more than {MAX_VALUES:,} values")
-            found = DECODER.decode(text)
-            # Few brackets cannot be nested deeply.
-            if text.count("{") + text.count("[") > MAX_DEPTH and is_too_deep([found]):
-                raise ValueError("objects and lists are nested too deep")
-            yield line, found
-        except (ValueError, RecursionError) as error:
-            message = f"{error}."
-            if isinstance(error, json.JSONDecodeError):
-                message = f"this is not JSON ({error.msg})."
-            elif isinstance(error, RecursionError):
-                message = "this is not JSON (objects and lists are nested too deep)."
-            yield BadLine(
-                Fault(
-                    line,
-                    "",
-                    "not JSON",
-                    message,
-                    "Write one JSON object a line.",
-                    text.strip()[:80],
-                    name,
-                )
-            )
 
 
 def read_csv(
@@ -309,7 +257,7 @@ class _Cells:
         try:
             if has_too_many_values(cell):
                 raise ValueError
-            return json.loads(cell, parse_constant=_no_constant)
+            return json.loads(cell, parse_constant=no_constant)
         except (ValueError, RecursionError):
             self._refuse(column, "JSON")
 
@@ -392,18 +340,3 @@ def _header_faults(line: int, header: list[str], name: str) -> list[BadLine]:
         if count > 1
     ]
     return [BadLine(fault) for fault in faults]
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the key “{name}” appears twice")
-    return found
-
-
-DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique_keys)

@@ -22,8 +22,10 @@ from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.bundle import File, bad_zip, file_at, open_path, open_zip, size_of
 from studies.importers.files.child import Send, from_child, is_needed
 from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.json_rows import read_json_lines
+from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP
-from studies.importers.files.readers import REQUIRED, BadLine, read_json_lines
+from studies.importers.files.readers import REQUIRED
 from studies.importers.items.item_bundle import ReadItems, file_formats, read_bundle
 from studies.importers.items.option_sets import OPTION, PairRule
 from studies.importers.items.records import ItemRecord, KeptItems

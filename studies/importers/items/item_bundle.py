@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from studies.additions import Additions
-from studies.importers.columns.table_file import is_json, json_rows
 from studies.importers.files.bundle import WORKBOOKS, Bundle, File
 from studies.importers.files.faults import LISTED, Fault, Faults, ImportRow, Refused
-from studies.importers.files.readers import (
-    BadLine,
-    own_answer_column,
-    read_csv,
-    read_feature_words,
-    read_json_lines,
-)
+from studies.importers.files.json_rows import is_json, json_rows, read_json_lines
+from studies.importers.files.lines import BadLine
+from studies.importers.files.readers import own_answer_column, read_csv, read_feature_words
 from studies.importers.items.option_sets import PairRule, has_more_than_two
 from studies.importers.items.records import (
     ItemFacts,

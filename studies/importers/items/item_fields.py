@@ -201,6 +201,23 @@ def read_generated_by(row: ImportRow, key: str, raw: Any) -> dict[str, Any] | No
     return {"kind": kind, **words}
 
 
+def read_response(row: ImportRow, key: str, raw: Mapping[str, Any], media: Media) -> dict[str, Any]:
+    """One response: its text, files, the question that it answers, its maker and its score."""
+    text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
+    files = read_media(row, raw.get("media"), f"media of {key}", media)
+    is_text = not isinstance(raw.get("text"), (int, float, list, dict))
+    if not text and not raw.get("media") and is_text:
+        row.fault("responses", "response is empty", f"response {key} is empty.")
+    prompt = row.text(raw, "prompt", name=f"prompt of {key}", limit=LIMITS["question"])
+    return {
+        "text": text,
+        "prompt": prompt or None,
+        "generated_by": read_generated_by(row, key, raw.get("generated_by")),
+        "score": row.number(raw, "score"),
+        **({"media": files} if files else {}),
+    }
+
+
 def read_first_person(
     row: ImportRow, raw: dict[str, Any], responses: list[dict[str, Any]]
 ) -> tuple[str, str, float | None, float | None]:

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any
 
 from studies.errors import BadOption
-from studies.importers.files.faults import LIMITS, ImportRow
-from studies.importers.items.item_fields import read_generated_by, read_media, shown_of
+from studies.importers.files.faults import ImportRow
+from studies.importers.items.item_fields import read_response, shown_of
 from studies.importers.sets.data_set import DEFAULT_SEED
 from studies.media.delivered import Media
 from studies.models import Item, Side
@@ -144,7 +144,7 @@ def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None
     if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
         return None
     kept = [
-        {"place": each["place"], **_shown(read_option(row, f"r{each['place']}", each, media))}
+        {"place": each["place"], **_shown(read_response(row, f"r{each['place']}", each, media))}
         for each in sorted(others, key=lambda each: int(each["place"]))
     ]
     if not all(each["text"] or each.get("media") for each in kept):
@@ -155,23 +155,6 @@ def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None
         "place": {"r1": place["r1"], "r2": place["r2"]},
         "chosen": chosen,
         "others": kept,
-    }
-
-
-def read_option(row: ImportRow, key: str, raw: Mapping[str, Any], media: Media) -> dict[str, Any]:
-    """One response: its text, files, the question that it answers, its maker and its score."""
-    text = row.text(raw, "text", name=f"response {key}", limit=LIMITS["response"])
-    files = read_media(row, raw.get("media"), f"media of {key}", media)
-    is_text = not isinstance(raw.get("text"), (int, float, list, dict))
-    if not text and not raw.get("media") and is_text:
-        row.fault("responses", "response is empty", f"response {key} is empty.")
-    prompt = row.text(raw, "prompt", name=f"prompt of {key}", limit=LIMITS["question"])
-    return {
-        "text": text,
-        "prompt": prompt or None,
-        "generated_by": read_generated_by(row, key, raw.get("generated_by")),
-        "score": row.number(raw, "score"),
-        **({"media": files} if files else {}),
     }
 
 
@@ -198,7 +181,7 @@ def _read(row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media) 
         )
         return None
     by_key = dict(zip(keys, given, strict=True))
-    checked = [read_option(row, name, by_key[name], media) for name in names]
+    checked = [read_response(row, name, by_key[name], media) for name in names]
     responses = [
         # Each pair is checked again as an item of the file, so its files keep their names.
         {

@@ -16,13 +16,13 @@ from studies.importers.items.item_fields import (
     read_first_person,
     read_media,
     read_order,
+    read_response,
     read_warnings,
 )
 from studies.importers.items.option_sets import (
     PairRule,
     has_more_than_two,
     pairs_of,
-    read_option,
     read_option_set,
 )
 from studies.importers.items.records import (
@@ -250,7 +250,7 @@ class Validator:
             row.fault("responses", "response keys", "the responses must have the keys r1 and r2.")
             return []
         ordered = sorted(zip(keys, raw, strict=True), key=lambda pair: pair[0])
-        return [read_option(row, key, response, self._media) for key, response in ordered]
+        return [read_response(row, key, response, self._media) for key, response in ordered]
 
     def _metadata(self, row: ImportRow, raw: dict[str, Any]) -> dict[str, Any]:
         metadata = raw.get("metadata")

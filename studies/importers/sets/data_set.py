@@ -16,9 +16,9 @@ from typing import IO, Any, Protocol, TypeVar, cast
 from studies.errors import BadOption
 from studies.importers.files.bundle import bad_zip, open_zip, readable
 from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused
-from studies.importers.files.lines import header_of, stated_delimiter, table_rows
+from studies.importers.files.json_rows import json_lines
+from studies.importers.files.lines import BadLine, header_of, stated_delimiter, table_rows
 from studies.importers.files.packed import BROKEN_ZIP
-from studies.importers.files.readers import BadLine, json_lines
 
 
 class Watch(Protocol):

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from django.apps import apps
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -14,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from studies.errors import StudyError
 from studies.models import Membership, Study, TeamInvitation
 from studies.selectors import RANK, studies_for
+from studies.services.related_studies import all_related
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
@@ -225,22 +225,9 @@ def hand_over(
 
 
 def staying_behind(study: Study, *, leaving: int, by: User) -> list[Study]:
-    """Studies of a member that were made from this one or the other way, which `by` owns too.
-
-    A table of any app says so whose rows tie one study to another: waves, linked studies.
-    """
-    ties = set[tuple[int, int]]()
-    for model in apps.get_models():
-        ends = [each for each in model._meta.concrete_fields if each.related_model is Study]
-        # A study is made once; a rule about two studies ties none to the other.
-        if len(ends) == 2 and any(each.unique for each in ends):
-            ties.update(model._base_manager.values_list(*(each.attname for each in ends)))
-    found, new = {study.pk}, {study.pk}
-    while new:
-        new = {b for tie in ties for a, b in (tie, tie[::-1]) if a in new} - found
-        found |= new
+    """Studies of a member that belong with this one, and which `by` owns too."""
     owned = Study.objects.filter(memberships__user=leaving, memberships__role=Membership.Role.OWNER)
-    own = studies_for(by, role=Membership.Role.OWNER).filter(pk__in=found - {study.pk})
+    own = studies_for(by, role=Membership.Role.OWNER).filter(pk__in=all_related(study))
     return list(own.filter(pk__in=owned.values("pk")).order_by("slug"))
 
 

@@ -16,7 +16,7 @@ from judging.runs import lifecycle
 from judging.runs.costs import estimate_run
 from judging.runs.spec import Reuse, RunSpec
 from judging.worker.chunks import judge_chunk
-from judging.worker.questions import share_replies
+from judging.worker.run_states import share_replies
 from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
@@ -188,7 +188,7 @@ def test_a_worker_that_dies_before_the_reply_is_shared_loses_and_doubles_nothing
 ):
     llm.answer = ranks
     run = start(study, judge, setting="listwise")
-    monkeypatch.setattr("judging.worker.chunks.share_replies", lambda run_id: None)
+    monkeypatch.setattr("judging.worker.run_states.share_replies", lambda run_id: None)
     judge_chunk(run_id=run.pk)
     assert states(run) == {"done": 2, "pending": 7}
     monkeypatch.undo()

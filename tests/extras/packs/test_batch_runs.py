@@ -16,7 +16,7 @@ from judging.models import JudgeRun
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
 from judging.worker import runtime
-from judging.worker.questions import questions_of
+from judging.worker.chunks import questions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.run_helpers import start

@@ -13,7 +13,7 @@ from judging.protocols.registry import protocol
 from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
 from judging.wordings import SLOTS, check_template, compare, delete_wording, save_wording
-from judging.worker.questions import questions_of
+from judging.worker.chunks import questions_of
 from studies.services.whole_studies import copy_study
 from studies.texts.slots import Slots
 from tests.factories import make_item, make_study

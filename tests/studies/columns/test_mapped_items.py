@@ -10,7 +10,7 @@ from studies.importers.columns.mapping import BadMapping, ColumnMapping, guess, 
 from studies.importers.columns.table_file import HEAD_BYTES, read_head, table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused, place
-from studies.importers.files.readers import BadLine
+from studies.importers.files.lines import BadLine
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import report_on
 from studies.importers.items.records import further_responses

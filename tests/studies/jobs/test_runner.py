@@ -5,14 +5,14 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from config import celery
 from studies.jobs import runner
 from studies.jobs.models import STALLED_AFTER, WAITING_AFTER
 from studies.jobs.runner import JobProblem, JobStopped, Steps, carry_out
-from studies.models import ImportJob
+from studies.models import Heartbeat, ImportJob
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +133,43 @@ def test_a_job_is_stalled_without_a_heartbeat_and_when_nobody_starts_it(job):
     ):
         job.state, job.heartbeat_at = state, timezone.now() - silence
         assert job.is_stalled == is_stalled, (state, silence)
+
+
+def test_a_job_that_waits_for_busy_workers_is_not_stalled(job):
+    job.heartbeat_at = timezone.now() - WAITING_AFTER - timedelta(seconds=1)
+    for role in ("worker", "judge_worker"):
+        Heartbeat.objects.create(role=role, process="a:1", version="1", seen_at=timezone.now())
+    assert (job.is_stalled, job.sentence) == (False, "Waiting for a worker.")
+    Heartbeat.objects.filter(role="worker").update(seen_at=job.heartbeat_at)
+    assert job.is_stalled
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_heartbeat_survives_a_broken_connection(job, monkeypatch):
+    monkeypatch.setattr(runner, "HEARTBEAT_SECONDS", 0.01)
+    seen, stored = [], []
+
+    def work(job, progress):
+        own = progress._rows.update
+
+        def broken(**fields):
+            seen.append(fields["message"])
+            if len(seen) == 2:
+                connection.connection.close()  # as a database does that restarts
+            return own(**fields)
+
+        monkeypatch.setattr(progress._rows, "update", broken)
+        while len(seen) < 2:
+            time.sleep(0.01)
+        progress(30, "Long.")
+        while len(seen) < 6:
+            time.sleep(0.01)
+        job.refresh_from_db()
+        stored.append(job.message)
+        return {}
+
+    run(job, work)
+    assert stored == ["Long."]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,78 @@
+"""Studies that belong together: waves, studies about the same people, copies with other items."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q
+
+from studies.models import Study
+from studies.selectors import studies_for
+
+
+@dataclass(frozen=True)
+class AssociatedStudy:
+    """Another study that belongs with this one, and what it is to it: “wave 2”."""
+
+    study: Study
+    words: str
+
+
+_sources: list[Callable[[Study], Iterable[AssociatedStudy]]] = []
+_copies: dict[str, tuple[str, str]] = {}
+
+
+def register(source: Callable[[Study], Iterable[AssociatedStudy]]) -> None:
+    """Add studies that rows of an app tie to a study; a second call changes nothing."""
+    if source not in _sources:
+        _sources.append(source)
+
+
+def register_copies(note: str, *, copy: str, origin: str) -> None:
+    """Add copies whose source has a `note` with the short name of the study they are `from`.
+
+    `copy` says what the copy is to its origin, and `origin` the other way.
+    """
+    _copies[note] = copy, origin
+
+
+def related_studies(study: Study) -> list[AssociatedStudy]:
+    """Every study that belongs with this one directly."""
+    return [*_made_by_copying(study), *(each for find in _sources for each in find(study))]
+
+
+def related_to(study: Study, user: User | AnonymousUser) -> list[AssociatedStudy]:
+    """The related studies that a user may see."""
+    found = related_studies(study)
+    mine = set(studies_for(user).values_list("pk", flat=True)) if found else ()
+    return [related for related in found if related.study.pk in mine]
+
+
+def all_related(study: Study) -> set[int]:
+    """The ids of all studies that belong with this one, directly or through others."""
+    found, new = {study.pk}, [study]
+    while new:
+        others = {each.study.pk: each.study for one in new for each in related_studies(one)}
+        new = [other for pk, other in others.items() if pk not in found]
+        found.update(others)
+    return found - {study.pk}
+
+
+def _made_by_copying(study: Study) -> Iterable[AssociatedStudy]:
+    origins = {note: slug for note in _copies if (slug := _origin(study, note))}
+    wanted = Q(slug__in=origins.values())
+    for note in _copies:
+        wanted |= Q(**{f"source__{note}__from": study.slug})
+    for other in Study.objects.filter(wanted).exclude(pk=study.pk).order_by("pk"):
+        for note, (copy, origin) in _copies.items():
+            if _origin(other, note) == study.slug:
+                yield AssociatedStudy(other, copy)
+            elif origins.get(note) == other.slug:
+                yield AssociatedStudy(other, origin)
+
+
+def _origin(study: Study, note: str) -> str:
+    """The short name in a note; a source can come from a file, with any content."""
+    noted = study.source.get(note)
+    slug = noted.get("from") if isinstance(noted, dict) else None
+    return slug if isinstance(slug, str) else ""
