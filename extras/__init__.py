@@ -23,6 +23,7 @@ NAMES = [
     "judge_models",
     "judges_compared",
     "label_models",
+    "labelling",
     "likeness",
     "load_test",
     "local_models",

@@ -7,8 +7,6 @@ from analysis.data.item_comparisons import aggregate_rows
 from analysis.errors import ExportError
 from analysis.exports import columns
 from analysis.exports.other_tools import (
-    argilla_records,
-    label_studio_tasks,
     mt_bench_rows,
     reliability_matrix,
     wide_table,
@@ -40,8 +38,6 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "wide": ("csv", "xlsx"),
     "reliability": ("csv", "xlsx"),
     "mt-bench": ("jsonl",),
-    "argilla": ("jsonl",),
-    "label-studio": ("json",),
     "all": _PLAIN,
     "blind": ("jsonl",),
 }
@@ -66,13 +62,15 @@ class ExportTable:
     """A table that an extra adds:
 
     its name, its formats (default first), and its function. `label` is for the form: a name, a
-    colon, and what a row is. `make` raises `ExportError` if the study has no such table.
+    colon, and what a row is. `make` raises `ExportError` if the study has no such table. A table
+    that `has_texts` of items is refused if their source forbids passing them on.
     """
 
     name: str
     formats: tuple[str, ...]
     label: str
     make: Callable[[Study, Disclosure], ExportTableFile]
+    has_texts: bool = False
 
 
 MORE: Additions[ExportTable] = Additions()
@@ -120,6 +118,8 @@ def make_table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFi
 def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
     for added in MORE:
         if added.name == what:
+            if added.has_texts:
+                _check_texts(study, what)
             return added.make(study, disclosure)
     match what:
         case "items":
@@ -153,17 +153,16 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
             return wide_table(study)
         case "reliability":
             return reliability_matrix(study)
+    _check_texts(study, what)
+    return ExportTableFile(what, (), lambda: mt_bench_rows(study))
+
+
+def _check_texts(study: Study, what: str) -> None:
     if not may_redistribute(study):
         raise ExportError(
             f"“{what}” contains the items' texts, which the source of “{study.slug}” forbids "
             "passing on. Export annotations, which name the items by id."
         )
-    others = {
-        "mt-bench": mt_bench_rows,
-        "argilla": argilla_records,
-        "label-studio": label_studio_tasks,
-    }
-    return ExportTableFile(what, (), lambda: others[what](study))
 
 
 def _annotators(study: Study, disclosure: Disclosure) -> ExportTableFile:

@@ -193,8 +193,6 @@ WHAT_LABELS = {
     "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",
     "reliability": "Reliability matrix: one row per annotator, one column per item",
     "mt-bench": "Pairwise comparisons: in the format of MT-bench",
-    "argilla": "Records for Argilla",
-    "label-studio": "Tasks for Label Studio",
 }
 
 

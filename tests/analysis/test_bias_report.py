@@ -57,7 +57,7 @@ def report_of(study):
 def test_probed_runs_change_nothing_but_their_own_section(study):
     ask(study, "")
     before = report_of(study)
-    rows = {name: table(study, name) for name in ("wide", "mt-bench", "argilla")}
+    rows = {name: table(study, name) for name in ("wide", "mt-bench")}
 
     ask(study, "length", follows=0.5)
     ask(study, "none+warning", seed=2)

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
-from tests.analysis.builders import random_study
-from tests.analysis.exports.helpers import export
 from thirdperson.check.command import options_of
-from thirdperson.check.dataset import choices_of, dataset_of
 from thirdperson.check.labels import BadTable
 from thirdperson.check.reading import read_labels
 
@@ -599,27 +594,6 @@ def test_json_that_is_broken_names_its_line(tmp_path):
         BadTable, match=re.escape("labels.jsonl cannot be read.\nLine 2: this is not JSON")
     ):
         read(path)
-
-
-@pytest.mark.nightly
-@pytest.mark.django_db
-@pytest.mark.parametrize("what", ["label-studio", "argilla"])
-def test_our_own_exports_give_the_agreement_of_the_study(what, tmp_path):
-    runs = ({"judge": "steady", "setting": "certainty"}, {"judge": "lefty", "setting": "standard"})
-    study = random_study(2, runs=runs)
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
-    path = export(study, what, tmp_path / ("t.json" if what == "label-studio" else "t.jsonl"))
-
-    labels = read(path)
-    data = dataset_of(labels, choices_of(labels), name="t", title="t", margin=0.05, threshold=80)
-    found = build_report(data, seed=1, bootstrap=100)
-
-    assert labels.reading[0] == f"format: {what}"
-    for key in ("krippendorff_alpha", "gwet_ac1", "percent"):
-        assert found["human"]["agreement"][key] == report["human"]["agreement"][key]
-    for key in ("n", "correct", "accuracy"):
-        assert found["human"]["majority"][key] == report["human"]["majority"][key]
-    assert len(found["judges"]) == len(report["judges"])
 
 
 def test_a_choice_of_a_model_is_the_most_likely_one(tmp_path):

@@ -1,8 +1,7 @@
-"""Answers in the shapes of other programs: matrices, MT-bench, Label Studio, Argilla."""
+"""Answers in the shapes of other programs: matrices and MT-bench."""
 
 import csv
 import io
-import json
 
 import krippendorff
 import numpy as np
@@ -123,52 +122,16 @@ def test_comparisons_name_the_models_that_wrote_the_responses(study, tmp_path):
     assert (row["model_a"], row["model_b"], row["winner"]) == ("model-a", "r2", "model_a")
 
 
-def test_label_studio_reads_tasks_with_annotations_and_predictions(study, tmp_path):
-    judged(study)
-
-    first, second = json.loads(export(study, "label-studio", tmp_path / "t.json").read_text())
-
-    assert first["data"]["response_1"].startswith("First response")
-    (annotation,) = first["annotations"]
-    assert [region["value"] for region in annotation["result"]] == [
-        {"choices": ["r2"]},
-        {"number": 81},
-    ]
-    assert first["predictions"][0]["model_version"] == "steady:kkkkkkkk"
-    assert second["predictions"] == []
-
-
-def test_a_study_without_items_is_an_empty_list_of_tasks(tmp_path):
-    assert json.loads(export(make_study(), "label-studio", tmp_path / "t.json").read_text()) == []
-
-
-def test_argilla_reads_records_with_responses_and_suggestions(study, tmp_path):
-    judged(study)
-
-    first, _ = rows(export(study, "argilla", tmp_path / "r.jsonl"))
-
-    assert set(first["fields"]) == {"persona", "question", "response_1", "response_2"}
-    given = {response["question_name"]: response["value"] for response in first["responses"]}
-    assert given == {"choice": "r2", "certainty": 81}
-    assert first["suggestions"][0] == {
-        "question_name": "choice",
-        "value": "r2",
-        "score": 1.0,
-        "agent": "steady:kkkkkkkk",
-    }
-
-
-@pytest.mark.parametrize("what", ["mt-bench", "argilla", "label-studio"])
-def test_shapes_that_hold_texts_are_refused_where_the_source_forbids_it(study, tmp_path, what):
+def test_rows_that_hold_texts_are_refused_where_the_source_forbids_it(study, tmp_path):
     study.source = {"redistribution": "forbidden"}
 
     with pytest.raises(ExportError, match="forbids passing on"):
-        export(study, what, tmp_path / "out")
+        export(study, "mt-bench", tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("what", ["wide", "reliability", "mt-bench", "argilla", "label-studio"])
+@pytest.mark.parametrize("what", ["wide", "reliability", "mt-bench"])
 def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
     out = export(study, what, tmp_path / "before")
     rater = [name for name in out.read_text().split('"') if name.startswith("R-")]

@@ -112,7 +112,7 @@ class Researcher:
         return [
             row.submission.pk
             for _, group, rows, _ in page.context["groups"]
-            for row, _ in rows
+            for row, _, _ in rows
             if group == name
         ]
 

@@ -1,0 +1,1 @@
+"""Items and answers as tasks of Label Studio and records of Argilla."""
