@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import services
 from annotation.content.added_questions import added_at, added_forms
 from annotation.content.consent_versions import with_agreed_terms
 from annotation.errors import DraftChanged
@@ -41,7 +40,7 @@ from annotation.participants.item_context import (
 from annotation.seats import flow
 from annotation.seats.flow import ending_of, step_of
 from annotation.seats.item_statements import annotator_of, assignment_at
-from annotation.services.answers import believable_ms, stamp_of
+from annotation.services import admission, answers
 from studies.models import Item, Study
 from studies.pages.responses import REFUSED
 from studies.pages.views import send
@@ -116,10 +115,10 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         return _refused(request, annotator, token, position)
     if flow.lapsed(annotator):
         # This annotator has only read so far. The first answer takes seats again if any are free.
-        annotator = with_agreed_terms(services.resume(annotator_id=annotator.pk))
+        annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        services.record_displayed(
+        answers.record_displayed(
             annotator=annotator,
             assignment_id=token.assignment_id,
             position=position,
@@ -182,7 +181,7 @@ def _refused(
         assignment=assignment,
         progress=progress_of(annotator.pk),
         form=form,
-        earlier_ms=believable_ms(form.active_ms, token.shown_at, token.earlier_ms),
+        earlier_ms=answers.believable_ms(form.active_ms, token.shown_at, token.earlier_ms),
     )
     return render(request, TEMPLATE, context, status=REFUSED)
 
@@ -198,7 +197,7 @@ def skip(request: HttpRequest, annotator: Annotator, position: int) -> HttpRespo
         annotator=annotator.pk if annotator.pk == token.annotator_id else None,
         position=position,
     )
-    services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
+    answers.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
     return see_other(next_url(annotator))
 
 
@@ -217,7 +216,7 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     if not form.is_valid():
         return JsonResponse({"errors": form.errors}, status=REFUSED)
     entries: dict[str, Any] = form.cleaned_data
-    spent = believable_ms(entries["active_ms"], token.shown_at, token.earlier_ms)
+    spent = answers.believable_ms(entries["active_ms"], token.shown_at, token.earlier_ms)
     entries["active_ms"] = spent or 0
     if entries["choice"]:
         entries["choice"] = assignment.as_content(entries["choice"])
@@ -228,14 +227,14 @@ def draft(request: HttpRequest, annotator: Annotator, position: int) -> HttpResp
     for each in added:
         each.fill(request.POST)
     try:
-        services.save_draft(
+        answers.save_draft(
             annotator_id=annotator.pk, assignment_id=assignment.pk, added=added, **entries
         )
         status = 200
     except DraftChanged:
         status = CONFLICT
     now = assignment_at(annotator, position)
-    return JsonResponse({"stamp": stamp_of(now), **entered(now, added)}, status=status)
+    return JsonResponse({"stamp": answers.stamp_of(now), **entered(now, added)}, status=status)
 
 
 def next_url(annotator: Annotator) -> str:

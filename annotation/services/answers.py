@@ -4,7 +4,7 @@ Most requests of an open study come here.
 """
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,14 +78,10 @@ def record_answer(
     if ranking is None and choice not in Choice.values:
         raise InvalidAnswer(f"choice {choice!r} is not offered")
     active_ms = believable_ms(active_ms, shown_at, earlier_ms)
-    entry = _Entry(choice, certainty, certainty_control, shown_at, active_ms, after_advice=True)
-
-    def content_of(assignment: Assignment) -> _Content:
-        if ranking is None:
-            return _content(assignment, choice, None)
-        return _content(assignment, "", {"shown": assignment.option_order, "ranking": [*ranking]})
-
-    stored = _record(study, annotator_id, assignment_id, entry, content_of)
+    entry = _Entry(
+        choice, ranking, certainty, certainty_control, shown_at, active_ms, after_advice=True
+    )
+    stored = _record(study, annotator_id, assignment_id, entry)
     assert isinstance(stored, Annotation)  # noqa: S101 - never anything else after the advice
     return stored
 
@@ -127,6 +123,7 @@ def record_displayed(
         signals = {**signals, "impossible": 1}
     entry = _Entry(
         choice,
+        ranking,
         certainty,
         certainty_control,
         shown_at,
@@ -139,13 +136,7 @@ def record_displayed(
         signals=signals,
         added=added,
     )
-
-    def content_of(assignment: Assignment) -> _Content:
-        if ranking is None:
-            return _content(assignment, assignment.as_content(choice), None)
-        return _content(assignment, "", assignment.as_ranking(ranking))
-
-    return _record(annotator.study, annotator.pk, assignment_id, entry, content_of)
+    return _record(annotator.study, annotator.pk, assignment_id, entry)
 
 
 @dataclass(frozen=True)
@@ -153,6 +144,7 @@ class _Entry:
     """An annotator's input at an item, and its times."""
 
     choice: str
+    ranking: Sequence[int] | None
     certainty: int | None
     control: str
     shown_at: dt.datetime | None
@@ -174,10 +166,16 @@ class _Content:
     ranking: dict[str, Any] | None
 
 
-def _content(assignment: Assignment, choice: str, ranking: dict[str, Any] | None) -> _Content:
+def _content(assignment: Assignment, entry: _Entry) -> _Content:
     """The answer in content terms; refuse one that does not fit what is shown."""
     order = assignment.option_order
-    if order is None and ranking is None:
+    ranking: dict[str, Any] | None = None
+    if entry.ranking is not None:
+        ranking = {"shown": order, "ranking": [*entry.ranking]}
+        if entry.is_displayed:
+            ranking = assignment.as_ranking(entry.ranking)
+    elif order is None:
+        choice = assignment.as_content(entry.choice) if entry.is_displayed else entry.choice
         return _Content(choice, None)
     if order is None or ranking is None or sorted(ranking["ranking"]) != sorted(order):
         raise InvalidAnswer(f"assignment {assignment.pk} needs {order or 'a choice'}")
@@ -189,7 +187,6 @@ def _record(
     annotator_id: int,
     assignment_id: int,
     entry: _Entry,
-    content_of: Callable[[Assignment], _Content],
 ) -> Annotation | InitialAnswer:
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
@@ -205,7 +202,7 @@ def _record(
         annotator = assignment.annotator
         if annotator.state not in ANSWERING:
             raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
-        content = content_of(assignment)
+        content = _content(assignment, entry)
         if assignment.item.has_advice and _is_before_advice(assignment, entry):
             return _record_initial(annotator, assignment, entry, content.choice, certainty)
         annotation = _present_answer(assignment)
