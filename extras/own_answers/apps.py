@@ -18,7 +18,7 @@ class OwnAnswersConfig(AppConfig):
         from annotation.seats.assignment import SAME_ITEMS
         from annotation.services import endings
         from annotation.services.admission import ARRIVALS
-        from extras.own_answers import bringing_back, linked_studies, wave_pages
+        from extras.own_answers import bringing_back, linked_studies, wave_pages, waves
         from studies import held_copies
         from studies.pages import workbench
         from studies.services import whole_studies
@@ -43,5 +43,6 @@ class OwnAnswersConfig(AppConfig):
         workbench.related_studies.register(linked_studies.related)
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
+        whole_studies.register_content(waves.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")
         linked_studies.register()
