@@ -211,18 +211,23 @@ class _Others:
     same_browser: Mapping[int, int]
 
 
-def quality_of(study: Study, people: Collection[int] | None = None) -> dict[int, Quality]:
+def quality_of(
+    study: Study,
+    people: Collection[int] | None = None,
+    among: QuerySet[Annotation] | None = None,
+) -> dict[int, Quality]:
     """The quality figures of all annotators with answers, or of `people`, by the annotator's id.
 
-    Answers of annotators who withdrew are ignored. Five queries; memory grows with `people`, so a
-    large study can be processed in parts.
+    Answers of annotators who withdrew are ignored, and with `among` all but these. Five queries;
+    memory grows with `people`, so a large study can be processed in parts.
     """
     shown = Annotator.objects.filter(study=study)
     if people is not None:
         shown = shown.filter(pk__in=people)
     others = _others(study, shown)
     rows = (
-        Annotation.objects.filter(assignment__annotator__in=shown)
+        (Annotation.objects if among is None else among)
+        .filter(assignment__annotator__in=shown)
         .exclude(standing=Annotation.Standing.WITHDRAWN)
         .order_by("assignment__annotator", "assignment__position")
         .values_list(

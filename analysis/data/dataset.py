@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 from django.db.models import QuerySet
@@ -182,6 +183,8 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         )
     excluded = () if view.with_excluded else exclusions_of(study, then)
     plan = read_plan(study)
+    if then and plan and datetime.fromisoformat(plan.frozen_at) > then.at:
+        plan = None
     departures: tuple[Departure, ...] = ()
     is_sealed = None
     if then is None:
@@ -195,7 +198,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         rater_groups=groups,
         answers=answers,
         attention=attention_of(study, raters, then),
-        flagged=flagged_of(study, raters),
+        flagged=flagged_of(study, raters, then),
         people=people_by_state(study, then),
         promised=promised_of(study, then),
         not_counted=not_counted(study, excluded_people=len(excluded), then=then),
@@ -207,7 +210,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         runs_left_out=left_out,
         probes=probes,
         plan=plan,
-        late_changes=late_changes(study, plan),
+        late_changes=late_changes(study, plan, until=then.at if then else None),
         departures=departures,
         begun=begun_of(study, plan),
         is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),

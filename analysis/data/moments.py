@@ -24,6 +24,9 @@ from judging.models import JudgeRun
 from studies.models import Item, Study, StudyLog
 from studies.services.settings import SETTINGS_CHANGED
 
+# Events of the study's log about runs begin with this.
+_OF_RUN = "judge run "
+
 
 @dataclass(frozen=True)
 class StudyThen:
@@ -107,6 +110,27 @@ class StudyThen:
         )
         next_one = marks.filter(created_at__gt=self.at).order_by("created_at", "pk").first()
         return run.in_report if next_one is None else next_one.event == run.LEFT_OUT
+
+    def state_of(self, run: JudgeRun) -> tuple[str, str]:
+        """The state of a run, and why.
+
+        When it stopped by itself is known only of the last time.
+        """
+        if run.ended_at is not None and run.ended_at <= self.at:
+            return run.state, run.sentence
+        log = self.study.log.filter(event__startswith=_OF_RUN, detail__run=run.public_id)
+        log = log.exclude(event__in=(run.LEFT_OUT, run.TAKEN_BACK)).order_by("created_at", "pk")
+        named = [(row.created_at, row.event.removeprefix(_OF_RUN)) for row in log]
+        last = next((event for at, event in reversed(named) if at <= self.at), "")
+        following = next((event for at, event in named if at > self.at), "")
+        if last in run.State.values:
+            return last, "Ended by hand."
+        if following == "resumed":
+            return run.State.PAUSED, "It had stopped, and was resumed later."
+        if following == "retried":
+            return run.State.DONE, "It had ended; failed questions were asked again later."
+        is_waiting = run.started_at is None or run.started_at > self.at
+        return (run.State.QUEUED if is_waiting else run.State.RUNNING), ""
 
     def settings(self) -> Mapping[str, Any]:
         """The settings that changed since, with their values then."""

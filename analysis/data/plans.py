@@ -72,8 +72,10 @@ def wording_of(study: Study, name: str) -> tuple[str, str] | None:
     return None if newest is None else (newest.reference, newest.sha256)
 
 
-def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...]:
-    """Changes to threshold and margin after the first answer.
+def late_changes(
+    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
+) -> tuple[LateChange, ...]:
+    """Changes to threshold and margin after the first answer, all or those until a moment.
 
     A plan overrides later settings. A plan made after the first answer is itself such a change if
     it differs from the settings.
@@ -82,6 +84,8 @@ def late_changes(study: Study, plan: FrozenPlan | None) -> tuple[LateChange, ...
         return ()
     names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
     rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    if until is not None:
+        rows = rows.filter(created_at__lte=until)
     read_by = {field: getattr(study, field) for field in names}
     changes = []
     for row in reversed(rows):

@@ -333,12 +333,18 @@ def attention_of(
     return tuple((seen[rater], failed[rater]) for rater in raters)
 
 
-def flagged_of(study: Study, raters: tuple[str, ...]) -> tuple[bool, ...]:
-    """Whether each rater has signs of a program; empty if nobody has."""
-    people = Annotator.objects.filter(study=study, excluded_at=None, is_imported=False)
+def flagged_of(
+    study: Study, raters: tuple[str, ...], then: StudyThen | None = None
+) -> tuple[bool, ...]:
+    """Whether each rater has signs of a program, now or by an earlier moment; empty if nobody."""
+    people = Annotator.objects.filter(study=study, is_imported=False)
+    if then is None:
+        people = people.filter(excluded_at=None)
+    else:
+        people = people.exclude(pk__in=[*then.excluded])
     if not people.exists():
         return ()
-    quality = quality_of(study)
+    quality = quality_of(study, among=None if then is None else then.given())
     names = {
         pseudonym
         for pk, pseudonym in people.values_list("pk", "pseudonym")

@@ -91,6 +91,7 @@ def runs_of(
         rows, snapshots, read_leniently, strictly = judgments[run.pk]
         under, shows = conditions[run.pk], framing(run.framing).shows_profile
         keys = (run.feature_keys or ()) if shows else ()
+        state, why = (run.state, run.sentence) if then is None else then.state_of(run)
         runs[run.key] = RunData(
             run=run.key,
             judge=run.judge.name,
@@ -104,8 +105,8 @@ def runs_of(
             seed=run.seed,
             parameters=without_own_port(run.parameters),
             prompt=_prompt(study, run, tasks),
-            state=run.state,
-            state_reason=run.sentence,
+            state=state,
+            state_reason=why,
             cost=costs.get(run.pk, RunMoney(0, 0, None, None, None)),
             judgments=rows,
             read_leniently=read_leniently,

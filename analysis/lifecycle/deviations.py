@@ -4,7 +4,7 @@ The list writes itself; a researcher adds the reasons. `deviation_effects` compu
 every report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,9 +45,10 @@ def listed_deviations(study: Study) -> tuple[FrozenPlan | None, list[ListedDevia
     plan = read_plan(study)
     if plan is None:
         return None, []
+    built = Report.own.filter(study=study, state=Report.State.DONE).order_by("-number")
+    newest = built.select_related("requested_by").first()
     rows = study.log.filter(event=EXPLAINED).order_by("pk").values_list("detail", flat=True)
     reasons = {row["deviation"]: row["reason"] for row in rows}
-    newest = Report.own.filter(study=study, state=Report.State.DONE).order_by("-number").first()
     computed = {
         (each["key"], each["done"]): each
         for each in ((newest.result or {}) if newest else {}).get("deviations", ())
@@ -61,7 +62,27 @@ def listed_deviations(study: Study) -> tuple[FrozenPlan | None, list[ListedDevia
         reason = reasons.get(each.key, "")
         return ListedDeviation(each, reason, found.get("effect") or (), why_not)
 
-    return plan, [listed(each) for each in deviations_of(study, plan)]
+    found = deviations_of(study, plan)
+    if newest is not None:
+        found += _not_computed(newest, plan)
+    return plan, [listed(each) for each in found]
+
+
+def _not_computed(report: Report, plan: FrozenPlan) -> Iterator[Deviation]:
+    """The planned analyses of which a report has no number."""
+    known = {each["analysis"]: each for each in (report.result or {})["registration"]["analyses"]}
+    for code in plan.content["analyses"]:
+        entry = known.get(code, {"not_computed": "this installation lacks the analysis"})
+        if why := entry.get("not_computed"):
+            yield Deviation(
+                f"analysis-{code}",
+                "Planned analysis",
+                entry.get("label", code),
+                f"Not computed in report v{report.number}: {why}",
+                f"{report.created_at:%Y-%m-%d}",
+                report.requested_by.get_username() if report.requested_by else "a command",
+                why_not="it has no result",
+            )
 
 
 @transaction.atomic

@@ -49,7 +49,8 @@ class ReportVerification:
     Attributes
     ----------
     differences : tuple of Difference
-        All changed values except software versions.
+        All changed values except software versions. Of a report of other versions, numbers come
+        first, and those that differ only by rounding are equal.
     software : tuple of Difference
         Changed software versions; a report with only these differences is equal.
     reasons : tuple of str
@@ -59,7 +60,9 @@ class ReportVerification:
     methods : tuple of MethodDifference
         Changes of methods since the report that can explain changed values.
     unexplained : int
-        Changed values that no such change explains.
+        Changed numbers that no such change explains.
+    others : int
+        Other such values: texts, and parts of the report that only one version has.
     """
 
     differences: tuple[ReportDifference, ...]
@@ -68,6 +71,7 @@ class ReportVerification:
     is_superseded: bool
     methods: tuple[MethodDifference, ...]
     unexplained: int
+    others: int
 
     @property
     def is_equal(self) -> bool:
@@ -136,8 +140,12 @@ def verify_report(
     superseded = bool(reasons)
     reasons += _other_reasons(report, now, people)
     changed = tuple(one for one in found if one not in software)
+    if software:
+        kept = (one for one in changed if not one.is_rounding)
+        changed = tuple(sorted(kept, key=lambda one: not one.is_of_numbers))
     known = str(report["software"].get("methods", ""))
-    methods, unexplained = explained(changed, known=known) if software else ([], len(changed))
+    methods, left = explained(changed, known=known) if software else ([], list(changed))
+    unexplained = sum(one.is_of_numbers for one in left)
     if is_renamed and report["human"]["annotators"]:
         reasons.append(
             "No annotator of the report has the same name here, as after an import of an export. "
@@ -152,6 +160,7 @@ def verify_report(
         is_superseded=superseded,
         methods=tuple(methods),
         unexplained=unexplained,
+        others=len(left) - unexplained,
     )
 
 
@@ -182,6 +191,7 @@ def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
                 for one in found.methods
             ],
             "unexplained": found.unexplained,
+            "others": found.others,
         }
     }
 

@@ -1,7 +1,7 @@
 """Share links: owners create and revoke them, and anyone with a link reads the report."""
 
 from typing import cast
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -64,6 +64,7 @@ def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         ],
         "form": form,
         "new": new,
+        "host": urlsplit(settings.PUBLIC_BASE_URL).netloc,
     }
     response = render(request, "analysis/share.html", context, status=status)
     response["Cache-Control"] = "no-store"

@@ -105,7 +105,7 @@ def build_report(
         report["failed_parts"] = sorted(failed)
     part = alone_on_sealed(study)
     report["registration"] = registration(
-        study, analyses(), None if part is None else _headline_of(part, order), asked
+        study, report, analyses(), None if part is None else _headline_of(part, order), asked
     )
     report["limitations"] = [
         {"limit": sentence.code, "text": str(sentence.text)}

@@ -7,17 +7,18 @@ no mark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure
 from analysis.report.report_json import Json, put
-from analysis.report.words import number_of
+from analysis.report.words import number_of, reason
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Exclusion, RunData
     from analysis.data.frozen_plan import FrozenPlan
+    from analysis.report.report_json import ReportJson
     from analysis.report.section import Analysis
     from analysis.report.study import ReportedStudy
     from analysis.report.tables import Table
@@ -50,12 +51,16 @@ RECORDS = (
 
 
 def registration(
-    study: ReportedStudy, analyses: Sequence[Analysis], alone: Json | None, asked: Mapping[str, str]
+    study: ReportedStudy,
+    report: ReportJson,
+    analyses: Sequence[Analysis],
+    alone: Json | None,
+    asked: Mapping[str, str],
 ) -> Json:
     """The plan, departures from it, and the mark of every analysis and run.
 
-    `alone` is the report of the registered analyses on the sealed items, if these are not all
-    items; `asked` is when and by whom the report was requested.
+    `report` has all chapters; `alone` is the report of the registered analyses on the sealed items,
+    if these are not all items; `asked` is when and by whom the report was requested.
     """
     data, plan = study.data, study.data.plan
     out: Json = {}
@@ -72,6 +77,7 @@ def registration(
     out["analyses"] = [
         {"analysis": a.code, "label": a.label, "tables": list(a.tables), "paths": list(a.paths)}
         | (_mark(plan, a, departures) if plan else {"mark": "explored", "because": data.no_plan})
+        | (_not_computed(report, a) if plan and a.code in plan.content["analyses"] else {})
         for a in analyses
     ]
     out["runs"] = [
@@ -269,6 +275,33 @@ def _mark(plan: FrozenPlan, analysis: Analysis, departures: Sequence[Json]) -> J
             ),
         }
     return {"mark": "registered", "because": "In the plan frozen before the data."}
+
+
+def _not_computed(report: ReportJson, analysis: Analysis) -> Json:
+    """Why the report has no number of a planned analysis; empty if it has one."""
+    reasons = dict[str, None]()
+    for path in analysis.main or analysis.paths:
+        for value, why in _values(report, path.split(".")):
+            if isinstance(value, float):  # Counts are whole numbers.
+                return {}
+            if value is None:
+                reasons[reason(why)] = None
+    if not reasons and "failed_parts" in report:
+        reasons["a part of the report failed"] = None
+    return {"not_computed": "; ".join(reasons) or "there are no data for it"}
+
+
+def _values(value: Any, path: Sequence[str], why: str = "") -> Iterator[tuple[Any, str]]:
+    """The values at a path and below it, each with the code of the reason if it is undefined."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if not path or path[0] == key:
+                yield from _values(inner, path[1:], value.get(f"{key}_reason", ""))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _values(inner, path[1:], why)
+    else:
+        yield value, why
 
 
 def _is_single(path: str) -> bool:

@@ -46,13 +46,15 @@ class Analysis:
     """One of `ANALYSES`: the tables and the keys of report.json that show it.
 
     `paths` are prefixes of paths in report.json, with `*` for any list position; `uses` names the
-    parameters that change its numbers.
+    parameters that change its numbers. It was computed if one of its `main` numbers is defined, or,
+    if it names none, any number below its paths.
     """
 
     code: str
     tables: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -61,7 +63,7 @@ class Analysis:
     def __add__(self, other: "Analysis") -> "Analysis":
         """The analysis with what a part of an extra adds to it."""
         tables, paths = (*self.tables, *other.tables), (*self.paths, *other.paths)
-        return replace(self, tables=tables, paths=paths)
+        return replace(self, tables=tables, paths=paths, main=(*self.main, *other.main))
 
 
 # The table row that shows a number: the run's, or no single row.

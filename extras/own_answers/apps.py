@@ -43,5 +43,6 @@ class OwnAnswersConfig(AppConfig):
         related_studies.register(linked_studies.related)
         workbench.needs.register(bringing_back.reminder_needs)
         whole_studies.register_content(linked_studies.content_of)
+        whole_studies.register_content(waves.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")
         linked_studies.register()

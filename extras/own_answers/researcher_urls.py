@@ -9,6 +9,7 @@ urlpatterns = [
     path("linked/", linked_studies.linked, name="linked"),
     path("waves/", wave_pages.waves, name="waves"),
     path("waves/invite/", wave_pages.invite, name="invite-wave"),
+    path("waves/leave/", wave_pages.leave, name="leave-series"),
     path("waves/project/", wave_pages.project, name="wave-project"),
     path("second-visits/", bringing_back.second_visits, name="second-visits"),
     path("second-visits/prolific/", bringing_back.on_prolific, name="second-visits-on-prolific"),

@@ -19,6 +19,7 @@ from extras.own_answers.models import LaterWave
 from extras.own_answers.waves import (
     WaveInvitations,
     invite_people,
+    leave_series,
     next_wave,
     rows_of,
     series_of,
@@ -107,6 +108,8 @@ def waves(request: HttpRequest, slug: str) -> HttpResponse:
         "rows": rows_of(first, later, may_see=lambda each: each.pk in mine),
         "form": form,
         "wave": own,
+        "may_leave": own is not None
+        and studies_for(user, role=Membership.Role.OWNER).filter(pk=study.pk).exists(),
         "on_prolific": study.entry == Study.Entry.PROLIFIC,
         "by_link": first.entry == Study.Entry.LINK,
         "link": f"{settings.PUBLIC_BASE_URL}{entry}?PROLIFIC_PID=",
@@ -160,6 +163,25 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, _told(found))
+    return redirect("own_people:waves", slug)
+
+
+@require_POST
+@login_required
+def leave(request: HttpRequest, slug: str) -> HttpResponse:
+    """Take a later wave out of its series, once the box is ticked."""
+    study = get_study(request.user, slug, role=Membership.Role.OWNER)
+    if not LaterWave.objects.filter(study=study).exists():
+        raise Http404("this study is no later wave")
+    if "sure" not in request.POST:
+        messages.error(request, "Tick the box first. Nothing was changed.")
+        return redirect(f"{reverse('own_people:waves', args=[slug])}#leave-heading")
+    try:
+        leave_series(study_id=study.pk, user=cast(User, request.user))
+    except StudyError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "This study is no longer part of a series.")
     return redirect("own_people:waves", slug)
 
 

@@ -23,7 +23,11 @@ from studies.errors import StudyError
 from studies.models import Item, RemovedPerson, Study
 from studies.services.related_studies import AssociatedStudy
 from studies.services.studies import lock_study, record
-from studies.services.whole_studies import copy_study
+from studies.services.whole_studies import (
+    StudyContent,
+    copy_study,
+    delete_with_all_that_refers,
+)
 
 _SALT = "own_answers.waves"
 _MOST_UNKNOWN = 5
@@ -152,6 +156,38 @@ def add_people(wave: LaterWave, keys: Mapping[int, str]) -> int:
         if pk not in known
     )
     return len(known)
+
+
+def content_of(study: Study) -> StudyContent:
+    """The reason not to delete a first wave: later ones would lose their people without a trace."""
+    later = LaterWave.objects.filter(first=study).order_by("number")
+    if not (
+        slugs := ", ".join(f"“{slug}”" for slug in later.values_list("study__slug", flat=True))
+    ):
+        return StudyContent()
+    return StudyContent(
+        obstacles=[
+            f"This is the first wave of {slugs}. Without it, nobody is recognised there, and their "
+            "reports cannot compare people with themselves. Delete these studies first, or take "
+            "them out of the series on their pages Annotators, Waves."
+        ]
+    )
+
+
+@transaction.atomic
+def leave_series(*, study_id: int, user: User | None = None) -> None:
+    """Make a later wave a study of its own, which does not know who its people are in the first.
+
+    Raises `StudyError` while people can take part, or if it is no later wave.
+    """
+    study = lock_study(study_id)
+    wave = LaterWave.objects.filter(study=study).select_related("first").first()
+    if wave is None:
+        raise StudyError(f"“{study.slug}” is no later wave.")
+    if study.state in (Study.State.OPEN, Study.State.PAUSED):
+        raise StudyError("People can still take part. Close the study before it leaves the series.")
+    record(study, "left the series", user=user, first=wave.first.slug, number=wave.number)
+    delete_with_all_that_refers(LaterWave, pk=wave.pk)
 
 
 def _leave(annotator: Annotator) -> None:

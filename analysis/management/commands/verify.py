@@ -68,6 +68,11 @@ class Command(BaseCommand):
             )
         if found.methods and found.unexplained:
             self.stdout.write(f"No change of a method explains {found.unexplained:,} more.")
+        if versions and found.others:
+            self.stdout.write(
+                f"{found.others:,} other value{' is' if found.others == 1 else 's are'} text, or "
+                "in a part of the report that only one of the versions has."
+            )
         shown = found.differences if options["all"] else found.differences[:SHOWN]
         for difference in shown:
             self.stdout.write(_line(difference))

@@ -120,11 +120,18 @@ def registered(report: ReportJson) -> Table:
     """The mark of every analysis; empty without a plan, because then all are explored."""
     found = report["registration"]
     rows = [
-        [entry["label"], mark_word(entry["mark"]), entry["because"]] for entry in found["analyses"]
+        [entry["label"], mark_word(entry["mark"]), " ".join(_why(entry))]
+        for entry in found["analyses"]
     ]
     columns = (TableColumn("Analysis"), TableColumn("Mark"), TableColumn("Why"))
     title = "What was registered and what was explored"
     return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
+
+
+def _why(analysis: Mapping[str, str]) -> Iterator[str]:
+    yield analysis["because"]
+    if why := analysis.get("not_computed"):
+        yield f"Not computed: {why}."
 
 
 _GAP: tuple[tuple[str, CellKind], ...] = (("points", "points"), ("95 % interval", "points_range"))

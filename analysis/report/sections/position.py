@@ -322,6 +322,7 @@ class SidesSection(Section):
                 "human.verbosity",
                 "judges.*.verbosity",
             ),
+            main=("human.position.share_a", "judges.*.position.share_a"),
         ),
     )
 

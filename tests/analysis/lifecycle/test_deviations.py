@@ -35,7 +35,11 @@ def study() -> Study:
     make_items(study, 6)
     judges = [{"judge": "planned", "setting": "certainty", "features": "all"}]
     freeze_plan(
-        study_id=study.pk, analyses=["accuracy"], judges=judges, exclusions="Nobody.", bootstrap=100
+        study_id=study.pk,
+        analyses=["accuracy", "ablations"],
+        judges=judges,
+        exclusions="Nobody.",
+        bootstrap=100,
     )
     for choice in ("r1", "r2", "r1"):
         annotator = walk_in(study)
@@ -88,6 +92,10 @@ def test_the_list_has_everything_that_was_done(study):
     assert f"run-more-{run.key[:12]}" in names
     assert "consent-" in names
     assert found["setting-reward"]["done"] == "500"
+    assert found["analysis-ablations"]["done"] == (
+        "Not computed in report v3: there are no data for it"
+    )
+    assert "analysis-accuracy" not in found
     assert found["items"]["effect"]
     assert found["run-missing-0"]["effect_reason"] == "it has no judgments"
     assert "nobody was asked the other way" in found["setting-reward"]["effect_reason"]

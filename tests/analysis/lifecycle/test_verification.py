@@ -195,6 +195,8 @@ def test_changes_of_methods_since_the_report_are_named_with_what_they_explain(re
     content["software"]["methods"] = "2026-11-26"
     content["human"]["majority"]["general"] = {"ci": [0.1, 0.2]}
     content["human"]["majority"]["correct"] += 1
+    content["human"]["majority"]["accuracy"] += 1e-15
+    content["registration"]["rule"] = "Another text."
     path.write_text(json.dumps(content))
 
     with pytest.raises(CommandError):
@@ -203,6 +205,8 @@ def test_changes_of_methods_since_the_report_are_named_with_what_they_explain(re
     said = capsys.readouterr().out
     assert "2026-11-27: An accuracy has one interval" in said
     assert "No change of a method explains 1 more." in said
+    assert "1 other value is text" in said
+    assert "majority.accuracy:" not in said
     assert "Judges are compared" not in said
 
 

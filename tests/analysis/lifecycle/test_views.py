@@ -16,17 +16,21 @@ from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
+from analysis.lifecycle.plans import freeze_plan
 from analysis.lifecycle.stored_views import read_view, written_view
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
 from annotation import services
 from annotation.errors import AnnotationError
+from annotation.machine_signs import COUNTED as SIGNALS
 from annotation.models import Annotator
 from annotation.services.faulty_items import put_back, take_out
+from judging.models import JudgeRun
+from judging.runs.lifecycle import pause_run, resume_run
 from studies.models import Item, Study
 from studies.statements import clock
-from tests.analysis.builders import answer, make_rater, random_study
+from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.annotation.test_histories import happen
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
@@ -114,6 +118,36 @@ def test_as_of_a_moment_it_has_what_counted_then():
     assert found.set_aside_raters == before.set_aside_raters
     now = load_dataset(study.slug)
     assert [item.key for item in now.items] != [item.key for item in before.items]
+
+
+def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
+    study = make_study(items_per_annotator=12, annotations_per_item=3)
+    items = make_items(study, 12)
+    rater = make_rater(study=study)
+    answer(rater, items[0], "r1")
+    run = make_run(study=study, state="queued", sentence="")
+    judge_item(run, items[0], "r1", 80)
+    moments = [clock.now()]
+    pause_run(run_id=run.pk)
+    moments.append(clock.now())
+    resume_run(run_id=run.pk)
+    run.started_at = clock.now()
+    run.save(update_fields=["started_at"])
+    moments.append(clock.now())
+    for item in items[1:]:
+        answer(rater, item, "r1", signals=dict.fromkeys(SIGNALS, 0) | {"driven": 1})
+    freeze_plan(study_id=study.pk, analyses=["accuracy"], threshold=60)
+    JudgeRun.objects.update(
+        state="done", sentence="Every item has an answer.", ended_at=clock.now()
+    )
+
+    then = [load_dataset(study.slug, View.of({"as_of": at.isoformat()})) for at in moments]
+    now = load_dataset(study.slug)
+
+    assert [each.runs[0].state for each in then] == ["queued", "paused", "running"]
+    assert [each.flagged for each in (then[-1], now)] == [(), (True,)]
+    assert [each.study.certainty_threshold for each in (then[-1], now)] == [80, 60]
+    assert [each.plan is None for each in (then[-1], now)] == [True, False]
 
 
 # Of everybody who ever came, for pooling.

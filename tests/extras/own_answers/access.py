@@ -4,6 +4,7 @@
 NOT_HERE = {
     "people/linked/",
     "people/waves/invite/",
+    "people/waves/leave/",
     "people/second-visits/",
     "people/second-visits/ids/",
     "people/second-visits/prolific/",
@@ -13,5 +14,5 @@ MAY_CREATE = {"people/waves/"}
 # They need people who answer for themselves.
 NEEDS_DATA = (
     "own_answers:(profile|retest-item)"
-    "|own_people:(linked|invite-wave|wave-project|second-visit-ids|second-visits-on-prolific)"
+    "|own_people:(linked|invite-wave|leave-series|wave-project|second-visit-ids|second-visits-on-prolific)"
 )

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from analysis.data.answers import removed_own_answers
 from analysis.data.dataset import load_dataset
@@ -25,9 +26,10 @@ from extras.own_answers.waves import invite_people, next_wave
 from extras.own_answers.waves_on_prolific import invite_on_prolific, longitudinal_project
 from studies.errors import StudyError
 from studies.models import Item, Study
+from studies.services.whole_studies import delete_study
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import arrive, finish, make_recruiting, published
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -254,6 +256,31 @@ def test_the_page_and_the_command_create_a_wave_and_refuse_what_cannot_be(first,
         call_command("next_wave", "one", "three")
     with pytest.raises(StudyError, match="already a study"):
         next_wave(study_id=first.pk, slug="two")
+
+
+def test_a_first_wave_cannot_be_deleted_before_later_ones_have_left_the_series(first, second):
+    come_back(second, range(3))
+    client = sign_in(second, "owner")
+    address = reverse("own_people:leave-series", args=["two"])
+    Study.objects.update(state=Study.State.CLOSED, archived_at=timezone.now())
+    with pytest.raises(StudyError, match="first wave of “two”"):
+        delete_study(study_id=first.pk, by=None)
+
+    assert "Leave the series" in client.get(reverse("own_people:waves", args=["two"])).text
+    client.post(address)
+    assert LaterWave.objects.exists()
+    Study.objects.filter(pk=second.pk).update(state=Study.State.PAUSED)
+    client.post(address, {"sure": "yes"})
+    assert LaterWave.objects.exists()
+    Study.objects.filter(pk=second.pk).update(state=Study.State.CLOSED)
+    client.post(address, {"sure": "yes"})
+
+    assert second.log.get(event="left the series").detail == {"first": "one", "number": 2}
+    delete_study(study_id=first.pk, by=None)
+    report = build_report(load_dataset("two"), seed=1, bootstrap=100)
+    assert "wave" not in report
+    assert report["human"]["answers"] == 6
+    assert client.post(address, {"sure": "yes"}).status_code == 404
 
 
 def test_planted_changes_are_recovered():

@@ -215,6 +215,11 @@ class HighAndLow(Section):
                 "judges.*.paper_compat",
             ),
             uses=("threshold",),
+            main=tuple(
+                f"{side}.{part}.accuracy"
+                for side in ("human.majority", "judges.*")
+                for part in ("high", "low")
+            ),
         ),
     )
     sources = (

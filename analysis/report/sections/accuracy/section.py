@@ -239,6 +239,7 @@ class PairedDifferenceSection(Section):
                 "comparison.*.difference_general",
                 "comparison.*.mcnemar",
             ),
+            main=("comparison.*.difference_general.value", "comparison.*.difference.value"),
         ),
         Analysis(
             "equivalence",
@@ -254,6 +255,10 @@ class PairedDifferenceSection(Section):
                 "comparison.*.difference_general.margin",
             ),
             uses=("margin",),
+            main=(
+                "comparison.*.difference_general.equivalence_p",
+                "comparison.*.difference.equivalence_p",
+            ),
         ),
     )
     sources = (

@@ -298,6 +298,7 @@ class Coefficients(Section):
                 "comparison.*.cohen_kappa",
                 "comparison.*.cohen_kappa_ci",
             ),
+            main=("human.agreement.percent", "comparison.*.cohen_kappa"),
             uses=("resamples",),
         ),
     )

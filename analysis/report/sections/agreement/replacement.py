@@ -144,6 +144,7 @@ class ReplacementSection(Section):
                 "human.reference_judges",
             ),
             uses=("resamples",),
+            main=("comparison.*.alt_test.omega", "comparison.*.pooled_replacement.p"),
         ),
     )
     sources = (

@@ -238,6 +238,7 @@ class CalibrationSection(Section):
                 "judges.*.calibration",
                 "judges.*.certainty",
             ),
+            main=("human.majority.calibration.ece", "judges.*.calibration.ece"),
             uses=("threshold", "resamples"),
         ),
     )

@@ -88,6 +88,7 @@ class CertaintyComparison(Section):
             tables=("high_sets", "certainty_by_item", "by_band"),
             paths=("certainty_headline", "comparison.*.certainty", "comparison.*.by_band"),
             uses=("threshold", "resamples"),
+            main=("comparison.*.certainty.mean_difference",),
         ),
     )
     sources = (NumberSource("comparison.*.certainty", "certainty_by_item", RUN),)

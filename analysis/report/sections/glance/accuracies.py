@@ -180,6 +180,7 @@ class Accuracies(Section):
             "accuracy",
             tables=("at_a_glance", "clusters"),
             paths=("human.majority", "human.individual", "human.reference_accuracy", "judges.*"),
+            main=("human.majority.accuracy", "judges.*.accuracy"),
         ),
     )
     sources = (
