@@ -414,6 +414,31 @@ def opik_table(n):
     }
 
 
+def langsmith_experiment(n):
+    """A row of the results of evaluate(), as a data frame."""
+    return {
+        "inputs.question": f"Question {n}",
+        "outputs.answer": "x",
+        "error": "",
+        "reference.answer": "y",
+        "feedback.human_1": int(n % 3 > 0),
+        "feedback.human_2": int(n % 5 > 0),
+        "feedback.correctness": int(n % 4 > 0),
+        "execution_time": 0.5,
+        "example_id": f"e{n}",
+        "id": f"run-{n}",
+    }
+
+
+def braintrust_columns(row):
+    """A row of Braintrust with a column for each score and each part of the metadata."""
+    found = {}
+    for name, value in row.items():
+        parts = value.items() if name in ("scores", "metadata") else ()
+        found |= {f"{name}.{part}": own for part, own in parts} or {name: value}
+    return found
+
+
 TABLES = {
     "langfuse": ([langfuse_page(entry) for entry in entries(langfuse)], []),
     "langfuse, stored": ([langfuse_stored(entry) for entry in entries(langfuse)], []),
@@ -424,7 +449,9 @@ TABLES = {
         ["--metric", "correct=judge_correct"],
     ),
     "opik": ([opik_table(n) for n in range(N)], []),
+    "langsmith, experiment": ([langsmith_experiment(n) for n in range(N)], []),
     "braintrust": (BRAINTRUST[:-1], []),
+    "braintrust, columns": ([braintrust_columns(row) for row in BRAINTRUST[:-1]], []),
     "mlflow": (MLFLOW, ["--metric", "correct"]),
     "argilla": (ARGILLA_OF_THE_HUB, []),
 }

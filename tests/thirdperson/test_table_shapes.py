@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import sys
 import zipfile
 
 import openpyxl
@@ -508,6 +509,28 @@ BOTH = "item,human_1,human_2,judge\n"
         ),
         ("id,human_1\n1,a\n2,b\n", r"If no judge has labelled .*what people did \(human_1\)"),
         ("id,judge\n1,a\n2,b\n", r"If no person has labelled the items of judge yet, ask people"),
+        # People by any names, or criteria.
+        (
+            "id,Anna,Ben,judge\n1,a,b,a\n2,b,a,b\n",
+            r"Anna, Ben have the same labels as judge.*--people Anna,Ben\. .*--people Anna\.",
+        ),
+        # Who somebody is is not what they said, and the label has the judge's words.
+        (
+            "id,rater_id,rater_gender,Q_overall,judge\n1,r1,man,a,a\n2,r2,woman,b,b\n",
+            r"--annotator rater_id --label COLUMN, such as Q_overall\.",
+        ),
+        (
+            'id,scores,judge\n1,"[1, 2]",1\n2,"[2, 1]",2\n',
+            r"scores is a list, which does not say who .*--people scores\.0,scores\.1",
+        ),
+        (
+            "hit_id,post,worker_id,label,judge\n1,p,w,a,a\n1,q,w,b,b\n",
+            r"a second label of “w”.*--on hit_id,post",
+        ),
+        (
+            "hit_id,post,worker_id,label,judge\n1,p,v,a,a\n1,p,w,a,a\n1,q,x,b,b\n1,q,y,b,b\n",
+            r"judge is “b” here but differs .*\(--item COLUMN\)\.",
+        ),
         (
             "question_id,turn,human_1,judge\n1,1,a,a\n1,2,b,b\n2,1,a,b\n2,2,b,a\n",
             r"a second label of “human_1” .*--on question_id,turn",
@@ -517,6 +540,45 @@ BOTH = "item,human_1,human_2,judge\n"
 def test_what_a_table_lacks_is_said_with_the_way_out(read, content, message):
     with pytest.raises(BadTable, match=message):
         read(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "people", "judge"),
+    [
+        (
+            "id,ann1,Anno 2,Dr. Smith,AI\n1,a,b,a,a\n2,b,a,b,b\n",
+            ["Anno 2", "Dr. Smith", "ann1"],
+            "AI",
+        ),
+        # Each row is by two of three people, so the columns are no criteria.
+        ("id,Al,Bo,Cy,GPT4\n1,a,b,,a\n2,b,,a,b\n3,,a,b,b\n", ["Al", "Bo", "Cy"], "GPT4"),
+        (
+            "id,physician_ids,binary_labels,judge\n1,\"['u', 'v']\",\"[True, False]\",true\n"
+            "2,\"['w']\",[False],false\n",
+            ["u", "v", "w"],
+            "judge",
+        ),
+    ],
+)
+def test_people_are_found_where_nothing_else_is_possible(read, content, people, judge):
+    labels = read(content)
+
+    assert labels.raters(is_judge=False) == people
+    assert labels.raters(is_judge=True) == [judge]
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_somebody_at_a_terminal_says_whether_columns_are_people(read, monkeypatch, answer):
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: answer)
+    content = "id,Anna,Ben,judge\n1,a,b,a\n2,b,a,b\n"
+
+    if answer == "no":
+        with pytest.raises(BadTable, match="have the same labels as judge"):
+            read(content)
+    else:
+        assert read(content).raters(is_judge=False) == ["Anna", "Ben"]
 
 
 def test_labels_that_judge_and_people_do_not_share_are_refused(read):

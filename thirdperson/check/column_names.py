@@ -9,7 +9,7 @@ from thirdperson.check.labels import BadTable
 ITEM = (
     "item item_id id idx uid uuid example example_id row_id sample_id case_id task_id pair_id "
     "question_id prompt_id query_id instance instance_id document_id text_id comment_id post_id "
-    "tweet_id doc_id image_id filename"
+    "tweet_id doc_id image_id unit_id segment_id hit_id hitid filename"
 ).split()
 ANNOTATOR = (
     "annotator annotator_id annotator_name rater rater_id rater_name worker worker_id user user_id "
@@ -38,7 +38,9 @@ JUDGE_KINDS = set("judge model llm ai machine llm_judge".split())
 PERSON = re.compile(
     r"(?:(?:winner|label|choice|vote|answer|rating|preference|pref|verdict|annotation|score)_)?"
     r"(human|annotator|rater|coder|labell?er|worker|expert|reviewer|crowd|person|participant|label"
-    r"|annotation)_(\w+)|(?:winner|vote|verdict)_\d+"
+    r"|annotation|assessor|evaluator|grader|clinician|doctor|dr|nurse|pathologist|physician"
+    r"|radiologist)_(\w+)|(?:winner|vote|verdict)_\d+"
+    r"|(?:ann?|anno|annot|hum)_(?:\d+|[a-z])(?:_(?:label|rating|answer|vote|choice))?"
 )
 JUDGE_NAME = re.compile(r"(judge|llm|model)_(?P<after>\w+)|(?P<before>\w+)_(judge|llm)")
 COMPARED = re.compile(r"model_[ab12]")  # which two models are compared, rather than two judges
@@ -46,7 +48,8 @@ MACHINE = re.compile(r"(?:ai|machine)(?:_\w+)?|\w+_(?:ai|machine)")  # names of 
 NOT_A_LABEL = set(
     "id name names text reason reasons reasoning explanation rationale comment comments response "
     "output outputs completion time seconds date cost tokens type kind version model prompt "
-    "raw note notes feedback annotator".split()
+    "raw note notes feedback annotator age gender sex race ethnicity country nationality language "
+    "education occupation religion politics trust quality number count n".split()
 )
 CERTAINTY = re.compile(r"(?:(\w+)_)?(?:certainty|confidence)(?:_(\w+))?")
 # Of the judge's label, or of the one that the name ends in.
@@ -55,7 +58,7 @@ PROBABILITY_OF = re.compile(r"(?:(?P<of>\w+?)_)?(?:probability|prob|p)_(?P<label
 # Families of models, whose names mark a column as a judge's.
 MODEL = re.compile(
     r"(?:\w+_)?(?:gpt|chatgpt|claude|gemini|gemma|llama|mistral|mixtral|qwen|deepseek|command|phi|"
-    r"grok|palm|prometheus|pandalm|judgelm|auto_?j|o_[134]|yi|falcon|vicuna)(?:_\w+)?"
+    r"grok|palm|prometheus|pandalm|judgelm|auto_?j|o_[134]|yi|falcon|vicuna)\d*(?:_\w+)?"
 )
 
 _NO_PERSON = re.compile(r"gpt|llama|mistral|mixtral|qwen|deepseek|gemini|gemma|claude_\d|vicuna")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +30,7 @@ from thirdperson.check.column_names import (
     PROBABILITY_OF,
     QUESTION,
     SCORE,
+    guessed_column,
     names_judge,
     names_model,
     person_match,
@@ -38,6 +40,7 @@ from thirdperson.check.labels import (
     WRITTEN_BY_PROGRAMS,
     BadTable,
     NoLabels,
+    UnclearPeople,
     is_label,
     listed,
     same_label,
@@ -133,8 +136,11 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
             )
     found = _guessed(names, rows, given)
     if not (found.people or (found.annotator and found.label)):
+        unclear = _Guesses(names, rows, found).alike_columns(found.judges)
+        if unclear and not guessed_column("annotator", names):
+            raise UnclearPeople(refusals.unclear_people(name, *unclear), unclear[0])
         scored = _guessed(names, rows, replace(given, has_numbers=True))
-        like = {column: 1 < n <= MOST_LABELS for column, n in _n_labels(names, rows).items()}
+        like = _like_labels(names, rows, found.judges)
         raise NoLabels(refusals.no_people(name, like, found, scored))
     if not (found.judges or found.judge_raters or found.kind):
         raise NoLabels(refusals.no_judge(name, names, found, _unfit_judges(names, rows, found)))
@@ -167,10 +173,15 @@ def columns_of(names: Sequence[str], rows: CheckedRows, given: Columns, *, name:
     return found
 
 
-def _n_labels(names: Sequence[str], rows: CheckedRows) -> dict[str, int]:
-    """The number of different values of each column."""
+def _like_labels(names: Sequence[str], rows: CheckedRows, judges: Sequence[str]) -> dict[str, bool]:
+    """Whether each column has as few values as labels have, and shares one with a judge."""
     table = _Guesses(names, rows, Columns())
-    return {name: len(table.labels(name)) for name in names}
+    of_judges = set().union(*map(table.labels, judges))
+    found = {name: table.labels(name) for name in names}
+    return {
+        name: 1 < len(labels) <= MOST_LABELS and (not of_judges or bool(labels & of_judges))
+        for name, labels in found.items()
+    }
 
 
 def _unfit_judges(names: Sequence[str], rows: CheckedRows, found: Columns) -> dict[str, str]:
@@ -252,11 +263,12 @@ def _guessed(names: Sequence[str], rows: CheckedRows, given: Columns) -> Columns
             found = replace(found, kind=kind, judge_raters=models or given.judge_raters)
         else:
             alone = table.named(ONE_PERSON, has_labels=True)
-            found = replace(found, people=table.people() or ((alone,) if alone else ()))
+            people = table.people() or ((alone,) if alone else ()) or table.taking_turns(judges)
+            found = replace(found, people=people)
     if is_open and not (found.kind or found.judge_raters):
         labelled = [*found.people, *filter(None, [found.label])]
         labelled = labelled or [*filter(None, [found.gold])]
-        judges = (*found.judges, *table.models(labelled))
+        judges = (*found.judges, *table.models(labelled, has_judges=bool(found.judges)))
         found = replace(found, judges=table.alike(judges, labelled))
     certainty, unowned = table.certainties(found)
     found = replace(found, certainty={**certainty, **given.certainty}, unowned=unowned)
@@ -317,24 +329,40 @@ class _Guesses:
         values = self.labels(column)
         return bool(values) and all(MODEL.fullmatch(plain_name(value)) for value in values)
 
-    def models(self, people: Sequence[str]) -> tuple[str, ...]:
-        """Columns named like a model that have only labels that people use too."""
+    def models(self, people: Sequence[str], *, has_judges: bool) -> tuple[str, ...]:
+        """Columns named like a model that have only labels that people use too.
+
+        One that is just called AI can say who wrote a text, so it is a judge only without others.
+        """
         given = set().union(*map(self.labels, people))
         found = tuple(
             column
             for column, plain in self._free.items()
-            if MODEL.fullmatch(plain)
+            if (MODEL.fullmatch(plain) or (plain in JUDGE_KINDS and not has_judges))
             and not CERTAINTY.fullmatch(plain)
             and set() < self.labels(column) <= given
         )
         return self._take(found)
 
     def alike(self, judges: tuple[str, ...], people: Sequence[str]) -> tuple[str, ...]:
-        """The judges that use a label of people, or all if none does; scores need not."""
+        """The judges that use a label of people, or all if none does.
+
+        Of scores, they are the judges most of whose scores people could have given.
+        """
         given = set().union(*map(self.labels, people))
+        if self._has_numbers:
+            scores = [value for label in given if (value := number(label)) is not None]
+            low, high = min(scores, default=-math.inf), max(scores, default=math.inf)
+            return tuple(j for j in judges if self._is_mostly(j, low, high)) or judges
         found = tuple(judge for judge in judges if self.labels(judge) & given)
         others = tuple(judge for judge in judges if not COMPARED.fullmatch(plain_name(judge)))
-        return judges if self._has_numbers else found or others
+        return found or others
+
+    def _is_mostly(self, column: str, low: float, high: float) -> bool:
+        """Whether at least half of the numbers of a column are in a range."""
+        values = (number(row.get(column, "")) for _, row in self._rows)
+        inside = [low <= value <= high for value in values if value is not None]
+        return 2 * sum(inside) >= len(inside)
 
     def people(self) -> tuple[str, ...]:
         found = tuple(
@@ -345,6 +373,37 @@ class _Guesses:
             and self._has_labels(column)
         )
         return self._take(found)
+
+    def taking_turns(self, judges: Sequence[str]) -> tuple[str, ...]:
+        """Columns of labels of which every row fills as many, but not all, as of people in turn."""
+        columns, _ = self.alike_columns(judges) or ((), "")
+        filled = [
+            tuple(is_label(row.get(column, "")) for column in columns) for _, row in self._rows
+        ]
+        numbers = {sum(row) for row in filled}
+        is_in_turn = len(numbers) == 1 and 1 < min(numbers) < len(columns) and len({*filled}) > 1
+        return self._take(columns) if is_in_turn else ()
+
+    def alike_columns(self, judges: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
+        """Free columns that have the same labels as each other and as a judge, and that judge.
+
+        They can be of people with any names, or of several things; None if there are no two.
+        """
+        named = [column for column, plain in self._free.items() if MODEL.fullmatch(plain)]
+        for judge in (*judges, *named):
+            of_judge = self.labels(judge)
+            sets = {
+                column: labels
+                for column in self._free
+                if column != judge
+                and column not in named
+                and 1 < len(labels := self.labels(column)) <= MOST_LABELS
+                and labels & of_judge
+            }
+            for alike, n in Counter(map(frozenset, sets.values())).most_common(1):
+                if n > 1:
+                    return tuple(column for column, own in sets.items() if own <= alike), judge
+        return None
 
     def kind(self) -> str:
         """The column that says for every row whether a person or a judge gave the label."""

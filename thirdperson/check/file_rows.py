@@ -1,13 +1,15 @@
 """The rows of one file: a table with any column names, an export, or records of a JSON file."""
 
 import json
+import re
 import zipfile
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from studies.importers.columns.mapping import plain_name
 from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_BYTES, MAX_UNPACKED, Refused, place
@@ -16,7 +18,7 @@ from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP, ZIPPED, is_single
 from thirdperson.check.columns import CheckedRows, Columns
 from thirdperson.check.exports import registry
-from thirdperson.check.exports.reader import nested, record_paths, rows_at
+from thirdperson.check.exports.reader import nested, record_paths, rows_at, text
 from thirdperson.check.labels import BadTable, listed
 
 MOST_FAULTS = 10
@@ -45,30 +47,63 @@ def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[s
         faults += [str(fault) for fault in error.faults]
     if faults:
         raise BadTable("\n".join([f"{path.name} cannot be read.", *faults]))
-    return _one_label_a_row(rows), skipped
+    return rows, skipped
+
+
+_RATERS = re.compile(
+    r"(?:\w+_)?(?:annotator|rater|worker|coder|labell?er|reviewer|expert|physician|user)s?"
+    r"(?:_ids?|_names?)?"
+)
+_LABELS = re.compile(r"(?:\w+_)?(?:annotation|answer|judge?ment|label|rating|score|vote)s")
 
 
 def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
-    """Split the rows of a LeWiDi file, with lists of annotators and labels, into one row per label.
+    """Split rows with a list of annotators and one of their labels into one row per label.
 
-    Other rows are unchanged.
+    Other rows keep their lists, with a column for each place.
     """
     found = []
+    rows = [(where, _with_places(row)) for where, row in rows]
     for where, row in rows:
-        names = [name.strip() for name in row.get("annotators", "").split(",")]
-        of_each = {
-            name.removeprefix("annotations."): value
-            for name, value in row.items()
-            if name.startswith("annotations.")
-        }
-        values = [value.strip() for value in row.get("annotations", "").split(",")]
-        if not of_each and row.get("annotations") and len(values) == len(names):
-            of_each = dict(zip(names, values, strict=True))
-        if "annotators" not in row or not of_each:
+        of_each, lists = _by_rater(row)
+        if not of_each:
             return rows
-        rest = {n: v for n, v in row.items() if not n.startswith(("annotators", "annotations"))}
+        rest = {name: value for name, value in row.items() if name.split(".")[0] not in lists}
         found += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each.items()]
     return found
+
+
+def _with_places(row: Mapping[str, str]) -> Mapping[str, str]:
+    """The row, with lists of labels in a cell as a column for each place, as in JSON."""
+    found: dict[str, str] = {}
+    for name, cell in row.items():
+        parts = nested({name: cell})[name] if cell.startswith("[") else None
+        if isinstance(parts, list) and not any(isinstance(part, (dict, list)) for part in parts):
+            found |= {f"{name}.{n}": text(part) for n, part in enumerate(parts)}
+        else:
+            found[name] = cell
+    return found
+
+
+def _by_rater(row: Mapping[str, str]) -> tuple[dict[str, str], Collection[str]]:
+    """The label of each annotator, and the names of the lists that have them."""
+    lists: dict[str, dict[str, str]] = {}
+    for name, value in row.items():
+        of, dot, place = name.partition(".")
+        if dot and value:
+            lists.setdefault(of, {})[place] = value
+        elif of in ("annotators", "annotations"):  # LeWiDi writes lists as text
+            parts = value.split(",")
+            lists[of] = {str(n): part.strip() for n, part in enumerate(parts) if part.strip()}
+    raters = [name for name in lists if _RATERS.fullmatch(plain_name(name))]
+    labels = [name for name in lists if _LABELS.fullmatch(plain_name(name))]
+    if len(raters) != 1 or len(labels) != 1:
+        return {}, ()
+    who, given = lists[raters[0]], lists[labels[0]]
+    if who.keys() == given.keys():
+        return {rater: given[place] for place, rater in who.items()}, (raters[0], labels[0])
+    is_by_name = given.keys() == {*who.values()}
+    return (given, (raters[0], labels[0])) if is_by_name else ({}, ())
 
 
 @dataclass(frozen=True)
@@ -115,7 +150,7 @@ def file_rows(path: Path, options: Namespace, given: Columns) -> FileRows:
             f"{path.name} is not an export of {options.format} that this program can read. "
             "docs/check.md says what to export; leave --format out to detect the format."
         )
-    return FileRows(rows, given, "", skipped, lists)
+    return FileRows(_one_label_a_row(rows), given, "", skipped, lists)
 
 
 def _reader(document: Any, format: str) -> str:

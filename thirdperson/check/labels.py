@@ -13,6 +13,14 @@ class NoLabels(BadTable):
     """No column has labels of people, or of a judge."""
 
 
+class UnclearPeople(BadTable):
+    """Columns may have labels of people, or of several things."""
+
+    def __init__(self, message: str, columns: Sequence[str]) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
 # Words for “no label” in tables of other programs. Words that only programs write are never a
 # label; the others are labels if people or judges use them as such.
 WRITTEN_BY_PROGRAMS = frozenset({"", "nan", "<na>", "#n/a"})

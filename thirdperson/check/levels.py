@@ -1,6 +1,5 @@
 """What the labels of a table are: two labels, classes, steps in an order, or scores."""
 
-import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ import numpy as np
 from thirdperson.check.columns import number
 from thirdperson.check.dataset import spellings_of, tied_labels
 from thirdperson.check.labels import NO_LABEL, BadTable, LabelTable, listed, same_label
+from thirdperson.check.terminal import asked, can_ask
 
 ScaleLevel = Literal["nominal", "ordinal", "score"]
 LEVELS: tuple[ScaleLevel, ...] = ("nominal", "ordinal", "score")
@@ -103,11 +103,7 @@ def _level_of_numbers(values: list[float], options: Namespace) -> ScaleLevel:
     if any(value % 1 for value in values) or len(values) > _MOST_STEPS:
         return "score"
     shown = listed([f"{value:g}" for value in sorted(values)], 12)
-    if (
-        sys.stdin.isatty()
-        and sys.stdout.isatty()
-        and not (options.json or options.markdown or options.doctor)
-    ):
+    if can_ask(options):
         return _asked(shown)
     zero = " If 0 means a tie, add --tie 0." if sorted(values) == [0, 1, 2] else ""
     raise BadTable(
@@ -120,14 +116,10 @@ def _level_of_numbers(values: list[float], options: Namespace) -> ScaleLevel:
 def _asked(shown: str) -> ScaleLevel:
     """The level that somebody at the terminal chooses."""
     choices = ", ".join(f"{n} {_WORDS[level]}" for n, level in enumerate(LEVELS, start=1))
-    for _ in range(3):
-        try:
-            given = input(f"The labels are the numbers {shown}. Are they {choices}? ").strip()
-        except (EOFError, KeyboardInterrupt):
-            break
-        for n, level in enumerate(LEVELS, start=1):
-            if given.casefold() in (str(n), level):
-                return level
+    levels = dict(zip("123", LEVELS, strict=True)) | {level: level for level in LEVELS}
+    question = f"The labels are the numbers {shown}. Are they {choices}? "
+    if level := levels.get(asked(question, levels)):
+        return level
     raise BadTable("No level was chosen. Add --level nominal, ordinal or score.")
 
 

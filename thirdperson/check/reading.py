@@ -27,12 +27,14 @@ from thirdperson.check.labels import (
     Label,
     LabelTable,
     NoLabels,
+    UnclearPeople,
     is_label,
     listed,
     same_label,
 )
 from thirdperson.check.rendering import set_up
 from thirdperson.check.several_files import add_gold, joined, together, with_key
+from thirdperson.check.terminal import asked, can_ask
 
 
 def labels_of(
@@ -226,10 +228,11 @@ def _add(
             f"--on {advice()}."
         )
     elif seen[key] != same_label(label.value):
+        several = f", or several that name it together: --on {on}" if (on := advice()) else ""
         raise BadTable(
             f"{label.where}: {label.rater} is “{label.value}” here but differs in an earlier row "
             "of this item. A judge has one label per item: correct it, or name the column of the "
-            "judge (--judge COLUMN) or of items (--item COLUMN)."
+            f"judge (--judge COLUMN) or of items (--item COLUMN{several})."
         )
 
 
@@ -251,7 +254,23 @@ def _note(
 
 
 def read_labels(options: Namespace) -> LabelTable:
-    """The labels of the files; larger ones are read in a child process. Raises `BadTable`."""
+    """The labels of the files, after a question at a terminal if columns may be of people.
+
+    Raises `BadTable`.
+    """
+    try:
+        return _read(options)
+    except UnclearPeople as unclear:
+        columns = unclear.columns
+        question = f"Are {listed(columns, 40)} people, who all labelled the same thing? (yes/no) "
+        if not can_ask(options) or asked(question, ("yes", "no")) != "yes":
+            raise
+    options.people = columns
+    return _read(options)
+
+
+def _read(options: Namespace) -> LabelTable:
+    """The labels of the files; larger ones are read in a child process."""
     files = [*options.files, *filter(None, [options.gold_file])]
     size = sum(map(size_of, files))
     if not is_needed(size):

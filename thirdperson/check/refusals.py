@@ -54,12 +54,15 @@ def no_people(name: str, names: Mapping[str, bool], found: "Columns", scored: "C
         )
     missing = f"{name}: no column with labels by people was found. It has: {listed([*names], 40)}."
     if annotator := guessed_column("annotator", [*names]):
-        likely = [column for column, is_like in names.items() if is_like and column != annotator]
+        known = {annotator, *found.judges, *named, found.gold, found.item}
+        likely = [column for column, is_like in names.items() if is_like and column not in known]
         return (
             f"{missing} Each row seems to be by one annotator ({annotator}). Name the column of "
             f"the label: --annotator {annotator} --label COLUMN, such as "
             f"{listed(likely, 4) or 'none that has few values'}."
         )
+    if lists := [of for of in _lists([*names]) if of.endswith("s")]:
+        return f"{missing} {_nameless(lists[0])}"
     columns = listed([*(scored.people or filter(None, [scored.label]))])
     hint = f" If the numbers of {columns} are the labels, add --level score." if columns else ""
     if judges:
@@ -68,6 +71,32 @@ def no_people(name: str, names: Mapping[str, bool], found: "Columns", scored: "C
         f"{missing}{_shape([*names])} Name them: --people COLUMN,COLUMN if each annotator has a "
         "column, or --annotator COLUMN --label COLUMN if each label has a row. "
         f"{_ELSEWHERE}{hint}"
+    )
+
+
+def unclear_people(name: str, columns: Sequence[str], judge: str) -> str:
+    if lists := _lists(columns):
+        return f"{name}: {_nameless(lists[0])}"
+    return (
+        f"{name}: {listed(columns, 40)} have the same labels as {judge}, but their names do not "
+        f"say what they are. If each is a person, add --people {','.join(columns)}. If they are "
+        f"several things that were labelled, name the one that {judge} is about, such as --people "
+        f"{columns[0]}."
+    )
+
+
+def _lists(columns: Sequence[str]) -> list[str]:
+    """The names of lists of numbers or labels, which have a column for each place."""
+    places = [column.rpartition(".") for column in columns]
+    return list(dict.fromkeys(of for of, dot, place in places if dot and place.isdecimal()))
+
+
+def _nameless(lists: str) -> str:
+    return (
+        f"{lists} is a list, which does not say who gave each label. Add a list of the annotators "
+        "to each row, such as annotator_ids; or give each label a row of its own, with the columns "
+        f"item, annotator, label and judge. If each place of the list is always the same person: "
+        f"--people {lists}.0,{lists}.1"
     )
 
 

@@ -175,13 +175,17 @@ def _merge(
 
 
 def together(rows: CheckedRows, item: str, names: Sequence[str], by: Sequence[str] = ()) -> str:
-    """The item's column, and one of `names` with which it tells all rows of a rater apart."""
-    for other in (name for name in names if name not in by):
+    """The item's column, and one of `names` with which it tells all rows of a rater apart.
+
+    Empty if the item's column alone does.
+    """
+    others = [name for name in names if name not in (item, *by)]
+    for other in ("", *others):
         cells = [[row.get(name, "") for name in (item, other, *by)] for _, row in rows]
         if all(len(of) < _SHORT for _, of, *_ in cells) and len(set(map(tuple, cells))) == len(
             rows
         ):
-            return f"{item},{other}".replace(", ", ",")
+            return f"{item},{other}".replace(", ", ",") if other else ""
     return "COLUMN,COLUMN"
 
 

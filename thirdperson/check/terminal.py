@@ -7,7 +7,8 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from argparse import Namespace
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -18,6 +19,24 @@ PLAIN_WIDTH = 88
 _WIDTHS = (30, 100)  # what reads well
 _FEWEST_COLUMNS = 40  # below this, a strip shows nothing
 _COLOURS = {Trust.TRUSTED: "32", Trust.NOT_TRUSTED: "31", Trust.INCONCLUSIVE: "33"}
+
+
+def can_ask(options: Namespace) -> bool:
+    """Whether somebody at a terminal can answer a question."""
+    is_quiet = options.json or options.markdown or options.doctor
+    return not is_quiet and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def asked(question: str, answers: Collection[str]) -> str:
+    """One of the answers, in lower case; empty after three others."""
+    for _ in range(3):
+        try:
+            given = input(question).strip().casefold()
+        except (EOFError, KeyboardInterrupt):
+            break
+        if given in answers:
+            return given
+    return ""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ name than that of judges (--metric PEOPLE=JUDGE).
 
 DeepEval: a test run; a metric that passes or fails is a judge. lm-evaluation-harness: samples as
 JSON Lines; the model's answer is the judge's label, the target the right one. Braintrust without
-review spans, and Opik's table of an experiment: rows with a column for each score, which is a
-judge, or a person's if its name says so. Labels of people can be in the metadata (DeepEval,
+review spans, the tables of an experiment of LangSmith (`to_pandas`) and of Opik: rows with a column
+for each score, which is a judge, or a person's if its name says so. Labels of people can be in the metadata (DeepEval,
 Braintrust) or the document (lm-evaluation-harness).
 """
 
@@ -263,7 +263,10 @@ def _chosen(given: Any) -> Any:
 
 
 _PERSON = re.compile(r"(?i:human|person|people|expert|review|annotat)")
-_SCORES = re.compile(r"(?:feedback_)?scores\.(.+?)(_reason)?")
+_SCORES = re.compile(r"(?:(?:feedback_)?scores|feedback)\.(.+?)(_reason)?")
+
+
+_INPUTS = re.compile(r"(?:dataset|inputs|metadata)\.")
 
 
 def _scores(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -286,8 +289,9 @@ def _rows_with_scores(document: Any) -> list[dict[str, Any]]:
 
 def _scored_row(record: dict[str, Any], metric: str) -> CaseRow:
     row = plain_fields(record.get("metadata"))
-    row |= {name.removeprefix("dataset."): text(v) for name, v in record.items() if "." in name}
-    row |= {"question": text(record.get("input") or record.get("dataset.input"))}
+    row |= {_INPUTS.sub("", name): text(v) for name, v in record.items() if "." in name}
+    if asked := record.get("input") or record.get("dataset.input"):
+        row |= {"question": text(asked)}
     if record.get("id"):
         row["item"] = str(record["id"])
     judges, people = [], []
@@ -352,8 +356,17 @@ DEEPEVAL = _wide(
 LM_EVAL = _wide(_is_sample, objects, _sample_row, "Name a filter of its answers with --metric.")
 LANGFUSE = _any_of(_LANGFUSE, _LANGFUSE_STORED)
 PHOENIX = _any_of(_PHOENIX, _PHOENIX_FRAME, _PHOENIX_RUNS)
-LANGSMITH = _any_of(_LANGSMITH, _LANGSMITH_FRAME)
 _NO_SCORE = "Score it first, or name a score with --metric."
+LANGSMITH = _any_of(
+    _LANGSMITH,
+    _LANGSMITH_FRAME,
+    _wide(
+        lambda row: "execution_time" in row and any(name.startswith("feedback.") for name in row),
+        _rows_with_scores,
+        _scored_row,
+        _NO_SCORE,
+    ),
+)
 OPIK = _any_of(
     _OPIK,
     _wide(
