@@ -128,6 +128,34 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="comparison_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="comparison_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="comparison_end_says_why",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "run"), name="comparison_once_per_run"
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("run", None)),
+                        fields=("study",),
+                        name="comparison_once_without_run",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -208,6 +236,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["comparison", "edition", "pattern", "people_band", "judge_band"],
+                        name="compared_item_counts",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("comparison", "edition", "key"), name="compared_item_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("key", ""), _negated=True), name="compared_item_has_key"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Export",
@@ -315,6 +359,39 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="export_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="export_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="export_end_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "done"), _negated=True),
+                            models.Q(
+                                ("expires_at__isnull", False),
+                                ("finished_at__isnull", False),
+                                ("size__isnull", False),
+                                models.Q(("filename", ""), _negated=True),
+                                models.Q(("sha256", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="export_done_has_file",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -384,6 +461,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("note", "name"), name="item_tag_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("name", ""), _negated=True), name="item_tag_has_name"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -495,6 +578,37 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="report_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="report_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="report_end_says_why",
+                    ),
+                    models.UniqueConstraint(fields=("study", "number"), name="report_number_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("threshold__range", (1, 100))), name="report_threshold"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "done"), _negated=True),
+                            models.Q(("finished_at__isnull", False), ("result__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="report_done_has_result",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -577,6 +691,33 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="recheck_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="recheck_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="recheck_end_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "done"), _negated=True),
+                            models.Q(("finished_at__isnull", False), ("found__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="recheck_done_has_found",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -647,6 +788,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("key_hash", ""), _negated=True),
+                        name="share_link_has_key",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -843,201 +990,5 @@ class Migration(migrations.Migration):
                     ),
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="comparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="comparison_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="comparison_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="comparison_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comparison",
-            constraint=models.UniqueConstraint(
-                fields=("study", "run"), name="comparison_once_per_run"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comparison",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("run", None)),
-                fields=("study",),
-                name="comparison_once_without_run",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="compareditem",
-            index=models.Index(
-                fields=["comparison", "edition", "pattern", "people_band", "judge_band"],
-                name="compared_item_counts",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="compareditem",
-            constraint=models.UniqueConstraint(
-                fields=("comparison", "edition", "key"), name="compared_item_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="compareditem",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("key", ""), _negated=True), name="compared_item_has_key"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="export",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="export_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="export",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="export_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="export",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="export_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="export",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "done"), _negated=True),
-                    models.Q(
-                        ("expires_at__isnull", False),
-                        ("finished_at__isnull", False),
-                        ("size__isnull", False),
-                        models.Q(("filename", ""), _negated=True),
-                        models.Q(("sha256", ""), _negated=True),
-                    ),
-                    _connector="OR",
-                ),
-                name="export_done_has_file",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="itemtag",
-            constraint=models.UniqueConstraint(fields=("note", "name"), name="item_tag_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="itemtag",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("name", ""), _negated=True), name="item_tag_has_name"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="report_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="report_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="report_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.UniqueConstraint(
-                fields=("study", "number"), name="report_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("threshold__range", (1, 100))), name="report_threshold"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="report",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "done"), _negated=True),
-                    models.Q(("finished_at__isnull", False), ("result__isnull", False)),
-                    _connector="OR",
-                ),
-                name="report_done_has_result",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="recheck",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="recheck_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="recheck",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="recheck_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="recheck",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="recheck_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="recheck",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "done"), _negated=True),
-                    models.Q(("finished_at__isnull", False), ("found__isnull", False)),
-                    _connector="OR",
-                ),
-                name="recheck_done_has_found",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="sharelink",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("key_hash", ""), _negated=True), name="share_link_has_key"
-            ),
         ),
     ]

@@ -228,6 +228,63 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["study", "state"], name="annotator_state_index"),
+                    models.Index(
+                        condition=models.Q(("expires_at__isnull", False)),
+                        fields=["expires_at"],
+                        name="annotator_expiry",
+                    ),
+                    models.Index(
+                        condition=models.Q(("first_answer_by__isnull", False)),
+                        fields=["first_answer_by"],
+                        name="annotator_first_answer",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "identity_hash"), name="annotator_once_per_study"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "pseudonym"), name="annotator_pseudonym_once_per_study"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("study", "resume_code"), name="annotator_resume_code_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "arrived",
+                                    "consented",
+                                    "screened",
+                                    "instructed",
+                                    "qualified",
+                                    "annotating",
+                                    "completed",
+                                    "declined",
+                                    "quota_full",
+                                    "disqualified",
+                                    "closed",
+                                    "withdrew",
+                                    "returned",
+                                    "timed_out",
+                                    "rejected",
+                                ],
+                            )
+                        ),
+                        name="annotator_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("excluded_at", None),
+                            models.Q(("exclusion_reason", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="annotator_exclusion_has_reason",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -329,6 +386,40 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["annotator", "position"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("annotator", "item"), name="assignment_item_once_per_person"
+                    ),
+                    models.UniqueConstraint(
+                        fields=("annotator", "position"), name="assignment_position_once_per_person"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["reserved", "answered", "released", "skipped"])
+                        ),
+                        name="assignment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
+                        name="assignment_shown_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("shown_first", ""), _negated=True),
+                            models.Q(("is_surplus", True), ("state", "answered")),
+                            _connector="OR",
+                        ),
+                        name="assignment_order_known_of_own",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "skipped"), _negated=True),
+                            ("is_surplus", True),
+                            _connector="OR",
+                        ),
+                        name="assignment_skipped_holds_no_seat",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -435,6 +526,73 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [models.Index(fields=["standing"], name="annotation_standing_index")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("choice__in", ["r1", "r2", "tie"])),
+                        name="annotation_choice",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "standing__in",
+                                [
+                                    "counted",
+                                    "surplus",
+                                    "released",
+                                    "withdrawn",
+                                    "imported",
+                                    "check",
+                                ],
+                            )
+                        ),
+                        name="annotation_standing",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty", None),
+                            models.Q(
+                                ("certainty__range", (1, 100)),
+                                ("certainty_asked", True),
+                                models.Q(("choice", "tie"), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="annotation_certainty_range",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty_asked", False),
+                            ("choice", "tie"),
+                            ("certainty__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="annotation_certainty_where_asked",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty_control", ""),
+                            models.Q(
+                                ("certainty__isnull", False),
+                                ("certainty_control__in", ["slider", "number", "levels"]),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="annotation_certainty_control",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("translated__in", ["", "page", "texts"])),
+                        name="annotation_translated",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("standing", "imported"),
+                            ("answered_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="annotation_time_of_own",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -481,6 +639,34 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "ending"), name="completion_code_once_per_ending"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "ending__in",
+                                [
+                                    "completed",
+                                    "failed_attention",
+                                    "declined",
+                                    "quota_full",
+                                    "disqualified",
+                                    "closed",
+                                    "ineligible",
+                                    "timed_out",
+                                    "withdrew",
+                                    "returned",
+                                    "rejected",
+                                ],
+                            )
+                        ),
+                        name="completion_code_ending",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ComprehensionQuestion",
@@ -520,6 +706,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "position"), name="comprehension_position_once_per_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -557,6 +748,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["question", "number"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("annotator", "question", "number"), name="comprehension_try_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__range", (1, 2))), name="comprehension_tries"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -587,6 +786,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "version"), name="consent_version_once_per_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -626,6 +830,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="demographic_question_once_per_study"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -672,6 +881,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("choice__in", ["r1", "r2", "tie", ""])),
+                        name="draft_choice",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -712,6 +927,23 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("choice__in", ["r1", "r2", "tie"])),
+                        name="initial_answer_choice",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty", None),
+                            models.Q(
+                                ("certainty__range", (1, 100)),
+                                models.Q(("choice", "tie"), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="initial_answer_certainty_range",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -734,6 +966,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="invitation_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="LinkStart",
@@ -760,6 +999,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["study", "address", "created_at"], name="link_start_by_address"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ProlificIdentity",
@@ -874,6 +1120,11 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "prolific studies",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "label"), name="prolific_study_once_per_group"
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -915,6 +1166,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("prolific_study", "places_after"), name="prolific_reservation_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("places__gt", 0), ("places__lte", models.F("places_after"))
+                        ),
+                        name="prolific_reservation_places",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -976,6 +1238,30 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["prepared", "ready", "sent", "paid", "cancelled"])
+                        ),
+                        name="bonus_payment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["ready", "sent", "paid"]), _negated=True),
+                            ("bulk_id__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="bonus_payment_has_id",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["sent", "paid"]), _negated=True),
+                            ("sent_at__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="bonus_payment_sent_has_time",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1068,6 +1354,16 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "bonuses",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_open", True)),
+                        fields=("submission", "reason"),
+                        name="bonus_once_per_reason",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gt", 0)), name="bonus_is_money"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1101,6 +1397,24 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "annotation_quotacell",
                 "ordering": ["position", "pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "target__gte",
+                                django.db.models.expressions.CombinedExpression(
+                                    models.F("reserved"), "+", models.F("completed")
+                                ),
+                            )
+                        ),
+                        name="quota_cell_within_target",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("is_everyone_else", True)),
+                        fields=("study",),
+                        name="quota_one_everyone_else_per_study",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -1201,6 +1515,13 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "related studies",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "related"), name="related_study_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("study", models.F("related")), _negated=True),
+                        name="related_study_is_another",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1292,383 +1613,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "item"), name="assignment_item_once_per_person"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "position"), name="assignment_position_once_per_person"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["reserved", "answered", "released", "skipped"])),
-                name="assignment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
-                name="assignment_shown_first",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("shown_first", ""), _negated=True),
-                    models.Q(("is_surplus", True), ("state", "answered")),
-                    _connector="OR",
-                ),
-                name="assignment_order_known_of_own",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="assignment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state", "skipped"), _negated=True),
-                    ("is_surplus", True),
-                    _connector="OR",
-                ),
-                name="assignment_skipped_holds_no_seat",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="annotation",
-            index=models.Index(fields=["standing"], name="annotation_standing_index"),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("choice__in", ["r1", "r2", "tie"])), name="annotation_choice"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "standing__in",
-                        ["counted", "surplus", "released", "withdrawn", "imported", "check"],
-                    )
-                ),
-                name="annotation_standing",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty", None),
-                    models.Q(
-                        ("certainty__range", (1, 100)),
-                        ("certainty_asked", True),
-                        models.Q(("choice", "tie"), _negated=True),
-                    ),
-                    _connector="OR",
-                ),
-                name="annotation_certainty_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty_asked", False),
-                    ("choice", "tie"),
-                    ("certainty__isnull", False),
-                    _connector="OR",
-                ),
-                name="annotation_certainty_where_asked",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty_control", ""),
-                    models.Q(
-                        ("certainty__isnull", False),
-                        ("certainty_control__in", ["slider", "number", "levels"]),
-                    ),
-                    _connector="OR",
-                ),
-                name="annotation_certainty_control",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("translated__in", ["", "page", "texts"])),
-                name="annotation_translated",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("standing", "imported"), ("answered_at__isnull", False), _connector="OR"
-                ),
-                name="annotation_time_of_own",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="completioncode",
-            constraint=models.UniqueConstraint(
-                fields=("study", "ending"), name="completion_code_once_per_ending"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="completioncode",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "ending__in",
-                        [
-                            "completed",
-                            "failed_attention",
-                            "declined",
-                            "quota_full",
-                            "disqualified",
-                            "closed",
-                            "ineligible",
-                            "timed_out",
-                            "withdrew",
-                            "returned",
-                            "rejected",
-                        ],
-                    )
-                ),
-                name="completion_code_ending",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionquestion",
-            constraint=models.UniqueConstraint(
-                fields=("study", "position"), name="comprehension_position_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionanswer",
-            constraint=models.UniqueConstraint(
-                fields=("annotator", "question", "number"), name="comprehension_try_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="comprehensionanswer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__range", (1, 2))), name="comprehension_tries"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="consentversion",
-            constraint=models.UniqueConstraint(
-                fields=("study", "version"), name="consent_version_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="demographicquestion",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="demographic_question_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="draft",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("choice__in", ["r1", "r2", "tie", ""])), name="draft_choice"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="initialanswer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("choice__in", ["r1", "r2", "tie"])),
-                name="initial_answer_choice",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="initialanswer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty", None),
-                    models.Q(
-                        ("certainty__range", (1, 100)), models.Q(("choice", "tie"), _negated=True)
-                    ),
-                    _connector="OR",
-                ),
-                name="initial_answer_certainty_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="invitation_once_per_study"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="linkstart",
-            index=models.Index(
-                fields=["study", "address", "created_at"], name="link_start_by_address"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prolificstudy",
-            constraint=models.UniqueConstraint(
-                fields=("study", "label"), name="prolific_study_once_per_group"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prolificreservation",
-            constraint=models.UniqueConstraint(
-                fields=("prolific_study", "places_after"), name="prolific_reservation_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prolificreservation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("places__gt", 0), ("places__lte", models.F("places_after"))),
-                name="prolific_reservation_places",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["prepared", "ready", "sent", "paid", "cancelled"])
-                ),
-                name="bonus_payment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["ready", "sent", "paid"]), _negated=True),
-                    ("bulk_id__isnull", False),
-                    _connector="OR",
-                ),
-                name="bonus_payment_has_id",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonuspayment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["sent", "paid"]), _negated=True),
-                    ("sent_at__isnull", False),
-                    _connector="OR",
-                ),
-                name="bonus_payment_sent_has_time",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonus",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("is_open", True)),
-                fields=("submission", "reason"),
-                name="bonus_once_per_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="bonus",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("amount__gt", 0)), name="bonus_is_money"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="quotagroup",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "target__gte",
-                        django.db.models.expressions.CombinedExpression(
-                            models.F("reserved"), "+", models.F("completed")
-                        ),
-                    )
-                ),
-                name="quota_cell_within_target",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="quotagroup",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("is_everyone_else", True)),
-                fields=("study",),
-                name="quota_one_everyone_else_per_study",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="annotator",
-            index=models.Index(fields=["study", "state"], name="annotator_state_index"),
-        ),
-        migrations.AddIndex(
-            model_name="annotator",
-            index=models.Index(
-                condition=models.Q(("expires_at__isnull", False)),
-                fields=["expires_at"],
-                name="annotator_expiry",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="annotator",
-            index=models.Index(
-                condition=models.Q(("first_answer_by__isnull", False)),
-                fields=["first_answer_by"],
-                name="annotator_first_answer",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "identity_hash"), name="annotator_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "pseudonym"), name="annotator_pseudonym_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.UniqueConstraint(
-                fields=("study", "resume_code"), name="annotator_resume_code_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "arrived",
-                            "consented",
-                            "screened",
-                            "instructed",
-                            "qualified",
-                            "annotating",
-                            "completed",
-                            "declined",
-                            "quota_full",
-                            "disqualified",
-                            "closed",
-                            "withdrew",
-                            "returned",
-                            "timed_out",
-                            "rejected",
-                        ],
-                    )
-                ),
-                name="annotator_state",
-            ),
-        ),
-        migrations.AddConstraint(
             model_name="annotator",
             constraint=models.CheckConstraint(
                 condition=models.Q(
@@ -1679,30 +1623,6 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="annotator_quota_has_group",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="annotator",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("excluded_at", None),
-                    models.Q(("exclusion_reason", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="annotator_exclusion_has_reason",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="relatedstudy",
-            constraint=models.UniqueConstraint(
-                fields=("study", "related"), name="related_study_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="relatedstudy",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("study", models.F("related")), _negated=True),
-                name="related_study_is_another",
             ),
         ),
     ]

@@ -317,6 +317,44 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("probabilities__in", ["no", "beside", "only"])),
+                        name="judge_probabilities",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("temperature__range", (0, 2)), ("top_p__range", (0, 1))
+                        ),
+                        name="judge_sampling",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("concurrency__gte", 1),
+                            ("max_tokens__gte", 1),
+                            ("timeout_seconds__gte", 1),
+                            ("outage_seconds__gte", 1),
+                        ),
+                        name="judge_limits_positive",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("batch_price__range", (0, 1))), name="judge_batch_price"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("price_input", None), ("price_output", None)),
+                            models.Q(
+                                ("price_input__isnull", False),
+                                ("price_output__isnull", False),
+                                ("price_input__gte", 0),
+                                ("price_output__gte", 0),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="judge_both_prices_or_none",
+                        violation_error_message="Give both prices or none.",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -519,6 +557,46 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("orders__in", ["random", "both", "r1_first", "r2_first"])
+                        ),
+                        name="run_orders",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "queued",
+                                    "running",
+                                    "paused",
+                                    "done",
+                                    "stopped_budget",
+                                    "stopped_outage",
+                                    "cancelled",
+                                ],
+                            )
+                        ),
+                        name="run_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("samples__gte", 1)), name="run_samples_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
+                        name="run_budget_positive",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running"]),
+                            models.Q(("sentence", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="run_end_has_sentence",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -565,6 +643,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["created_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "name"), name="campaign_name_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
+                        name="campaign_budget_positive",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -712,6 +797,99 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "indexes": [
+                    models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
+                    models.Index(
+                        condition=models.Q(("asked_with__isnull", False)),
+                        fields=["asked_with"],
+                        name="judgment_shares",
+                    ),
+                    models.Index(
+                        condition=models.Q(("anchor", ""), _negated=True),
+                        fields=["run", "anchor", "state"],
+                        name="judgment_anchors",
+                    ),
+                    models.Index(
+                        condition=models.Q(("answered_at__isnull", False)),
+                        fields=["run", "answered_at"],
+                        name="judgment_run_latest",
+                    ),
+                    models.Index(
+                        condition=models.Q(("reused_from", None), ("state", "done")),
+                        fields=["prompt_sha256"],
+                        name="judgment_answers_by_prompt",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("run", "item", "shown_first", "sample", "anchor"),
+                        name="judgment_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("anchor__in", ["", "start", "end", "again"])),
+                        name="judgment_anchor",
+                    ),
+                    models.UniqueConstraint(
+                        fields=("run", "reused_from"), name="judgment_no_answer_shared"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
+                        name="judgment_shown_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("sample__gte", 1)), name="judgment_sample_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                [
+                                    "pending",
+                                    "leased",
+                                    "done",
+                                    "unparseable",
+                                    "refused",
+                                    "skipped",
+                                    "error",
+                                ],
+                            )
+                        ),
+                        name="judgment_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("choice__in", ["r1", "r2", "tie"]), ("state", "done")),
+                            models.Q(
+                                models.Q(("state", "done"), _negated=True),
+                                ("certainty", None),
+                                ("choice", ""),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="judgment_choice_iff_done",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("certainty", None), ("certainty__range", (1, 100)), _connector="OR"
+                        ),
+                        name="judgment_certainty_range",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("leased_until__isnull", False), ("state", "leased")),
+                            models.Q(
+                                models.Q(("state", "leased"), _negated=True), ("leased_until", None)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="judgment_lease_iff_leased",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("replies__lte", 5)), name="judgment_replies_max"
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Jury",
@@ -737,6 +915,9 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "juries",
                 "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "name"), name="jury_name_once")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -810,6 +991,24 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["name", "version"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "name", "version"), name="wording_version_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("version__gte", 1)), name="wording_version_positive"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("source__in", ["written", "recovered"])),
+                        name="wording_source",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("template", ""), ("template_without_persona", ""), _negated=True
+                        ),
+                        name="wording_has_text",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -917,6 +1116,43 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["judgment", "number"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("outcome", "sent")),
+                        fields=["judgment"],
+                        name="attempt_in_flight",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("judgment", "number"), name="attempt_number_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "outcome__in",
+                                [
+                                    "sent",
+                                    "replied",
+                                    "rate_limited",
+                                    "server_error",
+                                    "timeout",
+                                    "unreachable",
+                                    "interrupted",
+                                    "garbage",
+                                    "rejected",
+                                    "failed",
+                                    "expired",
+                                    "lost",
+                                ],
+                            )
+                        ),
+                        name="attempt_outcome",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="attempt_number_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -946,319 +1182,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("probabilities__in", ["no", "beside", "only"])),
-                name="judge_probabilities",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("temperature__range", (0, 2)), ("top_p__range", (0, 1))),
-                name="judge_sampling",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("concurrency__gte", 1),
-                    ("max_tokens__gte", 1),
-                    ("timeout_seconds__gte", 1),
-                    ("outage_seconds__gte", 1),
-                ),
-                name="judge_limits_positive",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("batch_price__range", (0, 1))), name="judge_batch_price"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judge",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("price_input", None), ("price_output", None)),
-                    models.Q(
-                        ("price_input__isnull", False),
-                        ("price_output__isnull", False),
-                        ("price_input__gte", 0),
-                        ("price_output__gte", 0),
-                    ),
-                    _connector="OR",
-                ),
-                name="judge_both_prices_or_none",
-                violation_error_message="Give both prices or none.",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="campaign",
-            constraint=models.UniqueConstraint(fields=("study", "name"), name="campaign_name_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="campaign",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
-                name="campaign_budget_positive",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="jury",
-            constraint=models.UniqueConstraint(fields=("study", "name"), name="jury_name_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="prompttemplate",
-            constraint=models.UniqueConstraint(
-                fields=("study", "name", "version"), name="wording_version_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prompttemplate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("version__gte", 1)), name="wording_version_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prompttemplate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("source__in", ["written", "recovered"])), name="wording_source"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="prompttemplate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("template", ""), ("template_without_persona", ""), _negated=True
-                ),
-                name="wording_has_text",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("orders__in", ["random", "both", "r1_first", "r2_first"])),
-                name="run_orders",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        [
-                            "queued",
-                            "running",
-                            "paused",
-                            "done",
-                            "stopped_budget",
-                            "stopped_outage",
-                            "cancelled",
-                        ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "judge"), name="judge_once_in_a_design"
                     )
-                ),
-                name="run_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("samples__gte", 1)), name="run_samples_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("budget", None), ("budget__gt", 0), _connector="OR"),
-                name="run_budget_positive",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgerun",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["queued", "running"]),
-                    models.Q(("sentence", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="run_end_has_sentence",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(fields=["run", "state", "id"], name="judgment_run_state"),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(
-                condition=models.Q(("asked_with__isnull", False)),
-                fields=["asked_with"],
-                name="judgment_shares",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(
-                condition=models.Q(("anchor", ""), _negated=True),
-                fields=["run", "anchor", "state"],
-                name="judgment_anchors",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(
-                condition=models.Q(("answered_at__isnull", False)),
-                fields=["run", "answered_at"],
-                name="judgment_run_latest",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="judgment",
-            index=models.Index(
-                condition=models.Q(("reused_from", None), ("state", "done")),
-                fields=["prompt_sha256"],
-                name="judgment_answers_by_prompt",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.UniqueConstraint(
-                fields=("run", "item", "shown_first", "sample", "anchor"), name="judgment_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("anchor__in", ["", "start", "end", "again"])),
-                name="judgment_anchor",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.UniqueConstraint(
-                fields=("run", "reused_from"), name="judgment_no_answer_shared"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("shown_first__in", ["r1", "r2", ""])),
-                name="judgment_shown_first",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("sample__gte", 1)), name="judgment_sample_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "state__in",
-                        ["pending", "leased", "done", "unparseable", "refused", "skipped", "error"],
-                    )
-                ),
-                name="judgment_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("choice__in", ["r1", "r2", "tie"]), ("state", "done")),
-                    models.Q(
-                        models.Q(("state", "done"), _negated=True),
-                        ("certainty", None),
-                        ("choice", ""),
-                    ),
-                    _connector="OR",
-                ),
-                name="judgment_choice_iff_done",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("certainty", None), ("certainty__range", (1, 100)), _connector="OR"
-                ),
-                name="judgment_certainty_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("leased_until__isnull", False), ("state", "leased")),
-                    models.Q(models.Q(("state", "leased"), _negated=True), ("leased_until", None)),
-                    _connector="OR",
-                ),
-                name="judgment_lease_iff_leased",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="judgment",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("replies__lte", 5)), name="judgment_replies_max"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="attempt",
-            index=models.Index(
-                condition=models.Q(("outcome", "sent")),
-                fields=["judgment"],
-                name="attempt_in_flight",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.UniqueConstraint(
-                fields=("judgment", "number"), name="attempt_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "outcome__in",
-                        [
-                            "sent",
-                            "replied",
-                            "rate_limited",
-                            "server_error",
-                            "timeout",
-                            "unreachable",
-                            "interrupted",
-                            "garbage",
-                            "rejected",
-                            "failed",
-                            "expired",
-                            "lost",
-                        ],
-                    )
-                ),
-                name="attempt_outcome",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="attempt",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="attempt_number_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="studyjudge",
-            constraint=models.UniqueConstraint(
-                fields=("study", "judge"), name="judge_once_in_a_design"
-            ),
+                ],
+            },
         ),
     ]

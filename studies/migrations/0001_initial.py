@@ -625,6 +625,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="persona_key_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Membership",
@@ -661,6 +668,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "study"), name="membership_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
+                        name="membership_role",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="MediaFile",
@@ -707,6 +725,9 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "picture or sound",
                 "verbose_name_plural": "pictures and sounds",
+                "constraints": [
+                    models.UniqueConstraint(fields=("study", "sha256"), name="media_once_per_study")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -851,6 +872,74 @@ class Migration(migrations.Migration):
                 "ordering": ["key"],
                 "base_manager_name": "everything",
                 "default_manager_name": "objects",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("seats_needed__gt", 0)),
+                        fields=["study", "split", "seats_taken", "shuffle_key"],
+                        name="item_with_seats",
+                    ),
+                    models.Index(fields=["study", "split"], name="item_split_of_study"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "key"), name="item_key_once_per_study"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("seats_taken__lte", models.F("seats_needed"))),
+                        name="item_seats_within_need",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("answered__lte", models.F("seats_taken"))),
+                        name="item_answered_within_seats",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("draw_probability", None),
+                            models.Q(("draw_probability__gt", 0), ("draw_probability__lte", 1)),
+                            _connector="OR",
+                        ),
+                        name="item_draw_probability",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "split__in",
+                                ["main", "practice", "attention_check", "example", "left_out"],
+                            )
+                        ),
+                        name="item_split",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "task__in",
+                                [
+                                    "preference",
+                                    "survey_answer",
+                                    "authorship",
+                                    "question_answer_authorship",
+                                ],
+                            )
+                        ),
+                        name="item_task",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("first_person__in", ["r1", "r2", "tie", ""])),
+                        name="item_first_person",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("fixed_first__in", ["r1", "r2", ""])),
+                        name="item_fixed_first",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("split", "attention_check"), _negated=True),
+                            ("check_answer__in", ["r1", "r2"]),
+                            _connector="OR",
+                        ),
+                        name="item_check_has_answer",
+                    ),
+                ],
             },
             managers=[
                 ("everything", django.db.models.manager.Manager()),
@@ -920,6 +1009,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
+                        name="invitation_role",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1024,6 +1119,25 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="importjob_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="importjob_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="importjob_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1047,6 +1161,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("study", "name"), name="feature_set_name_once_per_study"
+                    )
+                ],
+            },
         ),
         migrations.CreateModel(
             name="StudyLog",
@@ -1145,6 +1266,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "indexes": [
+                    models.Index(fields=["study", "columns_hash"], name="upload_by_columns")
+                ],
             },
         ),
         migrations.CreateModel(
@@ -1259,162 +1383,5 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="persona",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="persona_key_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("user", "study"), name="membership_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
-                name="membership_role",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="mediafile",
-            constraint=models.UniqueConstraint(
-                fields=("study", "sha256"), name="media_once_per_study"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="item",
-            index=models.Index(
-                condition=models.Q(("seats_needed__gt", 0)),
-                fields=["study", "split", "seats_taken", "shuffle_key"],
-                name="item_with_seats",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="item",
-            index=models.Index(fields=["study", "split"], name="item_split_of_study"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(
-                fields=("study", "key"), name="item_key_once_per_study"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("seats_taken__lte", models.F("seats_needed"))),
-                name="item_seats_within_need",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("answered__lte", models.F("seats_taken"))),
-                name="item_answered_within_seats",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("draw_probability", None),
-                    models.Q(("draw_probability__gt", 0), ("draw_probability__lte", 1)),
-                    _connector="OR",
-                ),
-                name="item_draw_probability",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "split__in",
-                        ["main", "practice", "attention_check", "example", "left_out"],
-                    )
-                ),
-                name="item_split",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    (
-                        "task__in",
-                        ["preference", "survey_answer", "authorship", "question_answer_authorship"],
-                    )
-                ),
-                name="item_task",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("first_person__in", ["r1", "r2", "tie", ""])),
-                name="item_first_person",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("fixed_first__in", ["r1", "r2", ""])), name="item_fixed_first"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("split", "attention_check"), _negated=True),
-                    ("check_answer__in", ["r1", "r2"]),
-                    _connector="OR",
-                ),
-                name="item_check_has_answer",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="teaminvitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["owner", "editor", "viewer"])),
-                name="invitation_role",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="importjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="importjob_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="importjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="importjob_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="importjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="importjob_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.UniqueConstraint(
-                fields=("study", "name"), name="feature_set_name_once_per_study"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="upload",
-            index=models.Index(fields=["study", "columns_hash"], name="upload_by_columns"),
         ),
     ]

@@ -71,7 +71,11 @@ def _completed(
     for name in sorted(factors, key=lambda _: rng.random()):
         if name in row:
             continue
-        values = [value for value in factors[name] if may(row | {name: value})]
+        values = []
+        for value in factors[name]:
+            row[name] = value
+            if may(row):
+                values.append(value)
         if not values:
             return None
         row[name] = rng.choice(values)

@@ -131,6 +131,26 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="argumentjob_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="argumentjob_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="argumentjob_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -208,6 +228,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["job", "state", "round"], name="arguments_by_state")
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("job", "item_key", "arm", "side", "round"), name="argument_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("arm__in", ["none", "consultancy", "debate"])),
+                        name="argument_arm",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("side__in", ["r1", "r2"])), name="argument_side"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -236,52 +271,5 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name="argumentjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="argumentjob_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="argumentjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="argumentjob_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="argumentjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="argumentjob_end_says_why",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="argument",
-            index=models.Index(fields=["job", "state", "round"], name="arguments_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="argument",
-            constraint=models.UniqueConstraint(
-                fields=("job", "item_key", "arm", "side", "round"), name="argument_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="argument",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("arm__in", ["none", "consultancy", "debate"])),
-                name="argument_arm",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="argument",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("side__in", ["r1", "r2"])), name="argument_side"
-            ),
         ),
     ]

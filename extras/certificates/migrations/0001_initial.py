@@ -137,6 +137,26 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="certificate_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="certificate_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="certificate_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -220,54 +240,25 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="labelling_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="labelling_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="labelling_end_says_why",
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="certificate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="certificate_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="certificate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="certificate_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="certificate",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="certificate_end_says_why",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="labelling",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="labelling_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="labelling",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="labelling_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="labelling",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="labelling_end_says_why",
-            ),
         ),
     ]

@@ -103,30 +103,26 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="errorcomparison_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="errorcomparison_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="errorcomparison_end_says_why",
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="errorcomparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="errorcomparison_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="errorcomparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="errorcomparison_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="errorcomparison",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="errorcomparison_end_says_why",
-            ),
         ),
     ]

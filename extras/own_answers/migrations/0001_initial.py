@@ -303,6 +303,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("first", "number"), name="wave_number_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("study", models.F("first")), _negated=True),
+                        name="wave_is_another",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("items__in", ["same", "some", "other"])),
+                        name="wave_items",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -337,35 +348,12 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "wave people",
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("wave", "annotator"), name="wave_person_once"),
+                    models.UniqueConstraint(
+                        fields=("wave", "identity_hash"), name="wave_identity_once"
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="laterwave",
-            constraint=models.UniqueConstraint(fields=("first", "number"), name="wave_number_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="laterwave",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("study", models.F("first")), _negated=True),
-                name="wave_is_another",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="laterwave",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("items__in", ["same", "some", "other"])), name="wave_items"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="waveperson",
-            constraint=models.UniqueConstraint(
-                fields=("wave", "annotator"), name="wave_person_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="waveperson",
-            constraint=models.UniqueConstraint(
-                fields=("wave", "identity_hash"), name="wave_identity_once"
-            ),
         ),
     ]

@@ -118,6 +118,26 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="draftingjob_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="draftingjob_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="draftingjob_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -198,49 +218,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [models.Index(fields=["job", "state"], name="profile_drafts_by_state")],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("job", "persona"), name="one_draft_for_each_persona"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            (
+                                "state__in",
+                                ["waiting", "sent", "written", "failed", "accepted", "rejected"],
+                            )
+                        ),
+                        name="profile_draft_state",
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="draftingjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="draftingjob_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="draftingjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="draftingjob_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="draftingjob",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="draftingjob_end_says_why",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="profiledraft",
-            index=models.Index(fields=["job", "state"], name="profile_drafts_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="profiledraft",
-            constraint=models.UniqueConstraint(
-                fields=("job", "persona"), name="one_draft_for_each_persona"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="profiledraft",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state__in", ["waiting", "sent", "written", "failed", "accepted", "rejected"])
-                ),
-                name="profile_draft_state",
-            ),
         ),
     ]

@@ -138,6 +138,26 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "rule searches",
                 "ordering": ["-created_at", "-pk"],
                 "abstract": False,
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="rulesearch_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))),
+                        name="rulesearch_progress",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="rulesearch_end_says_why",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -204,6 +224,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [models.Index(fields=["job", "state"], name="rule_requests_by_state")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("job", "item"), name="rules_applied_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["waiting", "sent", "written", "failed"])),
+                        name="rule_request_state",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -239,6 +267,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("search", "item"), name="item_marked_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("half__in", [0, 1])), name="marked_item_half"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -284,73 +318,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["search", "number"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("search", "number"), name="rule_number_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("source__in", ["measured", "proposed"])),
+                        name="rule_source",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="rule_number_positive"
+                    ),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="rulesearch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "running", "done", "failed", "gone"])),
-                name="rulesearch_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rulesearch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("progress__range", (0, 100))), name="rulesearch_progress"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="rulesearch",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                    models.Q(("message", ""), _negated=True),
-                    _connector="OR",
-                ),
-                name="rulesearch_end_says_why",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="rulerequest",
-            index=models.Index(fields=["job", "state"], name="rule_requests_by_state"),
-        ),
-        migrations.AddConstraint(
-            model_name="rulerequest",
-            constraint=models.UniqueConstraint(fields=("job", "item"), name="rules_applied_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="rulerequest",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["waiting", "sent", "written", "failed"])),
-                name="rule_request_state",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="markeditem",
-            constraint=models.UniqueConstraint(fields=("search", "item"), name="item_marked_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="markeditem",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("half__in", [0, 1])), name="marked_item_half"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="foundrule",
-            constraint=models.UniqueConstraint(
-                fields=("search", "number"), name="rule_number_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="foundrule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("source__in", ["measured", "proposed"])), name="rule_source"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="foundrule",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="rule_number_positive"
-            ),
         ),
     ]
