@@ -299,8 +299,7 @@ def counted(values: Iterable[tuple[str, str | None]]) -> list[ValueCount]:
 
 
 _NAMES = {
-    "id": "id no nr item_id item_no uid uuid example_id row_id pair_id question_id prompt_id "
-    "sample_id",
+    "id": "id item_id uid uuid example_id row_id pair_id question_id prompt_id sample_id",
     "persona_id": "persona_id person_id user_id participant_id respondent_id speaker_id author_id "
     "worker_id rater_id subject_id respondent participant",
     "persona_text": "persona persona_text persona_description profile user_profile user_info bio "
