@@ -97,7 +97,8 @@ class MachineSign(NamedTuple):
         return SIGNS[self.name][0]
 
     def __str__(self) -> str:
-        return SIGNS[self.name][1].format(self.value)
+        words = SIGNS[self.name][1].format(self.value)
+        return words.replace("%", "\u00a0%").replace("-", "\u2212")
 
 
 def points_of(signs: Iterable[MachineSign]) -> int:

@@ -118,7 +118,8 @@ class Flag:
 
     def __str__(self) -> str:
         return {
-            "speed": f"Read {self.value:.0f} words per minute; flagged above {self.threshold:.0f}.",
+            "speed": f"Read {self.value:,.0f} words per minute; flagged above "
+            f"{self.threshold:,.0f}.",
             "even_times": f"Times for the items vary by {self.value:.0%}; flagged below "
             f"{self.threshold:.0%}.",
             "page_hidden": f"The page was hidden for {HIDDEN_SECONDS} seconds or more in "
@@ -140,7 +141,7 @@ class Flag:
             "disagreement": f"Disagreed with the majority on {self.value:.0%} of the items without "
             f"a unanimous answer; expected: {self.threshold:.0%}.",
             "machine": f"{self.value:.0f} points; flagged from {self.threshold:.0f}.",
-        }[self.rule]
+        }[self.rule].replace("%", "\u00a0%")
 
 
 @dataclass(frozen=True)

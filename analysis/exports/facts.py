@@ -11,7 +11,13 @@ from analysis.exports.columns import Column
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json
 from analysis.report.table_files import tex
-from analysis.report.words import INDIVIDUALS, OPT_IN, STEREOTYPES, certainty_limit, language_limit
+from analysis.report.words import (
+    INDIVIDUALS,
+    STEREOTYPES,
+    certainty_limit,
+    language_limit,
+    opt_in,
+)
 from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts import wording_in
@@ -244,7 +250,7 @@ def limits(described: DataDescription) -> list[str]:
     study = described.study
     found = [
         STEREOTYPES,
-        OPT_IN,
+        opt_in(is_paid=study.reward > 0),
         language_limit(
             study.language,
             {run.prompt_language for run in described.collection.runs if run.prompt_language},

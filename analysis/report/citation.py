@@ -80,10 +80,10 @@ def _people(report: ReportJson) -> Iterator[str]:
     yield f"{people} gave {answers}{certainty}."
     pay = human["pay"]
     for each in pay.get("promised", ()):
-        amount = f"{each['reward']:.{decimals(each['currency'])}f}"
+        amount = f"{each['reward']:.{decimals(each['currency'])}f} {each['currency']} each"
         yield (
-            f"{number_of(each['people'], 'person')} finished and received {amount} "
-            f"{each['currency']} each for about {each['minutes']} minutes."
+            f"{number_of(each['people'], 'person')} finished and received "
+            f"{amount if each['reward'] else 'no pay'} for about {each['minutes']} minutes."
         )
     out = human["not_counted"]
     if surplus := out.get("surplus"):

@@ -70,6 +70,9 @@ SCRIPTS = (
 )
 _IMPORTS_AND_EXPORTS = re.compile(r"^(?:import [^;]+;\n|export )", re.MULTILINE)
 
+_PACKED = re.compile(r'<script type="application/json" class="packed".*?</script>')
+_PLOTS = '<script type="application/json" id="plots">'
+
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
@@ -157,7 +160,9 @@ def render_html(
     missing = _texts(report, "missing", failed)
     names = sorted({*report.get("failed_parts", ()), *failed})
     context["missing"] = [*(Text(((part_words(name), ""),)) for name in names), *missing]
-    return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
+    return _packed_last(
+        render_to_string("analysis/report/page.html", context | {"chapters": chapters})
+    )
 
 
 def _is_needed(section: Section, report: Mapping[str, Any], failed: list[str]) -> bool:
@@ -263,7 +268,14 @@ def render_document(
         "policy": content_security_policy(),
         **(drawing if figures else {}),
     }
-    return render_to_string(template, shared | context)
+    return _packed_last(render_to_string(template, shared | context))
+
+
+def _packed_last(page: str) -> str:
+    """The page with the packed rows of its tables after its script, which they would delay."""
+    packed = "".join(_PACKED.findall(page))
+    before, plots, after = _PACKED.sub("", page).partition(_PLOTS)
+    return before + packed + plots + after
 
 
 @cache

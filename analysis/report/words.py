@@ -260,11 +260,18 @@ STEREOTYPES = (
     "A profile is not the person: anyone who judges from one, human or model, may answer with a "
     "stereotype."
 )
-OPT_IN = "People chose to take part and were paid; they represent nobody but themselves."
 CHOSEN_ELSEWHERE = (
     "It is not stored how people were chosen and whether they were paid; they represent nobody "
     "but themselves."
 )
+
+
+def opt_in(*, is_paid: bool) -> str:
+    """Who the people of a study are, of whom it is known whether they were paid."""
+    paid = "were paid" if is_paid else "were not paid"
+    return f"People chose to take part and {paid}; they represent nobody but themselves."
+
+
 INDIVIDUALS = (
     "The report measures how well answers can be guessed on average. Do not use it for decisions "
     "about individuals."

@@ -15,6 +15,7 @@ from studies.money import format_cost
 register = template.Library()
 for form in (words.count, words.decimal, words.p_value, words.reason):
     register.filter(form.__name__, form)
+register.filter("listed", words.listed)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
 register.simple_tag(registration.table_mark, name="table_mark")

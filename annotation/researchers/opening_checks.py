@@ -130,7 +130,10 @@ def _sides(study: Study) -> LaunchCheck:
     if len(first) < _FEWEST:
         return LaunchCheck("Both orders of the two responses occur equally often.", False)
     share = sum(first) / len(first)
-    words = f"In {share:.0%} of {len(first)} items with a fixed order, the person's answer is A"
+    words = (
+        f"In {share * 100:.0f}\u00a0% of {len(first)} items with a fixed order, the person's "
+        "answer is A"
+    )
     if _BALANCED[0] <= share <= _BALANCED[1]:
         return LaunchCheck(f"{words}.", False)
     return LaunchCheck(

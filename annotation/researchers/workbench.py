@@ -11,6 +11,7 @@ from django.urls import reverse
 from annotation.content.comprehension import unfair_checks
 from annotation.content.consent_versions import promised, sum_in_words
 from annotation.models import (
+    Annotation,
     Annotator,
     BonusPayment,
     ProlificReservation,
@@ -140,7 +141,7 @@ def annotator_cards(study: Study) -> list[MonitorCard]:
     return [
         MonitorCard("answers", f"{folder}/answers.html", answers),
         MonitorCard("quota", f"{folder}/quota.html", quota),
-        MonitorCard("funnel", f"{folder}/funnel.html", {"funnel": arrived}),
+        MonitorCard("funnel", f"{folder}/funnel.html", {"funnel": arrived, "coverage": covered}),
         MonitorCard("coverage", f"{folder}/coverage.html", answers),
         MonitorCard("money", f"{folder}/money.html", _money(study)),
     ]
@@ -315,6 +316,24 @@ def sum_of(capacity: SeatCapacity) -> int:
     return sum(group.target for group in capacity.groups)
 
 
+def imported_answers(studies: Sequence[Study]) -> dict[int, ListCell]:
+    """How many answers were imported, for studies that ask nobody here."""
+    found = kept(
+        "imported-answers",
+        *(study.pk for study in studies),
+        count=lambda: dict(
+            Annotation.objects.filter(
+                assignment__annotator__study__in=studies, standing=Annotation.Standing.IMPORTED
+            )
+            .order_by()
+            .values_list("assignment__annotator__study")
+            .annotate(n=Count("pk"))
+        ),
+        rows=lambda found: sum(found.values()),
+    )
+    return {pk: ListCell(f"{n:,} imported") for pk, n in found.items()}
+
+
 def quota_cells(studies: Sequence[Study]) -> dict[int, ListCell]:
     """Filled places of the quota groups, and submissions that await approval."""
     places = (
@@ -378,6 +397,7 @@ def arrivals(studies: Sequence[Study]) -> dict[int, ListCell]:
 
 
 def register() -> None:
+    register_column("answers", imported_answers)
     register_column("quota", quota_cells)
     register_column("cost", cost_cells)
     register_column("updated", arrivals)

@@ -20,8 +20,6 @@ from studies.models.studies import Study
 from studies.pages.workbench import PersonPart, SectionPage, register_pages, section_pages
 from studies.selectors import get_study
 
-TITLE = "Errors shared with judges"
-
 _OLD_AFTER = timedelta(minutes=1)
 
 
@@ -80,7 +78,7 @@ def _annotators_context(study: Study) -> dict[str, Any]:
 
 
 def _pages(study: Study) -> Iterable[SectionPage]:
-    yield SectionPage("report", TITLE, reverse("likeness:annotators", args=[study.slug]))
+    yield SectionPage("report", "Shared errors", reverse("likeness:annotators", args=[study.slug]))
 
 
 def _of_person(study: Study, pseudonym: str) -> str:
@@ -93,7 +91,7 @@ def _forget(person: PersonIn) -> None:
     ErrorComparison.objects.filter(study=person.study).delete()
 
 
-PERSON = PersonPart("likeness", TITLE, _of_person)
+PERSON = PersonPart("likeness", "Errors shared with judges", _of_person)
 HELD = HeldBy("errors shared with judges", forget=_forget)
 
 

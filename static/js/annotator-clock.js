@@ -6,7 +6,7 @@ export function showClock(place) {
   const isToday = moment.toDateString() === new Date().toDateString();
   const day = { day: "numeric", month: "long", year: "numeric" };
   const time = new Intl.DateTimeFormat(document.documentElement.lang, {
-    hour: "2-digit",
+    hour: "numeric",
     minute: "2-digit",
     timeZoneName: "short",
     ...(isToday && !("dated" in place.dataset) ? {} : day),

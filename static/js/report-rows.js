@@ -31,8 +31,7 @@ class LongTable {
     this.chosen = this.rows;
     this.finish = () => {}; // what else a shown row needs
     this.sources = [];
-    const packed = table.closest(".table-box").querySelector("script.packed");
-    if (packed) this.sources.push(() => this.readPacked(packed));
+    if ("packed" in table.dataset) this.sources.push(() => this.readPacked());
     if (table.dataset.more && isInApp()) this.sources.push(() => this.readPage(table.dataset.more));
     this.more = button("Show more rows", () => {
       this.limit += ROWS_AT_ONCE;
@@ -41,8 +40,13 @@ class LongTable {
     if (this.sources.length) table.closest(".scroll").after(this.more);
   }
 
-  async readPacked(script) {
-    const packed = await unpack(script);
+  // The packed rows come after this script, so that it need not wait for them.
+  async readPacked() {
+    if (document.readyState === "loading")
+      await new Promise((done) => document.addEventListener("DOMContentLoaded", done));
+    const packed = await unpack(
+      document.querySelector(`script.packed[data-of="${this.table.dataset.name}"]`),
+    );
     for (const [cells, correct, groups] of packed.slice(this.rows.length))
       this.rows.push({ cells, correct, groups });
     this.sources.shift();

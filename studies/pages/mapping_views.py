@@ -277,7 +277,7 @@ def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
             "none",
             "nothing",
         ):
-            messages.info(request, f"{name}: {text}.")
+            messages.info(request, f"{name}: {text.rstrip('.')}.")
     return redirect("studies:detail", study.slug)
 
 

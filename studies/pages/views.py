@@ -29,6 +29,7 @@ class StudyListRow:
     """A study, counted by `list_studies`, and what apps add about it."""
 
     study: Any
+    answers: list[ListCell]
     quota: list[ListCell]
     judges: list[ListCell]
     cost: str
@@ -44,11 +45,13 @@ class StudyListRow:
 def study_rows(found: Iterable[Study]) -> list[StudyListRow]:
     """One row for each study of `list_studies`, in a fixed number of queries."""
     studies = list(found)
+    answers = column_cells("answers", [study for study in studies if not study.seats])
     quota, judges = column_cells("quota", studies), column_cells("judges", studies)
     costs, updated = column_cells("cost", studies), column_cells("updated", studies)
     return [
         StudyListRow(
             study,
+            answers=answers.get(study.pk, []),
             quota=quota[study.pk],
             judges=judges[study.pk],
             cost=" + ".join(cell.text for cell in costs[study.pk] if cell.text),

@@ -206,7 +206,7 @@ ADMINISTRATION: Additions[PageLink] = Additions()
 
 # The columns that apps fill, by name. A source gets all studies of the page and returns cells by
 # the study's id, in a fixed number of queries.
-COLUMNS = {"quota": "Quota", "judges": "Judges", "cost": "Cost", "updated": "Updated"}
+COLUMNS = ("answers", "quota", "judges", "cost", "updated")
 _column_sources: dict[str, list[Callable[[Sequence[Study]], Mapping[int, ListCell]]]] = {
     name: [] for name in COLUMNS
 }

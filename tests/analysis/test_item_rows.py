@@ -37,8 +37,8 @@ def unpacked(text):
 
 
 def packed_of(page, name):
-    table = page[page.index(f'id="table-{name}"') :]
-    return re.search(r'class="packed">([^<]*)</script>', table)[1]
+    script = page.index('<script type="module"')
+    return re.compile(rf'class="packed" data-of="{name}">([^<]*)</script>').search(page, script)[1]
 
 
 @pytest.mark.nightly

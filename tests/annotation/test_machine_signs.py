@@ -198,6 +198,6 @@ def test_pages_list_the_signs_and_sort_by_them_and_settling_ignores_them():
         assert last in page_of_all
     assert first in flagged
     assert last not in flagged
-    assert "A program controlled the browser in 100% of the answers." in page
+    assert "A program controlled the browser in 100\u00a0% of the answers." in page
     assert "machine" not in OF_CONDUCT
     assert "machine_points" in client.get(people, {"format": "csv"}).content.decode()

@@ -51,7 +51,7 @@ class TooFewItems(ItemCheck):
         half = half_width(n / times)
         needed = math.ceil(items_for(margin) * times - 1e-9)
         shared = ""
-        if times > 1:
+        if round(n / times) < n:
             shared = f", as {n / times:,.0f} that share no persona and no question would"
         words = (
             f"{counted(n)} with an own answer give an accuracy within ± {half * 100:.1f} points"

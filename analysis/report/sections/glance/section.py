@@ -10,11 +10,11 @@ from analysis.report.tables import Table, TableColumn
 from analysis.report.words import (
     CHOSEN_ELSEWHERE,
     INDIVIDUALS,
-    OPT_IN,
     STEREOTYPES,
     language_limit,
     listed,
     number_of,
+    opt_in,
     run_names,
 )
 
@@ -27,7 +27,9 @@ def limits_of_study(report: ReportJson) -> Iterator[tuple[str, str]]:
     yield "individuals", INDIVIDUALS
     if human["answers"]:
         # Participants are counted by state, without imported annotators.
-        yield "opt_in", OPT_IN if human["people"] else CHOSEN_ELSEWHERE
+        promised = human["pay"]["promised"]
+        words = opt_in(is_paid=not promised or any(each["reward"] for each in promised))
+        yield "opt_in", words if human["people"] else CHOSEN_ELSEWHERE
     asked_in = {_asked_in(judge["record"]["parameters"]) for judge in report["judges"]} - {""}
     yield "language", language_limit(study["language"], asked_in, study.get("item_languages", ()))
     if inputs["truth"]["unknown"]:
