@@ -1,7 +1,6 @@
 """The list of deviations from a study's plan, with reasons, effects, and as text and JSON.
 
-The list writes itself; a researcher adds the reasons. `deviation_effects` computes the effects with
-every report.
+The list writes itself; a researcher adds the reasons. Every report computes the effects.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,9 +15,8 @@ from django.views.decorators.http import require_http_methods
 from analysis.data.answers import demographic_answers
 from analysis.data.views import TIES, View
 from analysis.errors import BadParameters
-from analysis.lifecycle.requests import request_report
+from analysis.lifecycle.requests import read_view, request_report, run_names_in, written_view
 from analysis.lifecycle.storage import reports_for
-from analysis.lifecycle.stored_views import read_view, run_names_in, written_view
 from analysis.models import Report
 from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
