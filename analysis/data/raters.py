@@ -233,7 +233,7 @@ def _each_pair(
 
 
 def attention_of(
-    study: Study, raters: tuple[str, ...], then: StudyThen | None = None
+    study: Study, raters: tuple[str, ...], then: StudyThen | None
 ) -> tuple[tuple[int, int], ...]:
     """Attention checks that each rater has seen and failed, now or by an earlier moment."""
     found = Annotation.objects if then is None else then.given()
@@ -265,7 +265,7 @@ def flagged_of(study: Study, raters: tuple[str, ...]) -> tuple[bool, ...]:
     return found if any(found) else ()
 
 
-def people_by_state(study: Study, then: StudyThen | None = None) -> Mapping[str, int]:
+def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
     if then is not None:
         return dict(sorted(Counter(then.states.values()).items()))
@@ -273,7 +273,7 @@ def people_by_state(study: Study, then: StudyThen | None = None) -> Mapping[str,
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 
-def promised_of(study: Study, then: StudyThen | None = None) -> Mapping[tuple[str, int, int], int]:
+def promised_of(study: Study, then: StudyThen | None) -> Mapping[tuple[str, int, int], int]:
     """The participants who finished, by promise: currency, reward, minutes."""
     completed = None
     if then is not None:
@@ -410,7 +410,7 @@ def _by_person(answers: QuerySet[Annotation]) -> dict[int, int]:
     return dict(found.annotate(n=Count("pk")))
 
 
-def left_out_of(study: Study, then: StudyThen | None = None) -> tuple[LeftOutItem, ...]:
+def left_out_of(study: Study, then: StudyThen | None) -> tuple[LeftOutItem, ...]:
     """The items that were taken out of the analysis, by key; `then`, those out at a moment."""
     if then is None:
         items = Item.everything.filter(study=study, split=Item.Split.LEFT_OUT)

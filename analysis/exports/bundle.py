@@ -44,7 +44,7 @@ from analysis.exports.table_files import (
     write_table,
     write_text,
 )
-from analysis.lifecycle.deviations import as_json, as_text
+from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
 from analysis.lifecycle.storage import marked
 from analysis.models import Report
 from analysis.report.build import all_figures, all_tables
@@ -210,8 +210,8 @@ def _fill(
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
     if read_plan(study) is not None:
-        write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
-        write_text(folder / "deviations.md", as_text(study))
+        write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
+        write_text(folder / "deviations.md", deviations_as_text(study))
     return DataDescription(
         study=study,
         collection=collection_of(study, k=K),

@@ -3,7 +3,7 @@
 import gc
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
 from analysis.report.render import (
     content_security_policy,
-    is_pooled,
-    render_across,
     render_html,
-    tables_across,
 )
 from analysis.report.report_json import json_parts
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
@@ -231,7 +228,7 @@ def _effect_entry(
 ) -> dict[str, Any]:
     effect, reason = None, ""
     try:
-        effect = list(_main_results_beside(own, results(View.of(dict(each.undone)))))
+        effect = list(_effect_rows(own, results(View.of(dict(each.undone)))))
     except BadParameters as error:
         reason = str(error).rstrip(".")
     entry = {
@@ -246,7 +243,7 @@ def _effect_entry(
     return entry if effect else entry | {"effect_reason": reason}
 
 
-def _main_results_beside(
+def _effect_rows(
     with_it: Mapping[str, Any], without: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """The main results with and without a deviation."""
@@ -323,28 +320,3 @@ def _write_for_paper(
     )
     data = [count_article(dataset, result["parameters"]["threshold"])]
     attempted(lambda: write_article(data, draft / "article", date=date), part="article")
-
-
-def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool = False) -> Path:
-    """Write the page and tables across studies, replacing old ones; return the page.
-
-    `for_paper` adds the article's tables and figures with a row for each study, in article/.
-    """
-    tables, page, date = tables_across(results), out / "report.html", clock.now().date()
-    html = render_across(results, tables, date=date, for_paper=for_paper)
-    page.write_text(html, encoding="utf-8")
-    for name in ("tables", "article"):
-        shutil.rmtree(out / name, ignore_errors=True)
-    write_tables(tables, out / "tables")
-    if for_paper:
-        # These load matplotlib.
-        from analysis.report.article.counts import count_article
-        from analysis.report.article.files import write_article
-
-        data = [
-            count_article(load_dataset(result["study"]["slug"]), result["parameters"]["threshold"])
-            for result in results
-            if not is_pooled(result)
-        ]
-        attempted(lambda: write_article(data, out / "article", date=date), part="article")
-    return page

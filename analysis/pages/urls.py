@@ -9,7 +9,6 @@ from analysis.pages import (
     export_views,
     files,
     share_link_views,
-    view_views,
     views,
 )
 
@@ -21,7 +20,7 @@ _REPORTS = [
     path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),
     path("deviations/", deviation_views.deviations, name="deviations"),
-    path("view/", view_views.another_view, name="view"),
+    path("view/", deviation_views.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/verify/", views.verify, name="verify"),

@@ -34,7 +34,7 @@ from analysis.lifecycle.storage import (
     reports_for,
 )
 from analysis.models import Report
-from analysis.pages.view_views import query_of
+from analysis.pages.deviation_views import query_of
 from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study

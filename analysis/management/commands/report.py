@@ -83,7 +83,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.lifecycle.build_job import write_across
+        from analysis.lifecycle.several_studies import write_across
 
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
