@@ -6,7 +6,7 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from analysis.pages.items import disagreement_views
+from analysis.pages import disagreement_views
 from annotation.prolific.pages.views import webhook
 from api.gateway import gateway
 from config.health import healthz
@@ -50,12 +50,8 @@ urlpatterns = [
     path("studies/", include((_STUDIES, study_urls.app_name))),
     path("studies/<slug:slug>/people/", include("annotation.researchers.urls")),
     path("studies/<slug:slug>/judges/", include("judging.pages.urls")),
-    path("studies/<slug:slug>/disagreements/", include("analysis.pages.items.disagreement_urls")),
-    path("studies/<slug:slug>/audit/", include("analysis.pages.items.audit_urls")),
-    path("studies/<slug:slug>/reports/", include("analysis.pages.urls")),
+    path("", include("analysis.pages.urls")),
     path("studies/<slug:slug>/webhooks/", include("api.pages.urls")),
-    path("studies/<slug:slug>/exports/", include("analysis.pages.export_urls")),
-    path("shared/", include("analysis.pages.share_link_urls")),
     path("prolific/webhook/", webhook, name="prolific-webhook"),
     path("api/v1/<path:route>", gateway, name="api"),
 ]

@@ -7,13 +7,10 @@ Choices are content: 0 is response 1, 1 is response 2, 2 is a tie, -1 is missing
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -416,32 +413,6 @@ class Dataset:
             feed(digest, "set aside", len(self.set_aside_raters))
             _feed_arrays(digest, self.set_aside)
         return digest.hexdigest()
-
-
-def without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of a run, without the port of a local server.
-
-    Such a port is arbitrary and does not describe the judge.
-
-    >>> without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
-    {'base_url': 'http://127.0.0.1/v1'}
-    >>> without_own_port({"base_url": "http://gpu:8000/v1"})
-    {'base_url': 'http://gpu:8000/v1'}
-    """
-    url = urlsplit(parameters.get("base_url") or "")
-    if not _is_this_machine(url.hostname or ""):
-        return parameters
-    return {
-        **parameters,
-        "base_url": url._replace(netloc=re.sub(r":\d+$", "", url.netloc)).geturl(),
-    }
-
-
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def sorted_columns(

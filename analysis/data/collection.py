@@ -1,6 +1,6 @@
 """Facts for a data card: how annotators and models were asked, and numbers of answers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
@@ -10,14 +10,13 @@ import nh3
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import translation
 
-from analysis.data.judgments import versions_in_words
 from annotation.content.consent_versions import agreed_versions
 from annotation.content.texts import ConsentText, consent_text, instructions_text
 from annotation.models import Annotation, Annotator, ComprehensionQuestion, QuotaGroup
 from judging.drift import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
-from judging.runs.request_conditions import conditions_of
+from judging.runs.request_conditions import Reported, conditions_of
 from studies.models import Item, Membership, Study
 from studies.selectors import item_languages
 
@@ -93,7 +92,7 @@ class Collection:
 def collection_of(study: Study, *, k: int) -> Collection:
     """Read a study's facts in about twelve queries, without naming groups of fewer than `k`."""
     # Imported here because it loads NumPy, and every process imports this module.
-    from analysis.data.left_out import exclusions_of
+    from analysis.data.raters import exclusions_of
 
     answers = Annotation.objects.filter(
         assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
@@ -216,7 +215,7 @@ def _runs(study: Study) -> Iterator[RunFacts]:
     conditions, anchors, tasks = conditions_of(runs), anchors_of(runs), tasks_of(study)
     for run in runs:
         found = counts[run.pk]
-        versions = versions_in_words(conditions[run.pk].reported)
+        versions = _versions_in_words(conditions[run.pk].reported)
         yield RunFacts(
             judge=run.judge.name,
             model=run.parameters.get("model") or run.judge.model,
@@ -251,3 +250,13 @@ def _readings(study: Study) -> tuple[dict[str, Any], ...]:
     """How the items were read, in order."""
     entries = study.log.filter(event="items imported").order_by("created_at", "pk")
     return tuple(reading for entry in entries for reading in entry.detail.get("read", []))
+
+
+def _versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
+    """Sentences on each version with the number and times of its answers, if there are several."""
+    for each in versions if len(versions) > 1 else ():
+        times = " to ".join(filter(None, each.minutes))
+        yield (
+            f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
+            f"{each.judgments:,} answers{f', {times}' if times else ''}."
+        )

@@ -7,48 +7,53 @@ same data give the same report.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Length
 
 from analysis.data.arrays import (
-    CODE,
-    TIE,
+    Answers,
     Dataset,
     Extra,
     Floats,
     FrozenPlan,
     ItemData,
+    Judgments,
+    RunData,
     StudyFacts,
 )
 from analysis.data.extras import READERS, ExtraReader
 from analysis.data.frozen_plan import Departure
-from analysis.data.left_out import exclusions_of, left_out_of
-from analysis.data.moments import StudyThen
+from analysis.data.juries import ProbedRun, with_juries
 from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.data.raters import (
     answers_of,
     attention_of,
+    exclusions_of,
     flagged_of,
     identities_of,
+    left_out_of,
     not_counted,
     people_by_state,
     promised_of,
     quotas_of,
 )
 from analysis.data.runs import juries_of, runs_of
-from analysis.data.views import AS_IT_IS, View
-from analysis.errors import NoSuchStudy
-from judging.models import Judgment
+from analysis.data.views import AS_IT_IS, StudyThen, View
+from analysis.errors import BadParameters, NoSuchStudy
 from studies.models import Item, Persona, Study
 from studies.prompts import wording_in
 from studies.selectors import item_languages
+
+if TYPE_CHECKING:
+    from analysis.stats.core.aggregation import TiePolicy
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,54 +91,6 @@ def draw_of(study: Study, data: Dataset, position: Mapping[int, int]) -> Draw | 
 
 
 DRAW = ExtraReader("draw", draw_of)
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedItems:
-    """A run's certainty of every item of a study.
-
-    Attributes
-    ----------
-    keys : list of str
-        Keys of all items, sorted.
-    certainty : ndarray of float, shape (items,)
-        Mean over the readings that gave its answer, in percent; NaN without one.
-    correct : ndarray of int, shape (items,)
-        By own answer: 1 right, 0 wrong, -1 unknown.
-    """
-
-    keys: list[str]
-    certainty: Floats
-    correct: np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-def judged_items(study: Study, run_key: str) -> JudgedItems:
-    """Read the certainty of one run and nothing else."""
-    truths = dict(Item.objects.filter(study=study).values_list("key", "first_person"))
-    readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
-    found = Judgment.objects.filter(
-        run__study=study, run__key=run_key, item__split=Item.Split.MAIN, state=Judgment.State.DONE
-    )
-    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
-        readings[key].append((choice, certainty))
-    keys = sorted(truths)
-    stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)
-    for place, key in enumerate(keys):
-        counts = Counter(choice for choice, _ in readings[key]).most_common(2)
-        if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-            continue
-        answer = counts[0][0]
-        given = [each for choice, each in readings[key] if choice == answer and each is not None]
-        if given:
-            stated[place] = sum(given) / len(given)
-        if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
-            correct[place] = int(answer == truths[key])
-    return JudgedItems(keys, stated, correct)
-
-
-_READERS = [
-    DRAW,
-]
 
 
 def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
@@ -218,10 +175,6 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,
     )
-    # Imported only for juries: pages import this module and must not load statistics.
-    from analysis.data.juries import with_juries
-    from analysis.data.narrowing import narrowed
-
     if not view.is_empty:
         data = narrowed(data, view)
         kept = {item.key for item in data.items}
@@ -229,7 +182,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             row[-1]: index for index, row in enumerate(row for row in rows if row[0] in kept)
         }
     data = with_juries(data, juries_of(study))
-    readers = READERS.among(_READERS) if view.is_empty else _READERS
+    readers = READERS.among([DRAW]) if view.is_empty else [DRAW]
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
 
@@ -278,3 +231,107 @@ def _personas(study: Study) -> Mapping[str, tuple[tuple[str, str], ...]]:
         key: tuple((feature["label"], str(feature["value"])) for feature in features)
         for key, features in sorted(rows, key=lambda row: row[0])
     }
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def narrowed(data: Dataset, view: View) -> Dataset:
+    """The data that a view keeps. Raises `BadParameters` if it names what the study lacks."""
+    _refuse_unknown("annotator", view.without_people, {*data.raters, *data.set_aside_raters})
+    _refuse_unknown("item", view.without_items, {item.key for item in data.items})
+    _refuse_unknown("run", view.without_runs, {run.run for run in data.runs})
+    items = _kept_items(data, view)
+    people = _kept_people(data, view)
+    answers = _cut(data.answers, items, people[data.answers.rater])
+    # Who has no answer left is not in the data, as in every report.
+    people = np.isin(np.arange(len(data.raters)), answers.rater)
+    aside, names = data.set_aside, list(data.set_aside_raters)
+    if aside is not None:
+        own = aside.rater - len(data.raters)
+        kept = np.array([name not in view.without_people for name in names])
+        aside = _cut(aside, items, kept[own])
+        used = np.unique(aside.rater)
+        names = [names[n - len(data.raters)] for n in used.tolist()]
+        aside = replace(aside, rater=people.sum() + np.searchsorted(used, aside.rater))
+    runs = tuple(_cut_run(run, items) for run in data.runs if run.run not in view.without_runs)
+    changes = view.changes({run.run: f"{run.judge} ({run.setting})" for run in data.runs})
+    return replace(
+        data,
+        items=tuple(item for item, kept in zip(data.items, items, strict=True) if kept),
+        raters=_chosen(data.raters, people),
+        rater_groups=_chosen(data.rater_groups, people),
+        attention=_chosen(data.attention, people),
+        flagged=_chosen(data.flagged, people),
+        answers=replace(answers, rater=(np.cumsum(people) - 1)[answers.rater]),
+        set_aside_raters=tuple(names),
+        set_aside=aside if aside is not None and len(aside) else None,
+        runs=runs,
+        probes=tuple(_cut_probe(each, items) for each in data.probes),
+        departures=(
+            *data.departures,
+            Departure("another view", "the whole data, read as planned", "; ".join(changes)),
+        ),
+        is_sealed=None,
+        ties=cast("TiePolicy", view.ties),
+    )
+
+
+def _refuse_unknown(what: str, named: Sequence[str], known: set[str]) -> None:
+    if unknown := [name for name in named if name not in known]:
+        raise BadParameters(f"The report has no {what} “{unknown[0]}”. Take it from report.json.")
+
+
+def _kept_items(data: Dataset, view: View) -> Mask:
+    def is_kept(item: Any) -> bool:
+        features = dict(data.personas.get(item.persona, ()))
+        return (
+            item.key not in view.without_items
+            and (not view.topics or item.topic in view.topics)
+            and all(features.get(key) == value for key, value in view.personas.items())
+        )
+
+    kept = np.array([is_kept(item) for item in data.items], dtype=np.bool_)
+    if not kept.any():
+        raise BadParameters("The view leaves no item. Check its topics and features.")
+    return kept
+
+
+def _kept_people(data: Dataset, view: View) -> Mask:
+    kept = [
+        name not in view.without_people
+        and all(groups.get(key) == value for key, value in view.people.items())
+        for name, groups in zip(data.raters, data.rater_groups, strict=True)
+    ]
+    if view.people and not any(kept):
+        raise BadParameters("The view leaves no annotator. Check the answers about themselves.")
+    return np.array(kept, dtype=np.bool_)
+
+
+def _chosen(values: tuple[Any, ...], kept: Mask) -> tuple[Any, ...]:
+    """The values of those who are kept; empty where nothing is known of anybody."""
+    return tuple(value for value, stays in zip(values, kept, strict=False) if stays)
+
+
+def _cut(rows: Answers, items: Mask, stays: Mask) -> Answers:
+    """The answers to kept items that stay, with the positions of the items in the cut data."""
+    chosen = items[rows.item] & stays
+    columns = {name: column[chosen] for name, column in vars(rows).items()}
+    return Answers(**{**columns, "item": (np.cumsum(items) - 1)[columns["item"]]})
+
+
+def _cut_judgments(rows: Judgments, items: Mask) -> Judgments:
+    chosen = items[rows.item]
+    columns = {name: column[chosen] for name, column in vars(rows).items()}
+    return Judgments(**{**columns, "item": (np.cumsum(items) - 1)[columns["item"]]})
+
+
+def _cut_run(run: RunData, items: Mask) -> RunData:
+    strictly = None if run.strictly is None else _cut_judgments(run.strictly, items)
+    return replace(run, judgments=_cut_judgments(run.judgments, items), strictly=strictly)
+
+
+def _cut_probe(probe: ProbedRun, items: Mask) -> ProbedRun:
+    own = None if probe.own is None else replace(probe.own, side=probe.own.side[items])
+    target = probe.target[items[probe.run.judgments.item]]
+    return replace(probe, run=_cut_run(probe.run, items), target=target, own=own)

@@ -3,9 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -14,11 +13,9 @@ from django.db.models.functions import TruncHour
 
 from analysis.data.answers import feature_keys
 from annotation.files.answers_out import side_of
-from judging.drift import AnchorComparison
 from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
-from judging.runs.request_conditions import Reported
 from studies.models import Choice, Item, Study
 from studies.prompts import band_of
 
@@ -189,60 +186,6 @@ def asked_words(study: Study) -> tuple[dict[str, dict[str, Any]], list[dict[str,
             }
         )
     return files, runs
-
-
-def version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
-    """The versions of a model with their answers, and with times if there are several.
-
-    With a single version times are useless, and would make reports of the same replies differ.
-    """
-    for each in versions:
-        version: dict[str, Any] = {
-            "judgments": each.judgments,
-            "model": each.model,
-            "fingerprint": each.fingerprint,
-        }
-        if len(versions) > 1:
-            version |= {"first": _minute(each.first), "last": _minute(each.last)}
-        yield version
-
-
-def _minute(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
-    """Sentences on each version with the number and times of its answers, if there are several."""
-    for each in versions if len(versions) > 1 else ():
-        times = " to ".join(filter(None, (_minute(each.first), _minute(each.last))))
-        yield (
-            f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
-            f"{each.judgments:,} answers{f', {times}' if times else ''}."
-        )
-
-
-def drift_sentences(found: AnchorComparison | None) -> list[str]:
-    """Sentences on anchors for the limits of a study."""
-    return found.sentences if found is not None and found.is_suspicious else []
-
-
-def anchor_record(found: AnchorComparison | None) -> Mapping[str, Any] | None:
-    if found is None:
-        return None
-    low, high = found.change.interval or (None, None)
-    return {
-        "anchors": found.anchors,
-        "compared": found.compared,
-        "changed": found.changed,
-        "low": low,
-        "high": high,
-        "pairs": found.pairs,
-        "differ": found.differ,
-        "expected": found.expected,
-        "p_value": found.p_value,
-        "certainty_shift": found.certainty_shift,
-        "sentences": found.sentences,
-    }
 
 
 def version_rows(study: Study) -> Iterator[dict[str, Any]]:

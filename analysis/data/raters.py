@@ -1,19 +1,20 @@
-"""Annotators and their answers as arrays and counts, read in whole columns.
+"""Annotators, their answers as arrays, and whom and what researchers left out, with reasons.
 
-PostgreSQL sends the next columns while others are read here, without a Python object per value.
+Answers are read in whole columns: PostgreSQL sends the next ones while others are read here,
+without a Python object per value.
 """
 
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import BigIntegerField, Case, Count, Expression, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, Count, Expression, Min, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from analysis.data.answers import COUNTED, SetPairs
@@ -22,13 +23,14 @@ from analysis.data.arrays import (
     CODE,
     MISSING,
     Answers,
-    Codes,
-    Dataset,
+    Exclusion,
     Floats,
     Index,
+    LeftOutItem,
     sorted_columns,
 )
-from analysis.data.moments import StudyThen
+from analysis.data.views import StudyThen
+from analysis.models import Report
 from annotation.content.consent_versions import promised
 from annotation.models import (
     Annotation,
@@ -39,8 +41,9 @@ from annotation.models import (
 )
 from annotation.quality import NOTHING, quality_of
 from annotation.seats.identity import identity_hash
+from annotation.services.faulty_items import TAKEN_OUT
+from studies.models import Item, Study, StudyLog
 from studies.models import Item as ItemRow
-from studies.models import Study
 
 # Before the rows: a signature, flags and the length of an empty extension. After them: -1.
 _HEAD_BYTES, _END_BYTES = 19, 2
@@ -94,92 +97,6 @@ def _copied(rows: QuerySet[Any]) -> bytes | memoryview:
 
 # A page that measured no time has none.
 _MILLISECONDS = Coalesce(NullIf("active_ms", 0), "elapsed_ms", MISSING)
-
-
-@dataclass(frozen=True, eq=False)
-class AllAnswers:
-    """All answers to a dataset's items, including those that reports do not count.
-
-    Attributes
-    ----------
-    raters : tuple of str
-        Pseudonyms, sorted.
-    is_counted : tuple of bool
-        False for annotators whom a researcher excluded.
-    pace : tuple of float or None
-        Words read per minute.
-    choice : ndarray of int8, shape (items, raters)
-        Choices; -1 is missing.
-    """
-
-    raters: tuple[str, ...]
-    is_counted: tuple[bool, ...]
-    pace: tuple[float | None, ...]
-    choice: Codes
-
-
-def load_all_answers(data: Dataset) -> AllAnswers:
-    """All answers in the study of `data`, without withdrawn ones."""
-    study = Study.objects.get(slug=data.study.slug)
-    quality = quality_of(study)
-    people = sorted(
-        Annotator.objects.filter(pk__in=quality).values_list("pseudonym", "pk", "excluded_at")
-    )
-    column = {pk: index for index, (_, pk, _) in enumerate(people)}
-    row = {item.key: index for index, item in enumerate(data.items)}
-    choices = np.full((len(data.items), len(people)), MISSING, dtype=np.int8)
-    found = (
-        Annotation.objects.filter(
-            assignment__annotator__study=study, assignment__item__split=ItemRow.Split.MAIN
-        )
-        .exclude(standing=Annotation.Standing.WITHDRAWN)
-        .values_list("assignment__item__key", "assignment__annotator", "choice")
-    )
-    for item, annotator, choice in found.filter(ranking__isnull=True):
-        choices[row[item], column[annotator]] = CODE[choice]
-    pairs = SetPairs(study)
-    ranked = found.filter(ranking__isnull=False).values_list(
-        "assignment__item", "assignment__annotator", "ranking"
-    )
-    for item_id, annotator, ranking in ranked:
-        for pair in pairs.answers(item_id, ranking or {}):
-            choices[row[pair.key], column[annotator]] = CODE[pair.choice]
-    return AllAnswers(
-        raters=tuple(pseudonym for pseudonym, _, _ in people),
-        is_counted=tuple(excluded is None for *_, excluded in people),
-        pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
-        choice=choices,
-    )
-
-
-class PeopleNow(NamedTuple):
-    """The withdrawn answers by pseudonym, the pseudonyms of excluded annotators and of all.
-
-    `deleted` were deleted at their request, and lost the names that earlier reports use.
-    """
-
-    withdrawn: dict[str, int]
-    excluded: set[str]
-    known: set[str]
-    deleted: int
-
-
-def people_now(slug: str) -> PeopleNow:
-    """What became of the people of a study."""
-    people = Annotator.objects.filter(study__slug=slug)
-    withdrawn = (
-        Annotation.objects.filter(
-            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
-        )
-        .values_list("assignment__annotator__pseudonym")
-        .annotate(n=Count("pk"))
-        .order_by("assignment__annotator__pseudonym")
-    )
-    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
-    events = AnnotatorEvent.objects.filter(annotator__study__slug=slug)
-    deleted = events.filter(event=AnnotatorEvent.DELETED)
-    known = set(people.values_list("pseudonym", flat=True))
-    return PeopleNow(dict(withdrawn), set(excluded), known, deleted.count())
 
 
 def answers_of(
@@ -316,7 +233,7 @@ def _each_pair(
 
 
 def attention_of(
-    study: Study, raters: tuple[str, ...], then: StudyThen | None = None
+    study: Study, raters: tuple[str, ...], then: StudyThen | None
 ) -> tuple[tuple[int, int], ...]:
     """Attention checks that each rater has seen and failed, now or by an earlier moment."""
     found = Annotation.objects if then is None else then.given()
@@ -354,7 +271,7 @@ def flagged_of(
     return found if any(found) else ()
 
 
-def people_by_state(study: Study, then: StudyThen | None = None) -> Mapping[str, int]:
+def people_by_state(study: Study, then: StudyThen | None) -> Mapping[str, int]:
     """The number of participants by state, without imported annotators."""
     if then is not None:
         return dict(sorted(Counter(then.states.values()).items()))
@@ -362,7 +279,7 @@ def people_by_state(study: Study, then: StudyThen | None = None) -> Mapping[str,
     return dict(states.annotate(n=Count("pk")).order_by("state"))
 
 
-def promised_of(study: Study, then: StudyThen | None = None) -> Mapping[tuple[str, int, int], int]:
+def promised_of(study: Study, then: StudyThen | None) -> Mapping[tuple[str, int, int], int]:
     """The participants who finished, by promise: currency, reward, minutes."""
     completed = None
     if then is not None:
@@ -437,3 +354,103 @@ def _not_counted_then(then: StudyThen, excluded_people: int) -> Mapping[str, int
         "excluded": excluded.count() if excluded_people else 0,
         "excluded_people": excluded_people,
     }
+
+
+# The study's log also records reports that the command wrote to a folder.
+REPORT_WRITTEN = "report written"
+
+
+def exclusions_of(study: Study, then: StudyThen | None = None) -> tuple[Exclusion, ...]:
+    """All people excluded by researchers, whatever happened to their answers, by pseudonym.
+
+    `then` keeps those who were already excluded at an earlier moment.
+    """
+    if then is not None:
+        return tuple(_exclusions_then(study, then))
+    people = list(Annotator.objects.filter(study=study).exclude(excluded_at=None))
+    if not people:
+        return ()
+    first = _first_report(study)
+    events = AnnotatorEvent.objects.filter(annotator__in=people, event="excluded")
+    users = dict(events.order_by("pk").values_list("annotator", "user__username"))
+    counts = _by_person(
+        Annotation.objects.filter(
+            assignment__annotator__in=people, assignment__item__split=Item.Split.MAIN
+        ).exclude(standing=Annotation.Standing.WITHDRAWN)
+    )
+    return tuple(
+        Exclusion(
+            rater=each.pseudonym,
+            reason=each.exclusion_reason,
+            on=f"{each.excluded_at:%Y-%m-%d}",
+            by=users.get(each.pk) or "",
+            answers=counts.get(each.pk, 0),
+            after_report=first is not None and first < each.excluded_at,
+        )
+        for each in sorted(people, key=lambda each: each.pseudonym)
+        if each.excluded_at is not None
+    )
+
+
+def _exclusions_then(study: Study, then: StudyThen) -> Iterator[Exclusion]:
+    first = _first_report(study)
+    items = then.items().values("pk")
+    counts = _by_person(
+        then.given().filter(assignment__annotator__in=[*then.excluded], assignment__item__in=items)
+    )
+    names = Annotator.objects.filter(pk__in=[*then.excluded]).values_list("pseudonym", "pk")
+    for name, pk in sorted(names):
+        event = then.excluded[pk]
+        yield Exclusion(
+            rater=name,
+            reason=event.detail["reason"],
+            on=f"{event.created_at:%Y-%m-%d}",
+            by=event.user.get_username() if event.user else "",
+            answers=counts.get(pk, 0),
+            after_report=first is not None and first < event.created_at,
+        )
+
+
+def _by_person(answers: QuerySet[Annotation]) -> dict[int, int]:
+    found = answers.order_by().values_list("assignment__annotator")
+    return dict(found.annotate(n=Count("pk")))
+
+
+def left_out_of(study: Study, then: StudyThen | None) -> tuple[LeftOutItem, ...]:
+    """The items that were taken out of the analysis, by key; `then`, those out at a moment."""
+    if then is None:
+        items = Item.everything.filter(study=study, split=Item.Split.LEFT_OUT)
+        given = Q(assignments__annotation__isnull=False) & ~Q(
+            assignments__annotation__standing=Annotation.Standing.WITHDRAWN
+        )
+    else:
+        items = Item.everything.filter(study=study, key__in=then.taken_out)
+        given = Q(assignments__annotation__in=then.given().values("pk"))
+    counted = items.annotate(n=Count("assignments", filter=given)).order_by()
+    found = sorted(counted.values_list("key", "left_out_reason", "n"))
+    if not found:
+        return ()
+    first = _first_report(study)
+    log = study.log.filter(event=TAKEN_OUT).order_by("pk").select_related("user")
+    now = {entry.detail["item"]: entry for entry in log}
+    made: Mapping[str, StudyLog | None] = now if then is None else then.taken_out
+    out = []
+    for key, reason, answers in found:
+        # Imported as taken out: when and by whom is not known here.
+        entry = made.get(key)
+        if entry is None:
+            out.append(LeftOutItem(key, reason, "", "", answers, False))
+            continue
+        late = first is not None and first < entry.created_at
+        by = entry.user.get_username() if entry.user else ""
+        on = f"{entry.created_at:%Y-%m-%d}"
+        out.append(LeftOutItem(key, entry.detail["reason"], on, by, answers, late))
+    return tuple(out)
+
+
+def _first_report(study: Study) -> datetime | None:
+    """When the first report of the study was requested, on a page or by command."""
+    built = Report.objects.filter(study=study, state=Report.State.DONE)
+    written = study.log.filter(event=REPORT_WRITTEN)
+    firsts = [found.aggregate(at=Min("created_at"))["at"] for found in (built, written)]
+    return min(filter(None, firsts), default=None)

@@ -1,9 +1,12 @@
 """The runs of a study, with their judgments as arrays and their costs."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from ipaddress import ip_address
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
@@ -12,29 +15,56 @@ from django.db.models.functions import Coalesce
 from analysis.data.answers import feature_keys
 from analysis.data.arrays import (
     CHOICES,
+    CODE,
     MISSING,
+    TIE,
+    Floats,
     Index,
     ItemData,
     Judgments,
     Prompt,
     RunData,
     RunMoney,
-    without_own_port,
 )
-from analysis.data.judgments import anchor_record, drift_sentences, version_records
 from analysis.data.juries import Makers, ProbedRun, probed
-from analysis.data.moments import StudyThen
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
+from analysis.data.views import StudyThen
 from judging.bias.registry import probe_choice
-from judging.drift import anchors_of
+from judging.drift import AnchorComparison, anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of
 from judging.protocols.framings import framing
 from judging.protocols.parsing import CERTAINTY
-from judging.runs.request_conditions import conditions_of
+from judging.runs.request_conditions import Reported, conditions_of
 from judging.worker.budgets import REMOVED
 from studies.models import Item as ItemRow
 from studies.models import Study
+
+
+def _without_own_port(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a run, without the port of a local server.
+
+    Such a port is arbitrary and does not describe the judge.
+
+    >>> _without_own_port({"base_url": "http://127.0.0.1:8001/v1"})
+    {'base_url': 'http://127.0.0.1/v1'}
+    >>> _without_own_port({"base_url": "http://gpu:8000/v1"})
+    {'base_url': 'http://gpu:8000/v1'}
+    """
+    url = urlsplit(parameters.get("base_url") or "")
+    if not _is_this_machine(url.hostname or ""):
+        return parameters
+    return {
+        **parameters,
+        "base_url": url._replace(netloc=re.sub(r":\d+$", "", url.netloc)).geturl(),
+    }
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def asked_on(slug: str) -> dict[str, str]:
@@ -103,7 +133,7 @@ def runs_of(
             orders=run.orders,
             samples=run.samples,
             seed=run.seed,
-            parameters=without_own_port(run.parameters),
+            parameters=_without_own_port(run.parameters),
             prompt=_prompt(study, run, tasks),
             state=state,
             state_reason=why,
@@ -112,13 +142,13 @@ def runs_of(
             read_leniently=read_leniently,
             strictly=strictly,
             sent=tuple(asdict(each) | {"differs": list(each.differs)} for each in under.sent),
-            reported=tuple(version_records(under.reported)),
+            reported=tuple(_version_records(under.reported)),
             conditions=(
                 *under.sentences,
-                *drift_sentences(anchors.get(run.pk)),
+                *_drift_sentences(anchors.get(run.pk)),
                 *_not_shown(keys, shown),
             ),
-            anchors=anchor_record(anchors.get(run.pk)),
+            anchors=_anchor_record(anchors.get(run.pk)),
             wording=run.wording.reference if run.wording else "",
             wording_sha256=run.wording.sha256 if run.wording else "",
             framing=run.framing,
@@ -126,6 +156,46 @@ def runs_of(
     judging = [runs[run.key] for run in found if not run.bias_probe]
     probes = _probed(study, found, runs, items)
     return tuple(sorted(judging, key=_in_order)), probes, len(every) - len(stored)
+
+
+def _version_records(versions: Sequence[Reported]) -> Iterator[dict[str, Any]]:
+    """The versions of a model with their answers, and with times if there are several.
+
+    With a single version times are useless, and would make reports of the same replies differ.
+    """
+    for each in versions:
+        version: dict[str, Any] = {
+            "judgments": each.judgments,
+            "model": each.model,
+            "fingerprint": each.fingerprint,
+        }
+        if len(versions) > 1:
+            version["first"], version["last"] = each.minutes
+        yield version
+
+
+def _drift_sentences(found: AnchorComparison | None) -> list[str]:
+    """Sentences on anchors for the limits of a study."""
+    return found.sentences if found is not None and found.is_suspicious else []
+
+
+def _anchor_record(found: AnchorComparison | None) -> Mapping[str, Any] | None:
+    if found is None:
+        return None
+    low, high = found.change.interval or (None, None)
+    return {
+        "anchors": found.anchors,
+        "compared": found.compared,
+        "changed": found.changed,
+        "low": low,
+        "high": high,
+        "pairs": found.pairs,
+        "differ": found.differ,
+        "expected": found.expected,
+        "p_value": found.p_value,
+        "certainty_shift": found.certainty_shift,
+        "sentences": found.sentences,
+    }
 
 
 def _not_shown(asked: Sequence[str], personas: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -328,3 +398,49 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, RunMoney]:
         )
         for run, requests, failed, sent, got, nano, unpriced in sums
     }
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedItems:
+    """A run's certainty of every item of a study.
+
+    Attributes
+    ----------
+    keys : list of str
+        Keys of all items, sorted.
+    certainty : ndarray of float, shape (items,)
+        Mean over the readings that gave its answer, in percent; NaN without one.
+    correct : ndarray of int, shape (items,)
+        By own answer: 1 right, 0 wrong, -1 unknown.
+    """
+
+    keys: list[str]
+    certainty: Floats
+    correct: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def judged_items(study: Study, run_key: str) -> JudgedItems:
+    """Read the certainty of one run and nothing else."""
+    truths = dict(ItemRow.objects.filter(study=study).values_list("key", "first_person"))
+    readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
+    found = Judgment.objects.filter(
+        run__study=study,
+        run__key=run_key,
+        item__split=ItemRow.Split.MAIN,
+        state=Judgment.State.DONE,
+    )
+    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
+        readings[key].append((choice, certainty))
+    keys = sorted(truths)
+    stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)
+    for place, key in enumerate(keys):
+        counts = Counter(choice for choice, _ in readings[key]).most_common(2)
+        if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+            continue
+        answer = counts[0][0]
+        given = [each for choice, each in readings[key] if choice == answer and each is not None]
+        if given:
+            stated[place] = sum(given) / len(given)
+        if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
+            correct[place] = int(answer == truths[key])
+    return JudgedItems(keys, stated, correct)

@@ -1,8 +1,13 @@
 """A complete export: every table in several formats, with its documentation and licence."""
 
 import hashlib
+import io
+import re
 import shutil
 import tempfile
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,11 +18,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from analysis.data.collection import collection_of
-from analysis.data.identities import Blinding, identities_of
+from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.data.judgments import asked_words, wordings_of
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
-from analysis.exports.blind import blind_folder
 from analysis.exports.card import dataset_card
 from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
 from analysis.exports.columns import COLUMNS_OF_WIDE, Column
@@ -40,9 +44,15 @@ from analysis.exports.table_files import (
     write_table,
     write_text,
 )
-from analysis.lifecycle.build_job import current_report, named_report, write_report_copy
-from analysis.lifecycle.deviations import as_json, as_text
+from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
+from analysis.lifecycle.storage import marked
 from analysis.models import Report
+from analysis.report.build import all_figures, all_tables
+from analysis.report.figures import write_figures
+from analysis.report.render import render_html
+from analysis.report.report_json import to_json as report_as_json
+from analysis.report.report_json import without_people
+from analysis.report.table_files import write_tables
 from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.statements import clock
@@ -95,12 +105,12 @@ def write_folder(
     Returns the number of rows of each table. Raises `ExportError` or `OSError`.
     """
     blinding = Blinding(identities_of(study)) if on_doubts else None
-    report = current_report(study, report)
+    report = _current_report(study, report)
     with new_folder(out, private=disclosure.identified) as part:
         write_report = partial(_write_report, report, part / "report")
         has_copy = write_report(None if named else blinding)
         described = _fill(
-            study, part, also, disclosure, licence, on_rows, named_report(report, is_here=has_copy)
+            study, part, also, disclosure, licence, on_rows, _named_report(report, is_here=has_copy)
         )
         if blinding and on_doubts:
             if named:
@@ -116,10 +126,62 @@ def write_folder(
     return {table.name: table.rows for table in described.parts}
 
 
+def _current_report(study: Study, only: Report | None = None) -> Report | None:
+    """The newest own report, or `only`.
+
+    None if answers were withdrawn, left out or counted again since.
+    """
+    reports = Report.objects.filter(pk=only.pk) if only else Report.own.filter(study=study)
+    report = marked(reports.filter(state=Report.State.DONE)).order_by("-number").first()
+    if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
+        return None
+    return report
+
+
 def _write_report(report: Report | None, folder: Path, blinding: Blinding | None) -> bool:
-    """Draw the report, in place of one that was drawn before."""
+    """Write the page, its numbers, tables and figures to `folder`, from the stored result.
+
+    They take the place of an earlier copy.
+
+    Unlike the report's own files, the copy has no rows about annotators, and with `blinding` no
+    names of researchers. Returns False and writes nothing if this version of Thirdperson cannot
+    render the result of another.
+    """
     shutil.rmtree(folder, ignore_errors=True)
-    return report is not None and write_report_copy(report, folder, blinding)
+    if report is None or report.result is None or report.finished_at is None:
+        return False
+    shown, failed = without_people(report.result), list[str]()
+    shown = blinding.value(shown) if blinding else shown
+    tables, figures = all_tables(shown, failed), all_figures(shown, failed)
+    date = report.finished_at.date()
+    try:
+        page = render_html(shown, date=date, tables=tables, figures=figures, failed=failed)
+    except KeyError:
+        return False
+    if failed and "failed_parts" not in shown:
+        return False
+    folder.mkdir(parents=True)
+    write_text(folder / "report.html", page)
+    write_text(folder / "report.json", report_as_json(shown))
+    write_tables(list(tables.values()), folder / "tables")
+    write_figures(list(figures.values()), folder / "figures")
+    return True
+
+
+def _named_report(report: Report | None, *, is_here: bool) -> str:
+    """The sentence about the report on the card of a bundle."""
+    if report is None or report.finished_at is None:
+        return "No report had been built from these answers."
+    if not is_here:
+        return (
+            f"Report v{report.number} is left out because an older version of Thirdperson built "
+            "it. Build it again and export again."
+        )
+    return (
+        f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
+        "about single people or items; the page saves its figures as PNG, SVG and CSV. Hash of "
+        f"its inputs: `{report.inputs_hash}`."
+    )
 
 
 def _fill(
@@ -148,8 +210,8 @@ def _fill(
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
     if read_plan(study) is not None:
-        write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
-        write_text(folder / "deviations.md", as_text(study))
+        write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
+        write_text(folder / "deviations.md", deviations_as_text(study))
     return DataDescription(
         study=study,
         collection=collection_of(study, k=K),
@@ -263,3 +325,91 @@ def _checksums(folder: Path, which: str) -> str:
         for path in sorted(folder.rglob(which))
         if path.is_file()
     )
+
+
+# The tables have the same bytes as in the named bundle, which proves later that they are the same.
+DATA = ("jsonl", "csv", "data", "other", "prompts")
+_NOT_DATA = ("dataset.json",)
+_MOST_NAMED = 5
+
+
+def is_data(name: str) -> bool:
+    """Whether a file of the bundle, named from its folder, has rows or prompts."""
+    folder, _, file = name.partition("/")
+    return folder in DATA and file not in _NOT_DATA
+
+
+def blind_folder(folder: Path, blinding: Blinding) -> list[str]:
+    """Remove names from the texts of a bundle, and search all of its files.
+
+    Returns sentences on words that may name somebody or mean something else. Raises `ExportError`
+    if a name is left.
+    """
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not is_data(name):
+            _rewrite(path, blinding)
+    left, doubts = list[str](), list[str]()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            for one, n in search(name, path.read_bytes(), blinding).items():
+                (left if one.is_sure else doubts).append(_sentence(one, n, name))
+    if left:
+        more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
+        raise ExportError(
+            f"Names are left: {'; '.join(left[:_MOST_NAMED])}{more}. The data is never changed. "
+            "Correct the items, their source or the notes, and export again."
+        )
+    return doubts
+
+
+def _rewrite(path: Path, blinding: Blinding) -> None:
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        return
+    parts = CODE.split(text) if path.suffix == ".html" else [text]
+    new = "".join(part if CODE.fullmatch(part) else blinding.text(part) for part in parts)
+    if new != text:
+        path.write_text(new, "utf-8")
+
+
+def _sentence(one: Identity, n: int, name: str) -> str:
+    return f"“{one.word}” ({one.kind}) {'once' if n == 1 else f'{n:,} times'} in {name}"
+
+
+def search(name: str, data: bytes, blinding: Blinding) -> Counter[Identity]:
+    """How often each word is in a file, in its name, and in what it packs: zip, PNG, PDF."""
+    counts = blinding.found_in(name.encode())
+    if name.endswith(".html"):
+        data = CODE.sub("", data.decode("utf-8", errors="replace")).encode()
+    for part in _parts(data):
+        counts += blinding.found_in(part)
+    return counts
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    yield data
+    if b"\0" in data:  # texts of two bytes a letter, as in properties of pictures and sounds
+        yield data.replace(b"\0", b"")
+    if data[:4] == b"PK\x03\x04":  # also XLSX
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                yield b"\n".join((entry.filename.encode(), entry.comment, entry.extra))
+                yield from _parts(archive.read(entry))
+    elif data[:8] == b"\x89PNG\r\n\x1a\n":
+        for kind, chunk in re.findall(rb"(zTXt|iTXt|eXIf)(.{,65536})", data, re.DOTALL):
+            yield kind + b"".join(_inflated(chunk))
+    elif data[:5] == b"%PDF-":
+        for stream in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
+            yield b"".join(_inflated(stream))
+
+
+def _inflated(data: bytes) -> Iterator[bytes]:
+    """What a compressed part of a file says, wherever it begins."""
+    for start in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", data):
+        try:
+            yield zlib.decompressobj().decompress(data[start.start() :])
+        except zlib.error:
+            continue

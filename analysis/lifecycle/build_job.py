@@ -1,43 +1,37 @@
-"""Build a report in a worker (read, compute, write files), and copy it for exports."""
+"""Build a report, in a worker or by a command: read the data, compute, write the files."""
 
 import gc
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
-from analysis.data.identities import Blinding
+from analysis.data.deviations import Deviation, deviations_of
+from analysis.data.plans import read_plan
 from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
-from analysis.errors import AnalysisError
-from analysis.exports.table_files import write_text
-from analysis.lifecycle.deviation_effects import with_effects
+from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import (
     FOR_PAPER,
     ITEM_ROWS,
-    marked,
     report_dir,
 )
 from analysis.models import Report
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_figures, all_tables, build_report, main_results
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
 from analysis.report.render import (
     content_security_policy,
-    is_pooled,
-    render_across,
     render_html,
-    tables_across,
 )
-from analysis.report.report_json import json_parts, to_json, without_people
+from analysis.report.report_json import json_parts
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.report.section import ReportJson as Contents
 from analysis.report.section import attempted
@@ -61,7 +55,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
     removed, read_at = removed_own_answers(report.study), clock.now()
     with report_dir(report.public_id).replacing() as draft:
         result = write_report(
-            slug=report.study.slug,
+            report.study.slug,
             out=draft,
             threshold=report.threshold,
             seed=report.seed,
@@ -100,12 +94,11 @@ def _no_collections() -> Iterator[None]:
 
 @_no_collections()
 def write_report(
-    *,
-    slug: str,
+    *slugs: str,
     out: Path,
-    threshold: int | None,
-    seed: int | None,
-    bootstrap: int | None,
+    threshold: int | None = None,
+    seed: int | None = None,
+    bootstrap: int | None = None,
     view: View = AS_IT_IS,
     number: int | None = None,
     by: str = "a command",
@@ -113,10 +106,11 @@ def write_report(
     on_progress: OnProgress = lambda percent, sentence: None,
     for_paper: bool = False,
 ) -> dict[str, Any]:
-    """Write report.html, report.json, tables/ and figures/ of the study `slug` to the folder `out`.
+    """Write report.html, report.json, tables/ and figures/ of a study to the folder `out`.
 
-    `for_paper` adds what takes drawing: card.svg and card.png, two pages with figures in paper/,
-    and the article's tables and figures in article/.
+    Several studies are pooled; raises `BadParameters` if they cannot be. `for_paper` adds what
+    takes drawing: card.svg and card.png, two pages with figures in paper/, and the article's tables
+    and figures in article/.
 
     The files are written to a draft folder and moved at the end, so that no reader sees half a
     report. None takes the value of the study's plan, or else the default. `number` is only printed
@@ -125,65 +119,14 @@ def write_report(
     content of report.json.
     """
     on_progress(1, "Reading the answers.")
-    return _write(
-        load_dataset(slug, view),
-        out,
-        view=view,
-        threshold=threshold if view.threshold is None else view.threshold,
-        seed=seed,
-        bootstrap=bootstrap,
-        number=number,
-        by=by,
-        on=on,
-        on_progress=on_progress,
-        for_paper=for_paper,
-    )
-
-
-@_no_collections()
-def write_pooled_report(
-    *,
-    slugs: Sequence[str],
-    out: Path,
-    threshold: int | None,
-    seed: int | None,
-    bootstrap: int | None,
-    on_progress: OnProgress = lambda percent, sentence: None,
-    for_paper: bool = False,
-) -> dict[str, Any]:
-    """Write one report of several studies. Raises `BadParameters` if they cannot be pooled."""
-    on_progress(1, "Reading the answers.")
-    return _write(
-        pool([load_dataset(slug) for slug in slugs]),
-        out,
-        threshold=threshold,
-        seed=seed,
-        bootstrap=bootstrap,
-        on_progress=on_progress,
-        for_paper=for_paper,
-    )
-
-
-def _write(
-    dataset: Dataset,
-    out: Path,
-    *,
-    threshold: int | None,
-    seed: int | None,
-    bootstrap: int | None,
-    view: View = AS_IT_IS,
-    number: int | None = None,
-    by: str = "a command",
-    on: str = "",
-    on_progress: OnProgress,
-    for_paper: bool,
-) -> dict[str, Any]:
+    several = len(slugs) > 1
+    dataset = pool([load_dataset(s) for s in slugs]) if several else load_dataset(slugs[0], view)
     fixed = dataset.plan.content if dataset.plan else {}
     result = compute(
         dataset,
         view,
         seed=fixed.get("seed", DEFAULT_SEED) if seed is None else seed,
-        threshold=threshold,
+        threshold=view.threshold or threshold,
         bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP) if bootstrap is None else bootstrap,
         asked={"on": on or f"{clock.now():%Y-%m-%d}", "by": by},
         on_progress=on_progress,
@@ -231,11 +174,14 @@ def compute(
     if view.is_empty:
         result = build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
         slugs = result["study"]["source"].get("pooled_from")
-        if not slugs and (found := with_effects(dataset.study.slug, bootstrap=bootstrap)):
+        if not slugs and (found := _effects_of_deviations(dataset.study.slug, bootstrap=bootstrap)):
             result["deviations"] = found
         return result
-    half = partial(_half, on_progress)
-    own = build_report(load_dataset(dataset.study.slug), on_progress=half, **fixed)
+    own = build_report(
+        load_dataset(dataset.study.slug),
+        on_progress=lambda percent, sentence: on_progress(percent // 2, sentence),
+        **fixed,
+    )
     on_progress(50, "Computing the view.")
     result = build_report(dataset, threshold=threshold, **fixed)
     result["view"] = {
@@ -257,8 +203,72 @@ def compute(
     return result
 
 
-def _half(on_progress: OnProgress, percent: int, sentence: str) -> None:
-    on_progress(percent // 2, sentence)
+def _effects_of_deviations(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
+    """The deviations that can be undone in the data, each with its effect, for a report."""
+    study = Study.objects.get(slug=slug)
+    plan = read_plan(study)
+    found = [] if plan is None else [each for each in deviations_of(study, plan) if each.undone]
+    if plan is None or not found:
+        return []
+
+    def results(view: View) -> dict[str, Any]:
+        return main_results(
+            load_dataset(slug, view),
+            seed=plan.content["seed"],
+            threshold=plan.content["threshold"],
+            bootstrap=bootstrap,
+        )
+
+    own = results(View())
+    return [_effect_entry(each, own, results) for each in found]
+
+
+def _effect_entry(
+    each: Deviation, own: Mapping[str, Any], results: Callable[[View], Mapping[str, Any]]
+) -> dict[str, Any]:
+    effect, reason = None, ""
+    try:
+        effect = list(_effect_rows(own, results(View.of(dict(each.undone)))))
+    except BadParameters as error:
+        reason = str(error).rstrip(".")
+    entry = {
+        "key": each.key,
+        "what": each.what,
+        "registered": each.registered,
+        "done": each.done,
+        "on": each.on,
+        "by": each.by,
+        "effect": effect,
+    }
+    return entry if effect else entry | {"effect_reason": reason}
+
+
+def _effect_rows(
+    with_it: Mapping[str, Any], without: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The main results with and without a deviation."""
+
+    def share(entry: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {name: (entry or {}).get(name) for name in ("accuracy", "n")}
+
+    yield {
+        "result": "Majority of people",
+        "with": share(with_it["majority"]),
+        "without": share(without["majority"]),
+    }
+    ours, theirs = ({each["run"]: each for each in side["judges"]} for side in (with_it, without))
+    for run in dict.fromkeys([*ours, *theirs]):
+        named = ours.get(run) or theirs[run]
+        yield {
+            "result": f"{named['judge']} ({named['setting']}, {named['features']})",
+            "with": share(ours.get(run)),
+            "without": share(theirs.get(run)),
+        }
+    yield {
+        "result": "Headline",
+        "with": {"state": with_it["state"]},
+        "without": {"state": without["state"]},
+    }
 
 
 def _write_page(
@@ -310,83 +320,3 @@ def _write_for_paper(
     )
     data = [count_article(dataset, result["parameters"]["threshold"])]
     attempted(lambda: write_article(data, draft / "article", date=date), part="article")
-
-
-def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool = False) -> Path:
-    """Write the page and tables across studies, replacing old ones; return the page.
-
-    `for_paper` adds the article's tables and figures with a row for each study, in article/.
-    """
-    tables, page, date = tables_across(results), out / "report.html", clock.now().date()
-    html = render_across(results, tables, date=date, for_paper=for_paper)
-    page.write_text(html, encoding="utf-8")
-    for name in ("tables", "article"):
-        shutil.rmtree(out / name, ignore_errors=True)
-    write_tables(tables, out / "tables")
-    if for_paper:
-        # These load matplotlib.
-        from analysis.report.article.counts import count_article
-        from analysis.report.article.files import write_article
-
-        data = [
-            count_article(load_dataset(result["study"]["slug"]), result["parameters"]["threshold"])
-            for result in results
-            if not is_pooled(result)
-        ]
-        attempted(lambda: write_article(data, out / "article", date=date), part="article")
-    return page
-
-
-def current_report(study: Study, only: Report | None = None) -> Report | None:
-    """The newest own report, or `only`.
-
-    None if answers were withdrawn, left out or counted again since.
-    """
-    reports = Report.objects.filter(pk=only.pk) if only else Report.own.filter(study=study)
-    report = marked(reports.filter(state=Report.State.DONE)).order_by("-number").first()
-    if report is None or report.withdrawn_since or report.excluded_since:  # type: ignore[attr-defined]  # annotated
-        return None
-    return report
-
-
-def write_report_copy(report: Report, folder: Path, blinding: Blinding | None = None) -> bool:
-    """Write the page, its numbers, tables and figures to `folder`, from the stored result.
-
-    Unlike the report's own files, the copy has no rows about annotators, and with `blinding` no
-    names of researchers. Returns False and writes nothing if this version of Thirdperson cannot
-    render the result of another.
-    """
-    if report.result is None or report.finished_at is None:
-        raise ValueError(f"report {report.pk} is not done")
-    shown, failed = without_people(report.result), list[str]()
-    shown = blinding.value(shown) if blinding else shown
-    tables, figures = all_tables(shown, failed), all_figures(shown, failed)
-    date = report.finished_at.date()
-    try:
-        page = render_html(shown, date=date, tables=tables, figures=figures, failed=failed)
-    except KeyError:
-        return False
-    if failed and "failed_parts" not in shown:
-        return False
-    folder.mkdir(parents=True)
-    write_text(folder / "report.html", page)
-    write_text(folder / "report.json", to_json(shown))
-    write_tables(list(tables.values()), folder / "tables")
-    write_figures(list(figures.values()), folder / "figures")
-    return True
-
-
-def named_report(report: Report | None, *, is_here: bool) -> str:
-    """The sentence about the report on the card of a bundle."""
-    if report is None or report.finished_at is None:
-        return "No report had been built from these answers."
-    if not is_here:
-        return (
-            f"Report v{report.number} is left out because an older version of Thirdperson built "
-            "it. Build it again and export again."
-        )
-    return (
-        f"`report/` holds report v{report.number} of {report.finished_at:%Y-%m-%d}, without rows "
-        "about single people or items; the page saves its figures as PNG, SVG and CSV. Hash of "
-        f"its inputs: `{report.inputs_hash}`."
-    )

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
-from analysis.report.method_changes import MethodChange, method_changes
+from analysis.report.rules import MethodChange, method_changes
 from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
 from studies.importers.files.lines import BadLine, table_rows

@@ -53,7 +53,7 @@ def draw_by_judge(
     """
     import numpy as np
 
-    from analysis.data.dataset import judged_items
+    from analysis.data.runs import judged_items
     from analysis.stats.certainty.calibration import isotonic
     from analysis.stats.comparison.sample_sizes import (
         draw_items,

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.data.answers import PeopleNow, people_now
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
-from analysis.data.raters import PeopleNow, people_now
 from analysis.data.views import View
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress, compute

@@ -1,19 +1,33 @@
-"""Page of the deviations from the frozen plan: reasons to add, text and JSON to pass on."""
+"""Pages beside the registered report: the deviations from the plan, and “Another view”."""
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from analysis.data.answers import demographic_answers
+from analysis.data.views import TIES, View
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle import deviations as lists
+from analysis.lifecycle.plans import (
+    LONGEST_REASON,
+    deviations_as_json,
+    deviations_as_text,
+    explain_deviation,
+    listed_deviations,
+)
+from analysis.lifecycle.requests import read_view, request_report, run_names_in, written_view
+from analysis.lifecycle.storage import reports_for
+from analysis.models import Report
 from analysis.report.words import effect_words
-from studies.models.studies import Membership
+from studies.models.studies import Membership, Study
 from studies.selectors import get_study, studies_for
 
 
@@ -28,18 +42,18 @@ def deviations(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if sending:
             reason = request.POST.get("reason", "").replace("\r\n", "\n")
-            lists.explain_deviation(
+            explain_deviation(
                 study_id=study.pk, key=sent, reason=reason, user=cast(User, request.user)
             )
             messages.success(request, "Reason saved.")
             return redirect(f"{reverse('analysis:deviations', args=[slug])}#{sent}")
         if wanted := request.GET.get("file"):
-            return _file(wanted, slug, lists.as_json(study), lists.as_text(study))
+            return _file(wanted, slug, deviations_as_json(study), deviations_as_text(study))
     except BadParameters as error:
         fault = str(error)
     except AnalysisError as error:
         raise Http404(str(error)) from error
-    plan, found = lists.listed_deviations(study)
+    plan, found = listed_deviations(study)
     editors = studies_for(request.user, role=Membership.Role.EDITOR)
     context = {
         "study": study,
@@ -59,7 +73,7 @@ def deviations(request: HttpRequest, slug: str) -> HttpResponse:
         ],
         "fault": fault,
         "sent": sent,
-        "longest": lists.LONGEST_REASON,
+        "longest": LONGEST_REASON,
         "may_edit": editors.filter(slug=slug).exists(),
     }
     status = 422 if fault else 200
@@ -76,3 +90,175 @@ def _file(wanted: str, slug: str, content: dict[str, object], text: str) -> Http
         raise Http404("The list of deviations is there as json and as md.")
     response.headers["Content-Disposition"] = f'attachment; filename="{slug}-deviations.{wanted}"'
     return response
+
+
+_SWITCHES = ("with_excluded", "with_left_out")
+_LINES = {"rows": 3, "spellcheck": "false"}
+
+
+class ViewForm(forms.Form):
+    """What a view changes; every field is also a parameter of the page's address."""
+
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="For example: Reviewer 2, point 3."
+    )
+    without_items = forms.CharField(
+        label="Without these items",
+        required=False,
+        widget=forms.Textarea(_LINES),
+        help_text="One id a line.",
+    )
+    without_people = forms.CharField(
+        label="Without these annotators",
+        required=False,
+        widget=forms.Textarea(_LINES),
+        help_text="One pseudonym a line, as in the list of annotators.",
+    )
+    without_runs = forms.MultipleChoiceField(
+        label="Without these runs", required=False, widget=forms.CheckboxSelectMultiple
+    )
+    people = forms.MultipleChoiceField(
+        label="Only annotators who answered",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="One answer for each question.",
+    )
+    personas = forms.CharField(
+        label="Only personas with",
+        required=False,
+        widget=forms.Textarea(_LINES),
+        help_text="One feature a line, as LABEL: VALUE.",
+    )
+    topics = forms.CharField(
+        label="Only these topics",
+        required=False,
+        widget=forms.Textarea(_LINES),
+        help_text="One a line.",
+    )
+    ties = forms.ChoiceField(
+        label="Tied votes",
+        required=False,
+        choices=[(name, text.capitalize()) for name, text in TIES.items()],
+        widget=forms.RadioSelect,
+    )
+    threshold = forms.IntegerField(
+        label="High-certainty threshold", min_value=1, max_value=100, required=False
+    )
+    with_excluded = forms.BooleanField(label="Count the people whom you excluded", required=False)
+    with_left_out = forms.BooleanField(label="Count the items that you took out", required=False)
+    as_of = forms.CharField(
+        label="As of",
+        max_length=40,
+        required=False,
+        help_text="A moment in UTC, such as 2026-11-27T14:30. Answers, exclusions, items, runs and "
+        "settings count as they did then; withdrawn answers stay out. Empty for now.",
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.study = study
+        self.initial.setdefault("ties", "exclude")
+        runs = [*run_names_in(study).items()]
+        answers = [(f"{key}: {each}", f"{key}: {each}") for key, each in demographic_answers(study)]
+        for name, choices in (("without_runs", runs), ("people", answers)):
+            if choices:
+                cast(forms.MultipleChoiceField, self.fields[name]).choices = choices
+            else:
+                del self.fields[name]
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        content = {
+            name: found.get(name) or "" for name in ("name", "as_of", "ties") if found.get(name)
+        } | {
+            name: _lines(found[name])
+            for name in ("without_items", "without_people", "topics")
+            if found.get(name)
+        }
+        if found.get("without_runs"):
+            content["without_runs"] = found["without_runs"]
+        for name in ("people", "personas"):
+            if lines := found.get(name):
+                content[name] = self._pairs(name, lines if name == "people" else _lines(lines))
+        if found.get("threshold"):
+            content["threshold"] = found["threshold"]
+        content |= {name: True for name in _SWITCHES if found.get(name)}
+        if not self.errors:
+            try:
+                self.view = read_view(self.study, content)
+            except BadParameters as error:
+                raise forms.ValidationError(str(error)) from None
+            if self.view.is_empty:
+                raise forms.ValidationError("Change something: this is the study’s own report.")
+        return found
+
+    def _pairs(self, name: str, lines: list[str]) -> dict[str, str]:
+        pairs: dict[str, str] = {}
+        for line in lines:
+            key, colon, value = (part.strip() for part in line.partition(":"))
+            if not colon or not key or not value:
+                self.add_error(name, f"“{line}” is not LABEL: VALUE.")
+            elif key in pairs:
+                self.add_error(name, f"“{key}” is there twice. Make one view for each value.")
+            pairs[key] = value
+        return pairs
+
+
+def _lines(text: str) -> list[str]:
+    return list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+
+
+def query_of(view: Mapping[str, Any]) -> str:
+    """The address parameters that fill the form with a stored view."""
+    found: dict[str, Any] = dict(view)
+    for name in ("without_items", "without_people", "topics"):
+        if name in found:
+            found[name] = "\n".join(found[name])
+    for name in ("people", "personas"):
+        if name in found:
+            found[name] = [f"{key}: {value}" for key, value in found[name].items()]
+    if "personas" in found:
+        found["personas"] = "\n".join(found["personas"])
+    found |= {name: "on" for name in _SWITCHES if found.get(name)}
+    return urlencode(found, doseq=True)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def another_view(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the form, filled from the address, and build the report of a view.
+
+    With `file` in the address, send the view as the file of the command `report --view`.
+    """
+    sending = request.method == "POST"
+    role = Membership.Role.EDITOR if sending else Membership.Role.VIEWER
+    study = get_study(request.user, slug, role=role)
+    given: QueryDict = request.POST if sending else request.GET
+    form = ViewForm(given if sending else given or None, study=study)
+    good = form.is_bound and form.is_valid()
+    if good and not sending and "file" in given:
+        return JsonResponse(
+            written_view(study, form.view),
+            headers={"Content-Disposition": f'attachment; filename="{slug}-view.json"'},
+            json_dumps_params={"indent": 1, "ensure_ascii": False},
+        )
+    if good and sending:
+        user = cast(User, request.user)
+        report = request_report(study_id=study.pk, user=user, view=form.view)
+        return redirect("analysis:report", slug=slug, public_id=report.public_id)
+    views = reports_for(request.user, slug).exclude(view={})
+    names = run_names_in(study) if views else {}
+    context = {
+        "study": study,
+        "form": form,
+        "address": f"{reverse('analysis:view', args=[slug])}?{query_of(form.view.content)}"
+        if good
+        else "",
+        "views": [(report, View.of(report.view).changes(names)) for report in views],
+        "reports": reports_for(request.user, slug).filter(view={}, state=Report.State.DONE),
+        "may_build": studies_for(request.user, role=Membership.Role.EDITOR)
+        .filter(slug=slug)
+        .exists(),
+    }
+    status = 422 if form.is_bound and not good else 200
+    return render(request, "analysis/view.html", context, status=status)

@@ -1,10 +1,18 @@
-from django.urls import path
+"""Addresses of reports, exports, audits and disagreements, and of shared reports."""
 
-from analysis.pages import deviation_views, files, share_link_views, view_views, views
-from analysis.pages.items import audit_views
+from django.urls import include, path
 
-app_name = "analysis"
-urlpatterns = [
+from analysis.pages import (
+    audit_views,
+    deviation_views,
+    disagreement_views,
+    export_views,
+    files,
+    share_link_views,
+    views,
+)
+
+_REPORTS = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
@@ -12,7 +20,7 @@ urlpatterns = [
     path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),
     path("deviations/", deviation_views.deviations, name="deviations"),
-    path("view/", view_views.another_view, name="view"),
+    path("view/", deviation_views.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/verify/", views.verify, name="verify"),
@@ -33,4 +41,38 @@ urlpatterns = [
     path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
     path("<str:public_id>/share/<str:link_id>/names/", share_link_views.reveal, name="reveal"),
     path("<str:public_id>/share/<str:link_id>/files/", share_link_views.write, name="write-files"),
+]
+_EXPORTS = [
+    path("", export_views.list_exports, name="list"),
+    path("panel/", export_views.panel, name="panel"),
+    path("table/", export_views.table, name="table"),
+    path("new/", export_views.create, name="create"),
+    path("stale/", export_views.stale, name="stale"),
+    path("<str:public_id>/download/", export_views.download, name="download"),
+    path("<str:public_id>/again/", export_views.again, name="again"),
+    path("<str:public_id>/delete/", export_views.delete, name="delete"),
+]
+_AUDIT = [
+    path("", audit_views.findings, name="findings"),
+    path("status/", audit_views.status, name="status"),
+    path("again/", audit_views.again, name="again"),
+    path("accept/", audit_views.accept_finding, name="accept"),
+]
+_DISAGREEMENTS = [
+    path("", disagreement_views.disagreements, name="list"),
+    path("status/", disagreement_views.status, name="status"),
+]
+# These need no account and do not name the study.
+_SHARED = [
+    path("<str:link_id>/", share_link_views.shared_report, name="report"),
+    path("<str:link_id>/card.png", share_link_views.shared_card, name="card"),
+    path("<str:link_id>/files.zip", share_link_views.shared_files, name="files"),
+    path("<str:link_id>/report.html", share_link_views.shared_file, name="file"),
+]
+urlpatterns = [
+    path("studies/<slug:slug>/disagreements/", include((_DISAGREEMENTS, "disagreements"))),
+    path("studies/<slug:slug>/audit/", include((_AUDIT, "audit"))),
+    path("studies/<slug:slug>/reports/", include((_REPORTS, "analysis"))),
+    path("studies/<slug:slug>/exports/", include((_EXPORTS, "exports"))),
+    path("shared/", include((_SHARED, "shared"))),
 ]

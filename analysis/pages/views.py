@@ -19,7 +19,13 @@ from analysis.errors import AnalysisError, BadParameters
 from analysis.exports.facts import LICENCES
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
-from analysis.lifecycle.requests import DAYS_RANGE, DEFAULT_DAYS, request_recheck, request_report
+from analysis.lifecycle.requests import (
+    DAYS_RANGE,
+    DEFAULT_DAYS,
+    request_recheck,
+    request_report,
+    run_names_in,
+)
 from analysis.lifecycle.storage import (
     BOOTSTRAP_RANGE,
     SEED_RANGE,
@@ -27,9 +33,8 @@ from analysis.lifecycle.storage import (
     report_dir,
     reports_for,
 )
-from analysis.lifecycle.stored_views import run_names_in
 from analysis.models import Report
-from analysis.pages.view_views import query_of
+from analysis.pages.deviation_views import query_of
 from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from analysis.data.arrays import CHOICES, Dataset
 from analysis.report.figures import Figure
-from analysis.report.method_changes import method_changes
 from analysis.report.registration import alone_on_sealed, main_part, registration
 from analysis.report.report_json import Json, steps
 from analysis.report.rules import (
@@ -24,6 +23,7 @@ from analysis.report.rules import (
     PLOTLY_VERSION,
     SMALL,
     TOO_SMALL,
+    method_changes,
 )
 from analysis.report.section import (
     RUN,

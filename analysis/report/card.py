@@ -16,7 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
 from analysis.report.pictures import BOXES, lacks_letters, lettered, save_picture
-from analysis.report.verdict import VerdictChart, verdict_of
+from analysis.report.verdict.chart import VerdictChart
+from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import number_of
 
 # As large as pictures in previews of links; pixels.

@@ -4,7 +4,12 @@ Pages and every process import this, so it loads no sections or statistics. When
 extra adds its chapter or parts, and the labels of its analyses.
 """
 
+import re
+import tomllib
 from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studies.additions import Additions
@@ -53,3 +58,30 @@ MORE_CHAPTERS: "Additions[Section]" = Additions()
 MORE_PAGES: "Additions[OwnPage]" = Additions()
 # Parts by the name of the chapter that they belong to.
 MORE_PARTS: "defaultdict[str, Additions[Section]]" = defaultdict(Additions)
+
+
+_FILE = Path(__file__).resolve().parents[2] / "docs" / "methods" / "changes.toml"
+
+
+@dataclass(frozen=True)
+class MethodChange:
+    """A change of a method, on an ISO date, and patterns of the values that it can change."""
+
+    date: str
+    title: str
+    page: str
+    values: tuple[str, ...]
+
+    def explains(self, path: str) -> bool:
+        """Whether it can change the value of report.json at this path."""
+        return any(re.search(pattern, path) for pattern in self.values)
+
+
+@cache
+def method_changes() -> tuple[MethodChange, ...]:
+    """All changes, the newest first."""
+    entries = tomllib.loads(_FILE.read_text("utf-8"))["change"]
+    return tuple(
+        MethodChange(str(one["date"]), one["title"], one["page"], tuple(one["values"]))
+        for one in entries
+    )

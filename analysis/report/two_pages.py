@@ -21,7 +21,7 @@ from analysis.report.pictures import drawn_figure, save_picture
 from analysis.report.render import style_of
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.tables import Cell, Table
-from analysis.report.verdict import verdict_of
+from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import run_names, whole_runs
 
 # The figures in order of preference, the first of each group that a report has. The last is wide.

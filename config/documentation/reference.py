@@ -6,12 +6,12 @@ They describe the core; each extra has its own `docs/`.
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
-
-if TYPE_CHECKING:
-    from analysis.report.report_json import Described
 
 NOTE = "`make docs` generates this page from the code; changes to it are lost."
 _APPS = ("annotation", "api", "analysis", "config", "judging", "studies")
@@ -52,13 +52,56 @@ def _addresses() -> str:
 
 # Keys of report.json
 
+FILE = Path(__file__).resolve().parents[2] / "analysis" / "report" / "keys.txt"
+
+
+@dataclass(frozen=True)
+class Described:
+    """A key with the type and meaning of its values; `chapter` is the heading above it.
+
+    A line of `keys.txt`, or of the `keys` of an extra's section, has name, type and meaning. A name
+    can start with the keys above it, if it has another meaning elsewhere, and `*` is a name that
+    depends on the study.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+    chapter: str
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.name.split("."))
+
+
+def parse(text: str, chapter: str = "") -> Iterator[Described]:
+    """The keys described by lines; a line that starts with # is a chapter heading."""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("#"):
+            chapter = line.lstrip("# ")
+        else:
+            name, kind, meaning = (part.strip() for part in line.split("|"))
+            yield Described(name, kind, meaning, chapter)
+
+
+@cache
+def described() -> tuple[Described, ...]:
+    """Every key of the core's sections, in file order."""
+    return tuple(parse(FILE.read_text("utf-8")))
+
+
+# Keys with these ends need no line of their own.
+ENDINGS = {
+    "_reason": Described("…_reason", "text", "Why the value of that name is null.", ""),
+    "_made": Described("…_made", "object", "How the interval of that name was made.", ""),
+    "_ci": Described("…_ci", "interval", "The 95 % interval: lower and upper end.", ""),
+}
+
 
 def _report() -> str:
-    from analysis.report.report_json import ENDINGS
-
     lines = ["# Keys of report.json", "", NOTE, "", *_ABOUT_KEYS, ""]
     lines += ["| key | type | meaning |", "| --- | --- | --- |"]
-    lines += [_key(entry) for entry in ENDINGS]
+    lines += [_key(entry) for entry in ENDINGS.values()]
     chapter = ""
     for entry in report_keys():
         if entry.chapter != chapter:
@@ -79,10 +122,9 @@ _ABOUT_KEYS = (
 )
 
 
-def report_keys() -> Iterator["Described"]:
+def report_keys() -> Iterator[Described]:
     """Every described key of a report: the product's keys, then those of sections."""
     from analysis.report.build import sections
-    from analysis.report.report_json import described, parse
 
     yield from described()
     for section in sections():
@@ -90,7 +132,7 @@ def report_keys() -> Iterator["Described"]:
             yield from parse(section.keys, chapter=section.title)
 
 
-def _key(entry: "Described") -> str:
+def _key(entry: Described) -> str:
     return f"| `{entry.name}` | {entry.kind} | {entry.meaning} |"
 
 

@@ -29,7 +29,7 @@ from pydantic import Field, ValidationError
 
 from analysis.data.item_comparisons import FilterChoices, find_run, verdict_chunks
 from analysis.pages.files import report_files
-from analysis.report.verdict import verdict_of
+from analysis.report.verdict.first_screen import verdict_of
 from api.requests import authenticate, count_request
 from api.v1.access import EDITOR, READ, VIEWER, WRITE, needs, problem_of, study_of
 from api.v1.routes.runs import NewRun

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import Dataset, RunData
+from analysis.data.answers import SetPairs
+from analysis.data.arrays import CODE, MISSING, Codes, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import fingerprint_of, runs_to_compare
-from analysis.data.raters import load_all_answers
 from analysis.data.verdicts import Verdicts, run_verdicts
+from annotation.models import Annotation, Annotator
+from annotation.quality import quality_of
 from extras.likeness.models import ErrorComparison
 from extras.likeness.stats.shared_errors import (
     FALSE_FLAGS_PER_1000,
@@ -25,6 +27,7 @@ from extras.likeness.stats.shared_errors import (
     stands_out,
 )
 from studies.jobs.runner import JobProgress, carry_out
+from studies.models import Item, Study
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Likeness:
 def likenesses(slug: str) -> list[Likeness]:
     """All annotators with answers in the study `slug`: flagged ones, then the most similar."""
     data = load_dataset(slug)
-    answers = load_all_answers(data)
+    answers = _all_answers(data)
     truth = data.scored_truth(offers_tie=data.study.allow_tie)[:, None]
     known = (answers.choice >= 0) & (truth >= 0)
     wrong = np.where(known, answers.choice != truth, np.int8(-1))
@@ -136,3 +139,59 @@ def _rule() -> dict[str, float]:
         "false_flags": FALSE_FLAGS_PER_1000,
         "false_flags_when_hurried": FALSE_FLAGS_PER_1000_WHEN_HURRIED,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class AllAnswers:
+    """All answers to a dataset's items, including those that reports do not count.
+
+    Attributes
+    ----------
+    raters : tuple of str
+        Pseudonyms, sorted.
+    is_counted : tuple of bool
+        False for annotators whom a researcher excluded.
+    pace : tuple of float or None
+        Words read per minute.
+    choice : ndarray of int8, shape (items, raters)
+        Choices; -1 is missing.
+    """
+
+    raters: tuple[str, ...]
+    is_counted: tuple[bool, ...]
+    pace: tuple[float | None, ...]
+    choice: Codes
+
+
+def _all_answers(data: Dataset) -> AllAnswers:
+    """All answers in the study of `data`, without withdrawn ones."""
+    study = Study.objects.get(slug=data.study.slug)
+    quality = quality_of(study)
+    people = sorted(
+        Annotator.objects.filter(pk__in=quality).values_list("pseudonym", "pk", "excluded_at")
+    )
+    column = {pk: index for index, (_, pk, _) in enumerate(people)}
+    row = {item.key: index for index, item in enumerate(data.items)}
+    choices = np.full((len(data.items), len(people)), MISSING, dtype=np.int8)
+    found = (
+        Annotation.objects.filter(
+            assignment__annotator__study=study, assignment__item__split=Item.Split.MAIN
+        )
+        .exclude(standing=Annotation.Standing.WITHDRAWN)
+        .values_list("assignment__item__key", "assignment__annotator", "choice")
+    )
+    for item, annotator, choice in found.filter(ranking__isnull=True):
+        choices[row[item], column[annotator]] = CODE[choice]
+    pairs = SetPairs(study)
+    ranked = found.filter(ranking__isnull=False).values_list(
+        "assignment__item", "assignment__annotator", "ranking"
+    )
+    for item_id, annotator, ranking in ranked:
+        for pair in pairs.answers(item_id, ranking or {}):
+            choices[row[pair.key], column[annotator]] = CODE[pair.choice]
+    return AllAnswers(
+        raters=tuple(pseudonym for pseudonym, _, _ in people),
+        is_counted=tuple(excluded is None for *_, excluded in people),
+        pace=tuple(quality[pk].words_per_minute for _, pk, _ in people),
+        choice=choices,
+    )

@@ -16,7 +16,7 @@ from analysis.exports.catalogue import Disclosure
 from analysis.exports.facts import authors
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json, write_text
-from analysis.lifecycle.deviations import as_json, as_text
+from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
 from extras.publication import archives
 from extras.publication.connection import (
     ArchiveConnection,
@@ -87,8 +87,8 @@ def write_plan(study: Study, folder: Path) -> None:
 
 def write_deviations(study: Study, folder: Path) -> None:
     """Write the list of deviations from the plan. Raises `AnalysisError`."""
-    write_text(folder / "deviations.json", to_json(as_json(study), indent=1) + "\n")
-    write_text(folder / "README.md", as_text(study))
+    write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
+    write_text(folder / "README.md", deviations_as_text(study))
 
 
 ARCHIVES = ("hub", "osf", "zenodo")

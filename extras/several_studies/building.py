@@ -64,10 +64,10 @@ def build_queued(*, report_id: int) -> StudiesReport:
 
 def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
     # These load the statistics.
-    from analysis.lifecycle.build_job import write_across, write_pooled_report, write_report
+    from analysis.lifecycle.build_job import write_report
+    from analysis.lifecycle.several_studies import write_across
     from analysis.report.render import content_security_policy
 
-    usual: dict[str, Any] = {"threshold": None, "seed": None, "bootstrap": None}
     slugs, steps = report.slugs, len(report.slugs) + report.is_pooled
     by = report.requested_by.get_username() if report.requested_by else ""
 
@@ -77,21 +77,19 @@ def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
     with folder_of(report).replacing() as draft:
         # First, because it refuses studies that asked different things.
         pooled = [
-            write_pooled_report(
-                slugs=slugs,
+            write_report(
+                *slugs,
                 out=draft / "pooled",
                 on_progress=partial(step, 0, "Pooled"),
-                **usual,
             )
             for _ in range(report.is_pooled)
         ]
         results = [
             write_report(
-                slug=slug,
+                slug,
                 out=draft / slug,
                 by=by,
                 on_progress=partial(step, report.is_pooled + n, slug),
-                **usual,
             )
             for n, slug in enumerate(slugs)
         ]

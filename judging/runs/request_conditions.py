@@ -36,6 +36,15 @@ class Reported:
     first: datetime | None = None
     last: datetime | None = None
 
+    @property
+    def minutes(self) -> tuple[str | None, str | None]:
+        """When the first and the last of them arrived."""
+        first, last = (
+            None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+            for moment in (self.first, self.last)
+        )
+        return first, last
+
 
 def sentences(sent: Sequence[Sent], reported: Sequence[Reported]) -> list[str]:
     """Sentences for readers; empty if everything was sent as set and one model answered."""

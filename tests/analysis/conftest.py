@@ -12,9 +12,10 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from analysis.report import build
 from analysis.report.build import sections
-from analysis.report.report_json import Keys, described, parse, paths
+from config.documentation.reference import described, parse
 from studies.models import Study
 from tests.analysis.builders import little_study
+from tests.analysis.report_keys import Keys, paths
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,8 +11,8 @@ from analysis.data.arrays import Extra
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.errors import BadParameters
+from analysis.lifecycle.several_studies import table_1, table_2
 from analysis.report.build import build_report
-from analysis.report.render import table_1, table_2
 from analysis.report.table_files import to_tex
 from studies.models import Item
 from tests.analysis import latex

@@ -7,7 +7,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.sections.certainty.section import certainty_headline
-from analysis.report.verdict import verdict_of
+from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import run_names
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study

@@ -16,7 +16,7 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import build_report
-from analysis.report.method_changes import method_changes
+from analysis.report.rules import method_changes
 from judging.models import JudgeRun
 from studies.models import Persona, Study
 from tests.analysis.builders import random_study

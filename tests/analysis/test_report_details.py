@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.report.render import tables_across
+from analysis.lifecycle.several_studies import tables_across
 from analysis.stats.core.multiplicity import holm
 from tests.analysis.builders import answer, make_rater, make_run, random_study
 from tests.analysis.partial import computed

@@ -6,7 +6,8 @@
 import re
 from pathlib import Path
 
-from analysis.report.report_json import Keys, described, parse
+from config.documentation.reference import described, parse
+from tests.analysis.report_keys import Keys
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = set(

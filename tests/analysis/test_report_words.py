@@ -164,7 +164,7 @@ def test_a_run_says_on_which_days_it_asked_its_model(tmp_path):
         made = judge_item(run, item, "r1", 60)
         made.attempts.update(sent_at=f"{day}T23:30:00Z")
 
-    write_report(slug=study.slug, out=tmp_path / "r", threshold=None, seed=1, bootstrap=100)
+    write_report(study.slug, out=tmp_path / "r", seed=1, bootstrap=100)
 
     page = (tmp_path / "r" / "report.html").read_text("utf-8")
     assert "<dt>asked on (UTC)</dt><dd>2026-11-18 to 2026-11-20</dd>" in page

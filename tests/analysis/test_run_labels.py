@@ -7,7 +7,7 @@ from django.urls import reverse
 from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import labelled, runs_to_compare
 from analysis.report.build import all_sentences, build_report
-from analysis.report.verdict import verdict_of
+from analysis.report.verdict.first_screen import verdict_of
 from judging.models import JudgeRun
 from studies.models import Membership
 from tests.analysis.builders import answer, judge_item, make_rater, make_run

@@ -12,7 +12,6 @@ from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
 from analysis.report.render import render_html
 from analysis.report.study import shared_by
-from analysis.report.verdict import verdict_of
 from analysis.report.verdict.answer import POWER, answer_of, headline_run
 from analysis.report.verdict.first_screen import (
     CAVEATS,
@@ -21,6 +20,7 @@ from analysis.report.verdict.first_screen import (
     sensitivity_of,
     settling_of,
     times_more,
+    verdict_of,
 )
 from analysis.stats.core.results import n_distinct
 from benchmarks.report import simulated

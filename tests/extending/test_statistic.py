@@ -84,7 +84,7 @@ def study():
 def test_the_number_the_table_the_figure_and_the_sentence_are_in_the_files(study, tmp_path):
     out = tmp_path / "out"
 
-    write_report(slug=study.slug, out=out, threshold=None, seed=1, bootstrap=50)
+    write_report(study.slug, out=out, seed=1, bootstrap=50)
 
     report = json.loads((out / "report.json").read_text("utf-8"))
     assert report["pace"] == {"right": 12.0, "wrong": 31.0, "n_right": 24, "n_wrong": 12}

@@ -9,8 +9,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from analysis.report.verdict import VerdictChart
-from analysis.report.verdict.first_screen import agreement_chart
+from analysis.report.verdict.chart import VerdictChart, agreement_chart
 from analysis.report.words import decimal, number_of, p_cell, percent, points, points_range
 from analysis.stats import Estimate
 from analysis.stats.comparison.replacement import AgreementScale

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from analysis.report.verdict import VerdictChart
+from analysis.report.verdict.chart import VerdictChart
 from analysis.stats.core.results import Trust
 
 PLAIN_WIDTH = 88

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.report.verdict import VerdictChart, verdict_of
 from analysis.report.verdict.answer import NO, YES, counted_people, headline_run, replacement_of
-from analysis.report.verdict.first_screen import labels_needed, rests_on
+from analysis.report.verdict.chart import VerdictChart
+from analysis.report.verdict.first_screen import labels_needed, rests_on, verdict_of
 from analysis.report.words import percent
 from analysis.stats.core.results import Trust
 from thirdperson.check.terminal import Terminal

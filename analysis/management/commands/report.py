@@ -83,7 +83,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.lifecycle.build_job import write_across
+        from analysis.lifecycle.several_studies import write_across
 
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
@@ -108,9 +108,10 @@ class Command(BaseCommand):
         try:
             _check_output_folders(slugs, out)
             # Check before writing whether the studies can be pooled.
-            pooled = [self._pooled(slugs, out / "pooled", chosen)] if options["pool"] else []
+            pooled = [self._build(slugs, out / "pooled", chosen)] if options["pool"] else []
             results = [
-                self._one(slug, out if len(slugs) == 1 else out / slug, chosen) for slug in slugs
+                self._build([slug], out if len(slugs) == 1 else out / slug, chosen)
+                for slug in slugs
             ]
             results += pooled
             if len(results) > 1:
@@ -125,26 +126,29 @@ class Command(BaseCommand):
                 f"{out} cannot be written: {error.strerror}. Name another folder with --out."
             ) from None
 
-    def _one(self, slug: str, folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        from analysis.data.left_out import REPORT_WRITTEN
+    def _build(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+        """The report of one study, or of several that are pooled."""
+        from analysis.data.raters import REPORT_WRITTEN
         from analysis.data.runs import asked_on
         from analysis.lifecycle.build_job import write_report
 
         asked_at = clock.now()  # as of a report on the page: what happens meanwhile comes after it
-        with progress_bar(sys.stderr, total=100, label=slug) as bar:
+        label = slugs[0] if len(slugs) == 1 else "pooled"
+        with progress_bar(sys.stderr, total=100, label=label) as bar:
             result = write_report(
-                slug=slug,
+                *slugs,
                 out=folder,
                 on_progress=_shown_on(bar),
                 for_paper=self.for_paper,
                 **chosen,
             )
-        detail = {"seed": result["seed"], "inputs": result["inputs"]["hash"]}
-        if view := result.get("view"):
-            detail["view"] = view["changes"]
-        entry = record(find_study(slug), REPORT_WRITTEN, **detail)
-        StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
-        self._write_pages(result, folder, asked_on(slug))
+        if len(slugs) == 1:
+            detail = {"seed": result["seed"], "inputs": result["inputs"]["hash"]}
+            if view := result.get("view"):
+                detail["view"] = view["changes"]
+            entry = record(find_study(slugs[0]), REPORT_WRITTEN, **detail)
+            StudyLog.objects.filter(pk=entry.pk).update(created_at=asked_at)
+            self._write_pages(result, folder, asked_on(slugs[0]))
         return self._summarise(result, folder)
 
     def _write_pages(
@@ -158,19 +162,6 @@ class Command(BaseCommand):
                 self.stdout.write(f"{page.title}: {path}")
             else:
                 path.unlink(missing_ok=True)  # of an earlier report in this folder
-
-    def _pooled(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
-        from analysis.lifecycle.build_job import write_pooled_report
-
-        with progress_bar(sys.stderr, total=100, label="pooled") as bar:
-            result = write_pooled_report(
-                slugs=slugs,
-                out=folder,
-                on_progress=_shown_on(bar),
-                for_paper=self.for_paper,
-                **chosen,
-            )
-        return self._summarise(result, folder)
 
     def _summarise(self, result: dict[str, Any], folder: Path) -> dict[str, Any]:
         from analysis.report.section import part_words
@@ -189,7 +180,7 @@ class Command(BaseCommand):
 
 def _view(study: Study, path: Path) -> "View":
     """The view in a JSON file. Raises `BadParameters`."""
-    from analysis.lifecycle.stored_views import read_view
+    from analysis.lifecycle.requests import read_view
 
     try:
         content = json.loads(path.read_text("utf-8"))

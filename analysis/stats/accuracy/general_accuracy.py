@@ -4,9 +4,7 @@ As in `analysis.stats.comparison.general_difference`, clusters that items share 
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -204,8 +202,6 @@ class AccuracyBounds:
     interval : Interval or None
         From Wilson's lower end at `low` to Wilson's upper end at `high`: it covers the accuracy
         over all answers, whatever the excluded ones are.
-    by_reason : mapping of str to tuple of float
-        The two ends if only answers excluded for that reason are filled in.
     n, n_excluded : int
         Answers that count, and those that do not.
     reason : str or None
@@ -216,7 +212,6 @@ class AccuracyBounds:
     low: float | None
     high: float | None
     interval: Interval | None
-    by_reason: Mapping[str, tuple[float, float]]
     n: int
     n_excluded: int
     reason: Reason | None = None
@@ -250,18 +245,16 @@ class DifferenceBounds:
     reason: Reason | None = None
 
 
-def accuracy_bounds(
-    correct: int, n: int, excluded: Mapping[str, int], *, level: float = 0.95
-) -> AccuracyBounds:
+def accuracy_bounds(correct: int, n: int, excluded: int, *, level: float = 0.95) -> AccuracyBounds:
     r"""Bound the accuracy: with all excluded answers wrong, and with all of them right.
 
     Parameters
     ----------
     correct, n : int
         Right answers, and answers that count.
-    excluded : mapping of str to int
-        Answers left out, by reason: unparseable, tied, skipped and so on. Do not include
-        answers without a truth: they could not be right or wrong.
+    excluded : int
+        Answers left out: unparseable, tied, skipped and so on. Do not include answers without a
+        truth: they could not be right or wrong.
     level : float, default 0.95
 
     Returns
@@ -285,35 +278,28 @@ def accuracy_bounds(
 
     Examples
     --------
-    >>> result = accuracy_bounds(60, 90, {"unparseable": 8, "tie": 2})
+    >>> result = accuracy_bounds(60, 90, 10)
     >>> round(result.value, 3), result.low, result.high
     (0.667, 0.6, 0.7)
     """
     check_level(level)
-    if not 0 <= correct <= n or min(excluded.values(), default=0) < 0:
-        raise ValueError(f"Counts out of range: {correct} of {n}, excluded {dict(excluded)}.")
-    m = sum(excluded.values())
-    if n + m == 0:
-        return AccuracyBounds(None, None, None, None, MappingProxyType({}), 0, 0, "empty_group")
-    worst = wilson_interval(correct, n + m, level=level)
-    best = wilson_interval(correct + m, n + m, level=level)
+    if not 0 <= correct <= n or excluded < 0:
+        raise ValueError(f"Counts out of range: {correct} of {n}, excluded {excluded}.")
+    every = n + excluded
+    if every == 0:
+        return AccuracyBounds(None, None, None, None, 0, 0, "empty_group")
+    worst = wilson_interval(correct, every, level=level)
+    best = wilson_interval(correct + excluded, every, level=level)
     interval = None
     if worst is not None and best is not None:
-        interval = Interval(worst.low, best.high, level, "wilson, excluded wrong to right", n + m)
+        interval = Interval(worst.low, best.high, level, "wilson, excluded wrong to right", every)
     return AccuracyBounds(
         value=correct / n if n else None,
-        low=correct / (n + m),
-        high=(correct + m) / (n + m),
+        low=correct / every,
+        high=(correct + excluded) / every,
         interval=interval,
-        by_reason=MappingProxyType(
-            {
-                name: (correct / (n + size), (correct + size) / (n + size))
-                for name, size in excluded.items()
-                if size
-            }
-        ),
         n=n,
-        n_excluded=m,
+        n_excluded=excluded,
     )
 
 

@@ -60,8 +60,6 @@ class Calibration:
         Maximum calibration error: largest gap of a non-empty bin.
     bins : tuple of CalibrationBin
         Non-empty bins, ascending.
-    binning : str
-        How the bins were made.
     n, n_missing : int
         Answers used; answers left out without a certainty or without right or wrong.
     reason : str or None
@@ -71,7 +69,6 @@ class Calibration:
     ece: float | None
     mce: float | None
     bins: tuple[CalibrationBin, ...]
-    binning: Binning
     n: int
     n_missing: int
     reason: Reason | None = None
@@ -190,7 +187,7 @@ def calibration_error(
         raise ValueError(f"`n_bins` must be at least 1, got {n_bins}.")
     values, right, n_missing = usable_answers(certainty, correct)
     if values.size == 0:
-        return Calibration(None, None, (), binning, 0, n_missing, reason="empty_group")
+        return Calibration(None, None, (), 0, n_missing, reason="empty_group")
 
     order = in_order(values)
     values, right = values[order], right[order]
@@ -210,7 +207,7 @@ def calibration_error(
         )
     gaps = [abs(b.accuracy - b.confidence) for b in bins]
     ece = sum(b.n / values.size * gap for b, gap in zip(bins, gaps, strict=True))
-    return Calibration(ece, max(gaps), tuple(bins), binning, int(values.size), n_missing)
+    return Calibration(ece, max(gaps), tuple(bins), int(values.size), n_missing)
 
 
 def brier_score(

@@ -28,8 +28,8 @@ class HighSets:
         from resampling items (or blocks) and forming both sets again each time.
     model_on_own, human_on_own : Proportion
         The two accuracies.
-    n_both, n_human_only, n_model_only, n_neither : int
-        Items by the sides that are certain.
+    n_both : int
+        Items where both sides are certain; `cells` has the others.
     cells : dict of str to tuple of Proportion
         For ``both``, ``human_only``, ``model_only`` and ``neither``: accuracy of people and of
         the model on those items.
@@ -41,9 +41,6 @@ class HighSets:
     model_on_own: Proportion
     human_on_own: Proportion
     n_both: int
-    n_human_only: int
-    n_model_only: int
-    n_neither: int
     cells: dict[str, tuple[Proportion, Proportion]]
     n: int
     n_missing: int
@@ -100,8 +97,8 @@ def compare_high_sets(
     ...     [90, 70, 85, 60], [1, 0, 1, 1], [85, 90, 60, 50], [1, 1, 0, 1],
     ...     rng=np.random.default_rng(0),
     ... )
-    >>> sets.n_both, sets.n_human_only, sets.n_model_only, sets.difference.value
-    (1, 1, 1, 0.0)
+    >>> sets.n_both, sets.difference.value
+    (1, 0.0)
     """
     check_level(level)
     if n_draws < 2:
@@ -149,9 +146,6 @@ def compare_high_sets(
         model_on_own=model_on_own,
         human_on_own=human_on_own,
         n_both=int(members["both"].sum()),
-        n_human_only=int(members["human_only"].sum()),
-        n_model_only=int(members["model_only"].sum()),
-        n_neither=int(members["neither"].sum()),
         cells={
             name: (wilson_proportion(h_right[rows]), wilson_proportion(m_right[rows]))
             for name, rows in members.items()

@@ -32,10 +32,8 @@ class RiskCoverage:
         Share of errors among them.
     aurc : float or None
         Area under the curve: mean risk over all numbers of accepted answers; 0 is best.
-    oracle_aurc : float or None
-        The smallest area that any order of these answers could have.
     e_aurc : float or None
-        Excess over the oracle, ``aurc - oracle_aurc``.
+        Excess of `aurc` over the smallest area that any order of these answers could have.
     n, n_missing : int
         Answers used and left out.
     reason : str or None
@@ -46,7 +44,6 @@ class RiskCoverage:
     coverage: FloatArray
     risk: FloatArray
     aurc: float | None
-    oracle_aurc: float | None
     e_aurc: float | None
     n: int
     n_missing: int
@@ -142,7 +139,7 @@ def risk_coverage(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> RiskCover
     n = int(values.size)
     if n == 0:
         empty = np.empty(0)
-        return RiskCoverage(empty, empty, empty, None, None, None, 0, n_missing, "empty_group")
+        return RiskCoverage(empty, empty, empty, None, None, 0, n_missing, "empty_group")
     thresholds, at, hits = _groups(values, right)
     accepted = np.cumsum(at)
     errors = np.cumsum(at - hits)
@@ -150,14 +147,12 @@ def risk_coverage(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> RiskCover
     ranks = np.arange(1, n + 1)
     aurc = float(np.mean(np.cumsum(smoothed) / ranks))
     best = np.cumsum(np.sort(1 - right)) / ranks
-    oracle = float(best.mean())
     return RiskCoverage(
         threshold=thresholds,
         coverage=accepted / n,
         risk=errors / accepted,
         aurc=aurc,
-        oracle_aurc=oracle,
-        e_aurc=aurc - oracle,
+        e_aurc=aurc - float(best.mean()),
         n=n,
         n_missing=n_missing,
     )
@@ -381,10 +376,8 @@ def _simultaneous_band(
     ]
 
 
-def unreachable_thresholds(
-    certainty: npt.ArrayLike, correct: npt.ArrayLike, *, low: int = 1, high: int = 100
-) -> tuple[int, ...]:
-    """List the whole certainties that no answer has.
+def unreachable_thresholds(certainty: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[int, ...]:
+    """List the whole certainties from 1 to 100 that no answer has.
 
     At such a threshold, "at least" and "above" accept the same answers, so the data cannot show
     which of the two a study meant.
@@ -395,8 +388,6 @@ def unreachable_thresholds(
         Stated certainty, 0 to 100; NaN is missing.
     correct : array_like of int, shape (n,)
         1 right, 0 wrong, -1 missing.
-    low, high : int, default 1 and 100
-        First and last point of the scale.
 
     Returns
     -------
@@ -410,11 +401,11 @@ def unreachable_thresholds(
 
     Examples
     --------
-    >>> unreachable_thresholds([90, 80, 86.5], [1, 0, 1], low=79, high=91)
+    >>> unreachable_thresholds([90, 80, 86.5], [1, 0, 1])[78:89]
     (79, 81, 82, 83, 84, 85, 86, 87, 88, 89, 91)
     """
     values, _, _ = usable_answers(certainty, correct)
     if values.size == 0:
         return ()
     reached = set(values.tolist())
-    return tuple(tau for tau in range(low, high + 1) if tau not in reached)
+    return tuple(tau for tau in range(1, 101) if tau not in reached)

@@ -26,9 +26,8 @@ class AnnotatorTest:
         Code of the annotator.
     n_items : int
         Items with this annotator, the model and at least one other annotator.
-    model_wins, annotator_wins : float
-        Share of those items on which the model (the annotator) agrees with the others at least
-        as well; both count draws, so they add up to 1 or more.
+    model_wins : float
+        Share of those items on which the model agrees with the others at least as well.
     p : float
         One-sided p value of "the annotator wins by `epsilon` or more".
     p_adjusted : float
@@ -40,7 +39,6 @@ class AnnotatorTest:
     annotator: int
     n_items: int
     model_wins: float
-    annotator_wins: float
     p: float
     p_adjusted: float
     rejected: bool
@@ -294,7 +292,6 @@ def _test(
     total = np.bincount(annotator, weights=advantage, minlength=size)
     squares = np.bincount(annotator, weights=advantage**2, minlength=size)
     model_wins = np.bincount(annotator, weights=advantage <= 0, minlength=size)
-    annotator_wins = np.bincount(annotator, weights=advantage >= 0, minlength=size)
 
     tested = np.flatnonzero(n >= min_items)
     n_skipped = int(np.sum((n > 0) & (n < min_items)))
@@ -306,9 +303,9 @@ def _test(
     items, sums, second = (each[tested].tolist() for each in (n, total, squares))
     p_values = [_one_sided_p(*own, epsilon) for own in zip(items, sums, second, strict=True)]
     adjusted = [p for p in benjamini_yekutieli(p_values) if p is not None]
-    wins = (model_wins[tested] / n[tested]).tolist(), (annotator_wins[tested] / n[tested]).tolist()
+    wins = (model_wins[tested] / n[tested]).tolist()
     rejected = [p_adjusted <= q for p_adjusted in adjusted]
-    columns = (tested.tolist(), items, *wins, p_values, adjusted, rejected)
+    columns = (tested.tolist(), items, wins, p_values, adjusted, rejected)
     annotators = tuple(itertools.starmap(AnnotatorTest, zip(*columns, strict=True)))
     omega = sum(test.rejected for test in annotators) / len(annotators)
     rho = math.fsum(test.model_wins for test in annotators) / len(annotators)

@@ -93,11 +93,9 @@ class BlockDifference:
     se : float or None
         Cluster-robust standard error over blocks; None with too few blocks.
     p : float or None
-        Two-sided p value of "no difference", t with ``n_blocks - 1`` degrees of freedom.
+        Two-sided p value of "no difference", t with one degree of freedom fewer than blocks.
     interval : Interval or None
         t interval over blocks.
-    n_blocks : int
-        Blocks of annotators who share no item with each other.
     reason : str or None
         Why `value` is None.
     interval_reason : str or None
@@ -109,7 +107,6 @@ class BlockDifference:
     se: float | None
     p: float | None
     interval: Interval | None
-    n_blocks: int
     reason: Reason | None = None
     interval_reason: Reason | None = None
 
@@ -249,8 +246,8 @@ def block_difference(
     Examples
     --------
     >>> result = block_difference([1, 0, 0, -1, 1, 1, 0, 0] * 2, range(16))
-    >>> round(result.value, 3), round(result.p, 3), result.n_blocks
-    (0.25, 0.164, 16)
+    >>> round(result.value, 3), round(result.p, 3)
+    (0.25, 0.164)
     """
     diffs, groups = np.asarray(differences, dtype=np.float64), np.asarray(blocks)
     if diffs.ndim != 1 or diffs.shape != groups.shape:
@@ -263,24 +260,22 @@ def block_difference(
     known = ~np.isnan(diffs)
     diffs, groups = diffs[known], groups[known]
     if diffs.size == 0:
-        return BlockDifference(None, None, None, None, 0, reason="empty_group")
+        return BlockDifference(None, None, None, None, reason="empty_group")
 
     value = float(diffs.mean())
     block_of_item = np.unique(groups, return_inverse=True)[1]
     n_blocks = int(block_of_item.max()) + 1
     if n_blocks < MIN_BLOCKS:
-        return BlockDifference(
-            value, None, None, None, n_blocks, interval_reason="too_few_annotators"
-        )
+        return BlockDifference(value, None, None, None, interval_reason="too_few_annotators")
     sums = np.bincount(block_of_item, weights=diffs - value)
     se = math.sqrt(n_blocks / (n_blocks - 1) * float(sums @ sums)) / diffs.size
     # Rounding leaves about 1e-17 where the blocks are exactly equal.
     if se < 1e-12:
-        return BlockDifference(value, None, None, None, n_blocks, interval_reason="no_variation")
+        return BlockDifference(value, None, None, None, interval_reason="no_variation")
     half = t_quantile(n_blocks - 1, 0.5 + level / 2) * se
     p = float(2 * special.stdtr(n_blocks - 1, -abs(value) / se))
     interval = Interval(value - half, value + half, level, "block t", n_items=int(diffs.size))
-    return BlockDifference(value, se, p, interval, n_blocks)
+    return BlockDifference(value, se, p, interval)
 
 
 @dataclass(frozen=True)
@@ -300,17 +295,16 @@ class Adjusted:
     p_equivalence: float | None
 
 
-def adjusted_states(
-    found: Sequence[GeneralDifference], *, alpha: float = 0.05
-) -> tuple[Adjusted, ...]:
+def adjusted_states(found: Sequence[GeneralDifference]) -> tuple[Adjusted, ...]:
     """Classify each of several runs, from which the best is chosen.
+
+    The probability that any run is wrongly called different, or wrongly called equivalent, is at
+    most 0.05.
 
     Parameters
     ----------
     found : sequence of GeneralDifference
         Each run minus the same people, from :func:`analysis.stats.general_difference`.
-    alpha : float, default 0.05
-        Largest probability that any run is wrongly called different, or wrongly called equivalent.
 
     Returns
     -------
@@ -329,6 +323,6 @@ def adjusted_states(
     different = holm([one.p for one in found])
     equivalent = holm([one.p_equivalence for one in found])
     return tuple(
-        Adjusted(None if p is None or q is None else STATES[p <= alpha, q <= alpha], p, q)
+        Adjusted(None if p is None or q is None else STATES[p <= 0.05, q <= 0.05], p, q)
         for p, q in zip(different, equivalent, strict=True)
     )

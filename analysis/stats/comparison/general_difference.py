@@ -235,19 +235,14 @@ class _Tests:
         return GeneralDifference(value, se, df, min(p, 1.0), *made, min(p_equivalence, 1.0), n)
 
 
-def detectable_difference(
-    found: GeneralDifference, *, among: int = 1, level: float = 0.95, power: float = 0.8
-) -> float | None:
-    r"""Smallest true difference that an equally precise study finds in most cases.
+def detectable_difference(found: GeneralDifference, *, among: int = 1) -> float | None:
+    r"""Smallest true difference that an equally precise study finds four times out of five.
 
     Parameters
     ----------
     found : GeneralDifference
     among : int, default 1
         Number of runs that the test is adjusted for, as if this one had the smallest p value.
-    level : float, default 0.95
-        1 minus the level of the test.
-    power : float, default 0.8
 
     Returns
     -------
@@ -256,7 +251,7 @@ def detectable_difference(
 
     Notes
     -----
-    :math:`(t_{f,1-\alpha/2m}+t_{f,\text{power}})\sqrt V`.
+    :math:`(t_{f,1-0.05/2m}+t_{f,0.8})\sqrt V`.
 
     Examples
     --------
@@ -267,7 +262,7 @@ def detectable_difference(
     """
     if not found.se or found.df is None:
         return None
-    wanted = t_quantile(found.df, 1 - (1 - level) / (2 * among)) + t_quantile(found.df, power)
+    wanted = t_quantile(found.df, 1 - (1 - 0.95) / (2 * among)) + t_quantile(found.df, 0.8)
     gap = wanted * found.se
     return gap if gap <= 1 else None
 

@@ -61,8 +61,6 @@ class McNemar:
         Exact two-sided p value; None if there is no discordant item.
     p_mid : float or None
         Mid-p value, less conservative; None if there is no discordant item.
-    chi2 : float or None
-        Statistic without continuity correction, for display only.
     reason : str or None
         ``"no_discordant"`` if the p values are None.
     """
@@ -71,7 +69,6 @@ class McNemar:
     c: int
     p: float | None
     p_mid: float | None
-    chi2: float | None
     reason: Reason | None = None
 
 
@@ -151,12 +148,12 @@ def mcnemar(pairs: PairedCounts) -> McNemar:
     """
     b, c = pairs.b, pairs.c
     if b + c == 0:
-        return McNemar(b, c, None, None, None, reason="no_discordant")
+        return McNemar(b, c, None, None, reason="no_discordant")
     smaller = min(b, c)
     tail = float(special.bdtr(smaller, b + c, 0.5))
     below = float(special.bdtr(smaller - 1, b + c, 0.5)) if smaller else 0.0
     p_mid = 1 - 0.5 * (tail - below) if b == c else tail + below
-    return McNemar(b, c, min(1.0, 2 * tail), p_mid, (b - c) ** 2 / (b + c))
+    return McNemar(b, c, min(1.0, 2 * tail), p_mid)
 
 
 def tango_statistic(pairs: PairedCounts, difference: float) -> float:

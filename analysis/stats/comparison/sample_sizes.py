@@ -83,8 +83,10 @@ def error_spread(right: npt.ArrayLike) -> FloatArray:
     return np.where(np.isnan(c), 0.5, np.sqrt(c * (1 - c)))
 
 
-def draw_probabilities(spread: npt.ArrayLike, size: int, *, floor: float = FLOOR) -> FloatArray:
+def draw_probabilities(spread: npt.ArrayLike, size: int) -> FloatArray:
     """Probabilities of items in proportion to their `spread`, which add up to `size`.
+
+    Every item has at least a tenth of the probability that it has in an equal draw.
 
     Parameters
     ----------
@@ -92,8 +94,6 @@ def draw_probabilities(spread: npt.ArrayLike, size: int, *, floor: float = FLOOR
         0 or more.
     size : int
         Items to draw, from 1 to all of them.
-    floor : float, default 0.1
-        Every item has at least this share of an equal draw's probability.
 
     Returns
     -------
@@ -111,11 +111,9 @@ def draw_probabilities(spread: npt.ArrayLike, size: int, *, floor: float = FLOOR
         raise ValueError(f"`size` must be in 1..{n}, got {size}.")
     if (values < 0).any() or np.isnan(values).any():
         raise ValueError("`spread` must be 0 or more.")
-    if not 0 < floor <= 1:
-        raise ValueError(f"`floor` must lie in (0, 1], got {floor}.")
     if values.sum() <= 0:
         values = np.ones(n)
-    least = floor * size / n
+    least = FLOOR * size / n
     found = np.full(n, least)
     fixed = np.zeros(n, dtype=np.bool_)
     # An item at the floor or at 1 is fixed; the others share what is left, until none is beyond.

@@ -339,8 +339,8 @@ class GroupErrors:
     Attributes
     ----------
     group : int
-    n, n_rest : int
-        Items inside and outside the group.
+    n : int
+        Items in the group.
     personas, personas_rest : int
     inside, outside : float or None
         Mean of the values, such as the share of wrong answers, on either side; None without items.
@@ -354,7 +354,6 @@ class GroupErrors:
 
     group: int
     n: int
-    n_rest: int
     personas: int
     personas_rest: int
     inside: float | None
@@ -454,9 +453,7 @@ def _against_rest(
     every = _side(values, personas)
     one, two = (_side(values[rows], personas[rows], every) for rows in (inside, ~inside))
     difference, p = _tested(one, two, level)
-    return GroupErrors(
-        code, one.n, two.n, one.personas, two.personas, one.mean, two.mean, difference, p
-    )
+    return GroupErrors(code, one.n, one.personas, two.personas, one.mean, two.mean, difference, p)
 
 
 def _tested(one: _RaterSide, two: _RaterSide, level: float) -> tuple[Estimate, float | None]:

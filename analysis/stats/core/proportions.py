@@ -26,12 +26,7 @@ EMPTY = Proportion(0, 0, None, "empty_group")
 
 
 def wilson_interval(
-    correct: float,
-    n: float,
-    *,
-    level: float = 0.95,
-    n_items: int | None = None,
-    note: str | None = None,
+    correct: float, n: float, *, level: float = 0.95, note: str | None = None
 ) -> Interval | None:
     r"""Wilson score interval of a share of independent answers.
 
@@ -41,8 +36,6 @@ def wilson_interval(
         Numerator and denominator, ``0 <= correct <= n``.
     level : float, default 0.95
         Nominal coverage in (0, 1).
-    n_items : int, optional
-        Number of items; by default `n`.
     note : str, optional
         Stored with the interval.
 
@@ -73,7 +66,7 @@ def wilson_interval(
     if n == 0:
         return None
     low, high = wilson_ends(correct / n, n, normal_quantile(level))
-    return Interval(low, high, level, "wilson", int(n) if n_items is None else n_items, note=note)
+    return Interval(low, high, level, "wilson", int(n), note=note)
 
 
 def wilson_proportion(
@@ -343,10 +336,8 @@ def _vector(correct: npt.ArrayLike) -> BoolArray:
 STEP = 1e-9  # distance from an area of 0 or 1, which solves its own equation
 
 
-def constant_interval(
-    value: float, n: int, *, level: float = 0.95, low: float = 0.0, high: float = 1.0
-) -> Interval:
-    r"""Exact interval of the mean of `n` independent values that are all the same.
+def constant_interval(value: float, n: int, *, level: float = 0.95) -> Interval:
+    r"""Exact interval of the mean of `n` independent values from 0 to 1 that are all the same.
 
     Parameters
     ----------
@@ -355,14 +346,12 @@ def constant_interval(
     n : int
         Number of values, at least 1.
     level : float, default 0.95
-    low, high : float, default 0 and 1
-        Smallest and largest possible value.
 
     Notes
     -----
     If one value had a smaller probability than :math:`L=(1-level)^{1/n}`, all n would rarely have
-    it. With at least L at `value` and the rest anywhere in its range, the mean lies between
-    :math:`Lv+(1-L)\,low` and :math:`Lv+(1-L)\,high`: the rule of three, for any value.
+    it. With at least L at `value` and the rest anywhere from 0 to 1, the mean lies between
+    :math:`Lv` and :math:`Lv+(1-L)`: the rule of three, for any value.
 
     Examples
     --------
@@ -371,10 +360,10 @@ def constant_interval(
     (0.951, 1.0)
     """
     check_level(level)
-    if not (n >= 1 and low <= value <= high):
-        raise ValueError(f"`value` must lie in {low} to {high} and `n` be positive: {value}, {n}.")
+    if not (n >= 1 and 0 <= value <= 1):
+        raise ValueError(f"`value` must lie in 0 to 1 and `n` be positive: {value}, {n}.")
     mass = (1 - level) ** (1 / n)
-    least, most = (value + (1 - mass) * (end - value) for end in (low, high))
+    least, most = (value + (1 - mass) * (end - value) for end in (0.0, 1.0))
     return Interval(least, most, level, "exact, all values the same", n)
 
 

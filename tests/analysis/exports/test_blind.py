@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from analysis import tasks
 from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.errors import ExportError
-from analysis.exports.blind import search
+from analysis.exports.bundle import search
 from analysis.exports.study_export import export_study
 from analysis.lifecycle.requests import request_report, reveal_names, revoke_link, share_report
 from analysis.models import Export, ShareLink

@@ -12,8 +12,7 @@ from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts
 from analysis.data.views import View
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.deviations import as_json, as_text
-from analysis.lifecycle.plans import freeze_plan
+from analysis.lifecycle.plans import deviations_as_json, deviations_as_text, freeze_plan
 from analysis.lifecycle.requests import request_report
 from annotation import services
 from annotation.researchers.personal_data import delete
@@ -73,7 +72,7 @@ def test_the_list_has_everything_that_was_done(study):
     built(study, view=View(name="Reviewer 2", threshold=60))
     built(study)
 
-    found = {each["key"]: each for each in as_json(study)["deviations"]}
+    found = {each["key"]: each for each in deviations_as_json(study)["deviations"]}
 
     assert found.keys() >= {
         "exclusions",
@@ -102,7 +101,7 @@ def test_the_list_has_everything_that_was_done(study):
     # Each effect against a recount without the deviation.
     planned = make_run(study=study, judge="planned")
     leave_out_run(run_id=planned.pk)
-    found |= {each["key"]: each for each in as_json(study)["deviations"]}
+    found |= {each["key"]: each for each in deviations_as_json(study)["deviations"]}
     assert found["run-left-out-0"]["done"] == "Run, but left out of the report"
     for key, view in (
         ("exclusions", View(with_excluded=True)),
@@ -138,11 +137,13 @@ def test_a_researcher_adds_the_reason_and_passes_the_list_on(study, tmp_path):
     assert "**Reason.** Faster than anybody reads \\| by far" in text
     assert "| Majority of people |" in text
     assert "Ada" not in text
-    assert client.get(address, {"file": "json"}).json() == json.loads(json.dumps(as_json(study)))
+    assert client.get(address, {"file": "json"}).json() == json.loads(
+        json.dumps(deviations_as_json(study))
+    )
     assert client.get(address, {"file": "xml"}).status_code == 404
     out = tmp_path / "bundle"
     call_command("export", study.slug, what="all", out=out, licence="CC-BY-4.0")
-    assert (out / "deviations.md").read_text() == as_text(study)
+    assert (out / "deviations.md").read_text() == deviations_as_text(study)
     assert "deviations.json" in (out / "CHECKSUMS.sha256").read_text()
 
 
@@ -156,10 +157,10 @@ def test_without_a_plan_there_is_nothing_to_deviate_from(study):
 
 
 def test_a_study_done_as_registered_says_so(study):
-    found = as_json(study)["deviations"]
+    found = deviations_as_json(study)["deviations"]
 
     assert [each["key"] for each in found] == ["run-missing-0"]
     freeze(study.pk)
     run = make_run(study=study, judge="planned", features="all", prompt_hash="")
     judge_item(run, Item.objects.first(), "r1", certainty=80)
-    assert "None: everything was done as registered." in as_text(study)
+    assert "None: everything was done as registered." in deviations_as_text(study)

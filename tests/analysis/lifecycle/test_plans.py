@@ -539,7 +539,7 @@ def test_other_values_than_the_plans_are_told_with_the_day_and_who_asked(tmp_pat
     before_data(study, bootstrap=100)
 
     result = write_report(
-        slug=study.slug,
+        study.slug,
         out=tmp_path / "r",
         threshold=70,
         seed=3,

@@ -16,7 +16,7 @@ from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.lifecycle.verification import verify_report
 from analysis.management.commands.verify import Command
-from analysis.report.method_changes import method_changes
+from analysis.report.rules import method_changes
 from annotation.models import Annotation, Annotator
 from studies.models import Item, Study
 from tests.analysis.builders import answer, little_study, make_rater

@@ -17,7 +17,7 @@ from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.plans import freeze_plan
-from analysis.lifecycle.stored_views import read_view, written_view
+from analysis.lifecycle.requests import read_view, written_view
 from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people

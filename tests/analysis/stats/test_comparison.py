@@ -70,7 +70,7 @@ def test_items_without_a_difference_are_left_out_and_blocks_may_have_any_code():
     result = block_difference(np.append(diffs, 0.0), [*[100 + i for i in range(20)], 7])
 
     assert result.value == pytest.approx(10 / 11)
-    assert result.n_blocks == 11
+    assert result.interval.n_items == 11
 
 
 def test_fewer_than_eight_blocks_give_the_difference_without_an_interval():

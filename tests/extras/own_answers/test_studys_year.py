@@ -16,8 +16,7 @@ from django.urls import reverse
 
 from analysis.exports.study_export import write_queued
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.deviations import as_json
-from analysis.lifecycle.plans import freeze_plan
+from analysis.lifecycle.plans import deviations_as_json, freeze_plan
 from analysis.models import Report, ShareLink
 from annotation.models import Annotation, Annotator, Ending, ProlificStudy
 from annotation.prolific.sync.polling import follow_all
@@ -284,7 +283,8 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     assert ada.reads().count("superseded") == 3
 
     # The list of deviations is the list of what was done, and nothing else.
-    listed = [re.sub(r"-[0-9a-f]{12}$", "", each["key"]) for each in as_json(study)["deviations"]]
+    found = deviations_as_json(study)["deviations"]
+    listed = [re.sub(r"-[0-9a-f]{12}$", "", each["key"]) for each in found]
     done = ["exclusions", "items-out", "items", "deleted", "run-more", "views", "consent"]
     assert listed == done
     ada.open("analysis:deviations")

@@ -1,4 +1,4 @@
-"""The chapter on groups, and whether annotators guess personas like themselves better."""
+"""The chapter on groups: where a side errs more, and who guesses personas like their own better."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,28 +7,258 @@ from typing import Any
 import numpy as np
 
 from analysis.data.arrays import Dataset
-from analysis.data.verdicts import Ints
-from analysis.report.report_json import Json, cell, put
-from analysis.report.section import ReportJson, ReportPage, Section
-from analysis.report.sections.groups.accuracy import FAMILY, AnnotatorGroups, GroupAccuracy
-from analysis.report.sections.groups.errors import GroupsOfErrors
+from analysis.data.verdicts import Ints, Verdicts
+from analysis.report.report_json import Json, cell, estimate, number, put, undefined
+from analysis.report.section import ReportJson, ReportPage, Section, Sentence
+from analysis.report.sections.groups.accuracy import (
+    FAMILY,
+    MAX_VALUES,
+    MIN_SHARE,
+    AnnotatorGroups,
+    GroupAccuracy,
+)
+from analysis.report.sentences import GROUPS, holds, level_of
 from analysis.report.study import ReportedStudy, SharedClusters
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
+from analysis.report.words import p_value, points, run_names, whole_runs
+from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
+from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
 from analysis.stats.core.multiway import multiway_proportion
-from analysis.stats.core.results import n_distinct
+from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
 from analysis.stats.core.votes import Votes
+
+
+def group_errors(study: ReportedStudy) -> Json:
+    """The entry of report.json; empty without a feature that groups enough personas."""
+    grouped = list(_groups(study))
+    if not grouped:
+        return {}
+    people, judges = _wrong(study.people), [_wrong(judge) for judge in study.judges]
+    sides = [_entries(study, grouped, people, None)]
+    sides += [_entries(study, grouped, judge, people) for judge in judges]
+    # Runs that saw less of the persona are not raters here: each is tested alone.
+    whole = [place for place, run in enumerate(study.data.runs) if run.features == "all"]
+    whole = whole or list(range(len(judges)))
+    alone = [[place] for place in range(len(judges)) if place not in whole]
+    for places in (whole, *alone):
+        wrong, entries = [judges[at] for at in places], [sides[at + 1] for at in places]
+        _test(study, grouped, [values - people for values in wrong], entries, "beyond_people")
+        if places is whole:
+            wrong, entries = [people, *wrong], [sides[0], *entries]
+        _test(study, grouped, wrong, entries, "difference")
+    for side in sides:
+        side.sort(key=lambda entry: (entry["difference"]["p"] is None, _p_of(entry)))
+    return {"group_errors": {"people": sides[0], "judges": sides[1:]}}
+
+
+def _groups(study: ReportedStudy) -> Iterator[tuple[str, list[str], IntArray]]:
+    """Features of personas: label, values, and each item's value code; -1 unknown."""
+    data, persona = study.data, study.shared.persona
+    labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
+    for label in labels:
+        value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
+        values = [value_of[item.persona] for item in data.items]
+        names = sorted(set(values) - {""})
+        if not 1 < len(names) <= MAX_VALUES:
+            continue
+        code_of = {name: code for code, name in enumerate(names)}
+        codes = np.array([code_of.get(value, -1) for value in values], dtype=np.int64)
+        if (codes >= 0).mean() < MIN_SHARE:
+            continue
+        sizes = [n_distinct(persona[codes == code]) for code in range(len(names))]
+        total = sum(sizes)
+        if any(min(size, total - size) >= FEWEST_PERSONAS for size in sizes):
+            yield label, names, codes
+
+
+def _wrong(side: Verdicts) -> FloatArray:
+    """1 wrong, 0 right; NaN without a scored verdict."""
+    correct = np.asarray(side.correct, dtype=np.float64)
+    return np.where(correct >= 0, 1 - correct, np.nan)
+
+
+def _test(
+    study: ReportedStudy,
+    grouped: Sequence[tuple[str, list[str], IntArray]],
+    wrong: Sequence[FloatArray],
+    sides: Sequence[Sequence[Json]],
+    key: str,
+) -> None:
+    """Add to each entry the p value adjusted over all raters and groups."""
+    persona, n_personas = relabel(study.shared.persona)
+    sums = np.zeros((2, len(wrong), n_personas))
+    for place, values in enumerate(wrong):
+        known = ~np.isnan(values)
+        for row, weights in enumerate((values[known], None)):
+            sums[row, place] = np.bincount(persona[known], weights, minlength=n_personas)
+    group_of = dict[tuple[str, str], int]()
+    inside, outside = list[BoolArray](), list[BoolArray]()
+    for label, names, codes in grouped:
+        of_persona = np.full(n_personas, -1)
+        of_persona[persona] = codes
+        for code, name in enumerate(names):
+            group_of[label, name] = len(inside)
+            inside.append(of_persona == code)
+            outside.append((of_persona >= 0) & (of_persona != code))
+    found = permuted_groups(
+        sums[0],
+        sums[1],
+        np.array(inside),
+        np.array(outside),
+        fewest=FEWEST_PERSONAS,
+        rng=study.rng(),
+    )
+    for place, entries in enumerate(sides):
+        for entry in entries:
+            at = place, group_of[entry["label"], entry["value"]]
+            for name, p in (("p", found.p[at]), ("p_max", found.adjusted[at])):
+                put(entry[key], name, None if np.isnan(p) else number(p), _why(entry[key]))
+        _adjust([entry[key] for entry in entries])
+
+
+def _why(difference: Json) -> str:
+    """The reason why a difference has no test."""
+    found: str = difference.get("value_reason") or difference.get("ci_reason") or "no_variation"
+    return found
+
+
+def _entries(
+    study: ReportedStudy,
+    grouped: Sequence[tuple[str, list[str], IntArray]],
+    wrong: FloatArray,
+    people: FloatArray | None,
+) -> list[Json]:
+    """The groups of one side; `people` are the errors to compare a judge's with."""
+    entries: list[Json] = []
+    persona = study.shared.persona
+    for label, names, codes in grouped:
+        found = errors_by_group(wrong, codes, persona)
+        beyond = {}
+        if people is not None:
+            beyond = {one.group: one for one in errors_by_group(wrong - people, codes, persona)}
+        # With two groups, one comparison is enough.
+        for one in found[: 1 if len(found) == 2 else None]:
+            if min(one.personas, one.personas_rest) >= FEWEST_PERSONAS:
+                entry = _entry(label, names[one.group], one)
+                if people is not None:
+                    entry["beyond_people"] = _beyond(beyond.get(one.group))
+                entries.append(entry)
+    return entries
+
+
+def _p_of(entry: Json) -> tuple[float, str, str]:
+    p = entry["difference"]["p"]
+    return (1.0 if p is None else p), entry["label"], entry["value"]
+
+
+def _entry(label: str, value: str, found: GroupErrors) -> Json:
+    out: Json = {"label": label, "value": value, "n": found.n, "personas": found.personas}
+    put(out, "wrong", number(found.inside), "empty_group")
+    put(out, "wrong_elsewhere", number(found.outside), "empty_group")
+    out["difference"] = estimate(found.difference)
+    return out
+
+
+def _beyond(found: GroupErrors | None) -> Json:
+    """The difference beyond people's; undefined if no item has both values."""
+    if found is None:
+        return undefined("empty_group", "value", "ci")
+    out: Json = estimate(found.difference)
+    return out
+
+
+def _adjust(entries: Sequence[Json]) -> None:
+    p_values = [entry["p"] for entry in entries]
+    for entry, one, other in zip(
+        entries, holm(p_values), benjamini_yekutieli(p_values), strict=True
+    ):
+        put(entry, "p_holm", number(one), entry.get("p_reason"))
+        put(entry, "p_by", number(other), entry.get("p_reason"))
+
+
+def group_errors_table(report: ReportJson) -> Table:
+    found = report.get("group_errors", {"people": [], "judges": []})
+    sides = [("People, majority", found["people"])]
+    if found["judges"]:
+        names = run_names(report)
+        sides += [(names[index], found["judges"][index]) for index in whole_runs(report)]
+    rows = []
+    for who, entries in sides:
+        for entry in entries:
+            beyond = entry.get("beyond_people", {})
+            row = [who, entry["label"], entry["value"]]
+            row += [entry[key] for key in ("personas", "n", "wrong", "wrong_elsewhere")]
+            row += [entry["difference"][key] for key in ("value", "ci", "p_max")]
+            rows.append([*row, *(beyond.get(key) for key in ("value", "ci", "p_max"))])
+    columns = (
+        TableColumn("Who"),
+        TableColumn("Feature"),
+        TableColumn("Value"),
+        TableColumn("Personas", "count"),
+        TableColumn("Items", "count"),
+        TableColumn("In the group", "percent", "Wrong"),
+        TableColumn("Elsewhere", "percent", "Wrong"),
+        TableColumn("Difference", "points", "Wrong"),
+        TableColumn("95 % interval", "points_range", "Wrong"),
+        TableColumn("Adjusted p", "p", "Wrong"),
+        TableColumn("Difference", "points", "More than people"),
+        TableColumn("95 % interval", "points_range", "More than people"),
+        TableColumn("Adjusted p", "p", "More than people"),
+    )
+    return Table(
+        "errors_by_group",
+        "Personas on which each side errs",
+        columns,
+        rows,
+        f"Groups of at least {FEWEST_PERSONAS} personas, each compared with all other personas. "
+        "Adjusted p: by random reassignment of personas to groups, for the largest difference "
+        "over all groups, features, runs and people; only this separates a finding from chance. "
+        "Intervals (Welch, over personas) are for single groups. Runs with less of the persona "
+        "are in report.json. More than people: the same for the judge’s errors minus the "
+        "majority’s, item by item.",
+        family=FAMILY,
+    )
+
+
+class GroupsOfErrors(Section):
+    """Groups of personas on which each side errs."""
+
+    name = "group_errors"
+
+    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
+        return group_errors(study)
+
+    def tables(self, report: ReportJson) -> Iterator[Table]:
+        yield group_errors_table(report)
+
+    def sentences(self, report: ReportJson) -> Iterator[Sentence]:
+        found = report.get("group_errors")
+        if found is None:
+            return
+        names, level = run_names(report), level_of(report, GROUPS)
+        for index in whole_runs(report):
+            for entry in found["judges"][index]:
+                if holds(entry["difference"], level):
+                    yield Sentence.of("finding", _words(names[index], entry, level))
+
+
+def _words(who: str, entry: ReportJson, level: float) -> str:
+    difference, beyond = entry["difference"], entry["beyond_people"]
+    often = "more" if difference["value"] > 0 else "less"
+    words = (
+        f"{who} errs {often} often on personas with {entry['label']} {entry['value']} than on "
+        f"others ({points(difference['value'])} points, adjusted p {p_value(difference['p_max'])})"
+    )
+    if holds(beyond, level):
+        return f"{words}, beyond the errors of people there ({points(beyond['value'])} points)."
+    return f"{words}; it is not shown that this goes beyond the errors of people."
+
 
 # Smaller groups could identify an annotator, so they have no cells.
 FEWEST_PEOPLE = 5
-
-
 # Characteristics with more values give groups of one annotator.
 MOST_VALUES = 8
-
-
 MOST_TABLES = 6
-
-
 # Different words for one characteristic.
 SAME = {
     "sex": "gender",

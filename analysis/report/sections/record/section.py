@@ -56,7 +56,7 @@ def _bounds(asked: Ints, truth: Ints, verdicts: Verdicts) -> Json:
     could[asked] = True
     could &= truth >= 0
     n, correct = int(verdicts.scored.sum()), int((verdicts.correct == 1).sum())
-    found = accuracy_bounds(correct, n, {"not scored": int(could.sum()) - n})
+    found = accuracy_bounds(correct, n, int(could.sum()) - n)
     return {"not_scored": found.n_excluded} | pick(found, {"low": "low", "high": "high"})
 
 

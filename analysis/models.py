@@ -1,10 +1,11 @@
-"""Analysis plans, reports, rechecks, share links and exports."""
+"""Reports, plans, rechecks, share links, exports, audits, comparisons and notes on items."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from studies.jobs.models import Job
+from studies.models.items import Choice
 from studies.models.keys import public_id
 from studies.models.studies import Study
 from studies.statements import clock
@@ -208,3 +209,168 @@ class Export(Job):
     def names_people(self) -> bool:
         """Whether only owners of the study can download it."""
         return self.identified or self.free_text
+
+
+class Audit(Job):
+    """The audit findings about a study's items. They can be recomputed at any time."""
+
+    failure = "The items could not be audited"
+    unharmed = "Your items are unchanged."
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="audit")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="Of what was audited.")
+    items = models.PositiveIntegerField(default=0)
+    findings = models.JSONField(default=list, help_text="One for each check, in their order.")
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: audit"
+
+
+class AcceptedFinding(models.Model):
+    """Why a study goes ahead despite a blocking finding."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="accepted_findings")
+    check_name = models.CharField(max_length=60)
+    reason = models.TextField()
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    accepted_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["accepted_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "check_name"], name="finding_accepted_once_per_study"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(reason=""), name="accepted_finding_has_reason"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.check_name}"
+
+
+class Comparison(Job):
+    """The items of a study compared with one run, or without one if there are no judgments.
+
+    Rows are written under the next `edition` and shown once all are stored, so that a list is
+    always complete. Everything here can be recomputed.
+    """
+
+    failure = "The items could not be compared"
+    unharmed = "Your answers are unchanged."
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="comparisons")
+    run = models.ForeignKey(
+        "judging.JudgeRun",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="comparisons",
+    )
+    edition = models.PositiveIntegerField(default=0, help_text="Of the rows to show; 0 is none.")
+    fingerprint = models.CharField(max_length=64, blank=True, help_text="Of what was compared.")
+    items = models.PositiveIntegerField(default=0)
+    first_row = models.BigIntegerField(default=0, help_text="Its rows have ids from this …")
+    last_row = models.BigIntegerField(default=0, help_text="… to this, between those of others.")
+    choices = models.JSONField(default=dict, help_text="Topics, sources and features to filter by.")
+
+    class Meta(Job.Meta):
+        constraints = [
+            *Job.Meta.constraints,
+            models.UniqueConstraint(fields=["study", "run"], name="comparison_once_per_run"),
+            models.UniqueConstraint(
+                fields=["study"], condition=Q(run=None), name="comparison_once_without_run"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: items compared with run {self.run_id}"
+
+
+class ComparedItem(models.Model):
+    """One item of a comparison. `item` has no constraint, so that items can be deleted."""
+
+    comparison = models.ForeignKey(
+        Comparison, on_delete=models.CASCADE, related_name="rows", db_index=False
+    )
+    edition = models.PositiveIntegerField()
+    item = models.BigIntegerField()
+    key = models.CharField(max_length=120)
+    topic = models.CharField(max_length=120, blank=True)
+    source_1 = models.CharField(max_length=200, blank=True, help_text="Who wrote response 1.")
+    source_2 = models.CharField(max_length=200, blank=True)
+    features = models.TextField(blank=True, help_text="A mark for each feature of the persona.")
+
+    answers = models.PositiveIntegerField(help_text="Of annotators, that count.")
+    people = models.CharField(
+        max_length=3, choices=Choice, blank=True, help_text="The majority's answer."
+    )
+    people_share = models.FloatField(null=True)
+    people_certainty = models.FloatField(null=True)
+    judge = models.CharField(
+        max_length=3, choices=Choice, blank=True, help_text="The run's verdict."
+    )
+    judge_certainty = models.FloatField(null=True)
+    pattern = models.PositiveSmallIntegerField(help_text="Facts of `analysis.disagreements`.")
+    people_band = models.SmallIntegerField(help_text="The certainty in steps of five; -1: none.")
+    judge_band = models.SmallIntegerField(help_text="The certainty in steps of five; -1: none.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["comparison", "edition", "key"], name="compared_item_once"
+            ),
+            models.CheckConstraint(condition=~Q(key=""), name="compared_item_has_key"),
+        ]
+        indexes = [
+            # This index alone gives all the figures of a page.
+            models.Index(
+                fields=["comparison", "edition", "pattern", "people_band", "judge_band"],
+                name="compared_item_counts",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.comparison_id}: {self.key}"
+
+
+class ItemNote(models.Model):
+    """The note on an item, one for all members of the study; `version` counts its changes."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="item_notes")
+    item = models.OneToOneField("studies.Item", on_delete=models.CASCADE, related_name="note")
+    text = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=1)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    changed_at = models.DateTimeField()
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "notes"
+
+    def __str__(self) -> str:
+        return f"note on item {self.item_id}"
+
+
+class ItemTag(models.Model):
+    """A tag of an item, in lower case."""
+
+    note = models.ForeignKey(ItemNote, on_delete=models.CASCADE, related_name="tags")
+    name = models.CharField(max_length=40)
+    created_at = clock.MomentField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["note", "name"], name="item_tag_once"),
+            models.CheckConstraint(condition=~Q(name=""), name="item_tag_has_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,1 +1,0 @@
-"""Researchers' pages about items: audit, disagreements, one item, and the draw."""
