@@ -15,6 +15,7 @@ from extras.advice import arm_effects
 from extras.advice.arm_effects import ArmAnswers, arm_difference
 from extras.advice.models import BeliefSource
 from extras.advice.promises import DEBATE, NONE, ArmWorld, people
+from studies.services.related_studies import related_studies
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.factories import make_item, make_persona, make_study, store, stored_at_once
 
@@ -106,6 +107,8 @@ def test_the_chapter_compares_the_arms_and_says_so(study):
 
 @pytest.mark.django_db
 def test_beliefs_are_those_of_the_same_person_about_the_same_two_responses(study):
+    [earlier] = related_studies(study)
+    assert earlier.words == "in which its people say what they believe"
     found = report_of(study)["arms"]["people"]["beliefs"]
 
     # Fifteen chose “Yes” for themselves, which is the right answer here; six have no known id.

@@ -13,6 +13,7 @@ from analysis.report.build import all_sentences, all_tables, build_report
 from studies.models import Item, Persona, Study
 from studies.personas import profile_for
 from studies.prompts import persona_text
+from studies.services.related_studies import related_studies
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, sign_in
@@ -53,6 +54,8 @@ def test_each_item_has_a_twin_about_the_persona_with_one_other_value():
         "from": "first",
         "features": [{"feature": "age", "label": "Age", "mark": ":changed-age"}],
     }
+    [origin] = related_studies(made)
+    assert (origin.study.slug, origin.words) == ("first", "whose personas it changes")
     for twin in Item.objects.filter(study=made, key__endswith=":changed-age").select_related(
         "persona"
     ):
