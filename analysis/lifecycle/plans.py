@@ -236,7 +236,7 @@ def _not_computed(report: Report, plan: FrozenPlan) -> Iterator[Deviation]:
                 f"Not computed in report v{report.number}: {why}",
                 f"{report.created_at:%Y-%m-%d}",
                 report.requested_by.get_username() if report.requested_by else "a command",
-                why_not="it has no result",
+                why_not="the analysis has no result",
             )
 
 

@@ -150,8 +150,8 @@ class ViewForm(forms.Form):
         label="As of",
         max_length=40,
         required=False,
-        help_text="A moment in UTC, such as 2026-11-27T14:30. Answers, exclusions, items, runs and "
-        "settings count as they did then; withdrawn answers stay out. Empty for now.",
+        help_text="A moment in UTC, such as 2026-11-27T14:30. Answers, exclusions, items, runs, "
+        "the plan and settings count as they did then; withdrawn answers stay out. Empty for now.",
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:

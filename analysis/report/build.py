@@ -402,7 +402,10 @@ def sources_table(
         rows,
         "Path: keys, with list positions counted from 0. Table: the file of that name in "
         "tables/, also behind the button CSV here. Numbers in no table are parameters of the "
-        "report or of a run; docs/methods.md explains constants.",
+        "report or of a run; docs/methods.md explains constants. All are computed from the data "
+        f"with the hash {report['inputs']['hash'][:12]}… by the code with the hash "
+        f"{report['software'].get('code', '–')[:12]}… of Thirdperson "
+        f"{report['software']['thirdperson']}, and from the runs above with their prompts.",
         is_record=True,
     )
 
