@@ -9,8 +9,8 @@ name than that of judges (--metric PEOPLE=JUDGE).
 DeepEval: a test run; a metric that passes or fails is a judge. lm-evaluation-harness: samples as
 JSON Lines; the model's answer is the judge's label, the target the right one. Braintrust without
 review spans, the tables of an experiment of LangSmith (`to_pandas`) and of Opik: rows with a column
-for each score, which is a judge, or a person's if its name says so. Labels of people can be in the metadata (DeepEval,
-Braintrust) or the document (lm-evaluation-harness).
+for each score, which is a judge, or a person's if its name says so. Labels of people can be in the
+metadata (DeepEval, Braintrust) or the document (lm-evaluation-harness).
 """
 
 import re
