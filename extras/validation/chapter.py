@@ -267,17 +267,15 @@ def _whose(found: ReportJson) -> str:
 def _of_judge(found: ReportJson) -> str:
     """How far wordings, orders and readings move the judge, where the data say so."""
     parts = [
-        f"{words} by {decimal(100 * found[name] ** 0.5, 1)}"
+        f"{words} {decimal(100 * found[name] ** 0.5, 1)}"
         for name, words in (
-            ("wording", "its accuracy between wordings"),
+            ("wording", "the judge’s accuracy between wordings"),
             ("order", "its readings of an item between orders"),
             ("reading", "its readings of an item in one order"),
         )
         if found[name] is not None
     ]
-    if not parts:
-        return ""
-    return f"Standard deviations in percentage points: the judge varies in {'; '.join(parts)}. "
+    return f"Standard deviations, in points: {'; '.join(parts)}. " if parts else ""
 
 
 def narrower_table(report: ReportJson) -> Table:

@@ -233,9 +233,10 @@ def error_budget(
         return ErrorBudget(value, size=size, reason="no_variation")
     noise = JudgeNoise.of(hits[items], n_read[items])
     parts = {name: components[name] * together[name] / rows.size for name in within.used}
-    parts["answer"] = max(variance - sum(parts.values()), 0.0)
+    left = max(variance - sum(parts.values()), 0.0)
     if noise.wording is not None:
         parts["wording"] = noise.wording / size.wordings
+    parts["answer"] = left
     total = sum(parts.values())
     return ErrorBudget(
         value,

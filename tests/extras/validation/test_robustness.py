@@ -1,6 +1,7 @@
 """Pasted answers that change the verdict, and what several judges are worth."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from extras.validation.stats import (
     replacement_breakdown,
 )
 from extras.validation.stats.budget import cheapest
+from judging.wordings import save_wording
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
@@ -204,6 +206,9 @@ def test_the_width_of_a_larger_study_is_foreseen():
     assert expected == pytest.approx(np.mean([each.half_width for each in after]), rel=0.15)
 
 
+TEXT = "{{ persona }} {{ question }} {{ response_a }} {{ response_b }} "
+
+
 def study_of(*, truth="r1", people=12, judges=3, items=48):
     study, rng = make_study(slug="one"), random.Random(2)
     raters = [make_rater(study=study) for _ in range(people)]
@@ -249,6 +254,33 @@ def test_the_report_shows_both_and_share_the_reasons():
     assert any("3 judges are worth" in text for text in words)
     assert any("had pasted" in text for text in words)
     assert not faults({"effective_judges": report["effective_judges"]})
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db
+def test_a_judge_in_three_wordings_has_an_interval_for_other_wordings():
+    study, rng = study_of(judges=0), random.Random(4)
+    items = list(study.all_items.all())
+    for name in ("", "short", "long"):
+        own = name and save_wording(
+            study_id=study.pk, name=name, setting="certainty", template=TEXT + name
+        )
+        run = make_run(study=study, orders="both", samples=2, wording=own or None, prompt_hash="")
+        for item, shown, sample in product(items, ("r1", "r2"), (1, 2)):
+            choice = "r1" if rng.random() < (0.6, 0.9)[shown == "r1"] else "r2"
+            judge_item(run, item, choice, 70, shown_first=shown, sample=sample)
+
+    report = build_report(load_dataset("one"), seed=1, bootstrap=20)
+
+    budget = report["error_budget"]
+    assert (budget["wordings"], budget["wording"] is not None) == (3, True)
+    assert (budget["orders"], budget["readings"]) == (2, 4)
+    assert budget["order"] > 0.02
+    assert {each["source"] for each in budget["shares"]} >= {"wording", "answer"}
+    assert [each["change"] for each in budget["halved"]][-2:] == ["wordings", "any"]
+    tables = all_tables(report)
+    assert "Mean accuracy of steady in 3 wordings" in tables["error_sources"].note
+    assert len(tables["halved"].rows) == 6
 
 
 @pytest.mark.nightly
