@@ -85,7 +85,9 @@ class CheckFinding:
         """A verdict about each of several judges, as a table in words."""
         if len(self.standings) < 2:
             return []
-        rows: list[tuple[str, ...]] = [("Judge", "Verdict", "Difference from people, points (95 % CI)")]
+        rows: list[tuple[str, ...]] = [
+            ("Judge", "Verdict", "Difference from people, points (95 % CI)")
+        ]
         for one in self.standings:
             gap = points(one.value) + (f" ({points_range(one.interval)})" if one.interval else "")
             rows.append((one.judge, _trust_of(one.word).value, gap))
