@@ -264,6 +264,16 @@ def best_run(judges: Sequence[Entry]) -> int | None:
     return max(competitors(judges), key=right_share, default=None)
 
 
+def standing(difference: Entry) -> str:
+    """How a run compares with the majority by its `difference_general`, as a headline's state."""
+    if difference["value"] is None or difference["n"] < MIN_COMPARED:
+        return "too_few"
+    state = difference["state"] or "inconclusive"
+    if state.startswith("different"):
+        return "better" if difference["value"] > 0 else "worse"
+    return "equivalent" if state == "equivalent" else "cannot_tell"
+
+
 def families(judges: Sequence[Entry]) -> list[list[int]]:
     """Split all runs into families: competing runs, and other runs with equal features."""
     first = competitors(judges)

@@ -9,10 +9,14 @@ class ValidationConfig(AppConfig):
         from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS, MORE_PAGES
+        from analysis.report.words import REASONS
         from extras.validation import asking
         from judging.bias import registry
 
-        READERS.add(f"{self.name}.datasheet:SPEEDS")
+        REASONS["not_repeated"] = "no item was read twice in one wording and order"
+        REASONS["not_both_orders"] = "no item was read in both orders"
+        REASONS["few_wordings"] = "fewer than three wordings"
+        READERS.add(f"{self.name}.datasheet:SPEEDS", f"{self.name}.worth:LINKED")
         MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
         MORE_CHAPTERS.add(f"{self.name}.datasheet:DATASHEETS", after="bias")
         MORE_PAGES.add(f"{self.name}.page:VALIDATION")

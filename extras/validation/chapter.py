@@ -1,10 +1,12 @@
 """Report chapter on pasted answers, judges that err together, and what would narrow intervals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from analysis.data.arrays import RunData
+from analysis.data.verdicts import Ints
 from analysis.report.figures import JUDGES, Figure, axis, panel, scatter_trace
 from analysis.report.report_json import Json, number, put, put_interval, undefined
 from analysis.report.section import NumberSource, ReportJson, Section, Sentence
@@ -24,7 +26,7 @@ from extras.validation.stats import (
     effective_judges,
     error_budget,
 )
-from extras.validation.stats.budget import cheapest
+from extras.validation.stats.budget import FEWEST_WORDINGS, cheapest
 
 
 def independent_judges(study: ReportedStudy) -> Json:
@@ -67,14 +69,17 @@ LEVERS = {
     "items": "more items",
     "answers": "more answers to each item",
     "readings": "more readings of each item",
+    "wordings": "more wordings",
     "": "cheapest",
 }
+SIZES = ("items", "answers", "readings", "wordings")  # of a study
 NARROWER = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)  # of the width now
 SOURCES = {
     "item": "items",
     "annotator": "people",
     "persona": "personas",
     "question": "questions",
+    "wording": "wordings",
     "answer": "single answers and readings",
 }
 
@@ -84,13 +89,10 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
     place = best_run(earlier["judges"])
     if place is None or not study.votes.n:
         return {}
-    run, truth = study.data.runs[place], study.truth
-    rows = run.judgments.choice >= 0
-    item, right = (
-        run.judgments.item[rows],
-        run.judgments.choice[rows] == truth[run.judgments.item[rows]],
-    )
-    read, hits = (np.bincount(item, weights, truth.size) for weights in (None, right))
+    run = study.data.runs[place]
+    asked_in = _wordings(study.data.runs, run)
+    cells = [_readings(each, study.truth) for each in asked_in]
+    hits, read = (np.stack(parts, axis=1) for parts in zip(*cells, strict=True))
     found = error_budget(study.correct_alone, study.votes.item, hits, read, study.shared.answers)
     if found.half_width is None:
         return {}
@@ -99,6 +101,7 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
     is_priced = paid > 0 and facts.currency == "USD"
     asked = max(int((run.judgments.status != "open").sum()), 1)
     cost = (run.cost.usd or 0.0) / asked
+    noise = found.noise
     prices = (paid, cost) if is_priced else (1.0, 0.0)
     out: Json = identity(run) | {
         "value": number(found.value),
@@ -106,19 +109,52 @@ def error_budgets(study: ReportedStudy, earlier: ReportJson) -> Json:
         "items": found.size.items,
         "answers": round(found.size.answers, 6),
         "readings": round(found.size.readings, 6),
+        "wordings": found.size.wordings,
+        "orders": noise.orders,
         "shares": [
             {"source": name, "share": round(share, 6)} for name, share in found.shares.items()
         ],
     }
-    put(out, "reading", number(found.reading), "one_sample")
+    put(out, "reading", number(noise.reading), "not_repeated")
+    why = "not_repeated" if noise.reading is None else "not_both_orders"
+    put(out, "order", number(noise.order), why)
+    put(out, "wording", number(noise.wording), "few_wordings")
     out["halved"] = [
         {"change": lever or "any"} | _offer(found, 0.5, lever, prices, is_priced)
         for lever in LEVERS
+        if lever != "wordings" or noise.wording is not None
     ]
     out["narrower"] = [
         {"share": share} | _offer(found, share, "", prices, is_priced) for share in NARROWER
     ]
     return {"error_budget": out}
+
+
+def _wordings(runs: Sequence[RunData], run: RunData) -> list[RunData]:
+    """The run, and its judge's in other wordings but otherwise alike; alone if these are few."""
+
+    def likeness(one: RunData) -> tuple[object, ...]:
+        read = (one.parameters.get(name) for name in ("prompt_language", "reading"))
+        return one.judge, one.setting, one.features, one.framing, one.orders, one.samples, *read
+
+    alike = {run.wording: run}
+    for other in runs:
+        if not other.is_jury and len(other.judgments) and likeness(other) == likeness(run):
+            alike.setdefault(other.wording, other)
+    return [*alike.values()] if len(alike) >= FEWEST_WORDINGS else [run]
+
+
+def _readings(run: RunData, truth: Ints) -> tuple[FloatArray, FloatArray]:
+    """Right readings and all readings of each item in each order, shape (items, orders)."""
+    rows = run.judgments
+    done = rows.choice >= 0
+    item, shape = rows.item[done], (truth.size, 2)
+    cell = 2 * item + np.maximum(rows.shown_first[done], 0)
+    right, read = (
+        np.bincount(cell, weights, 2 * truth.size).reshape(shape).astype(np.float64)
+        for weights in (rows.choice[done] == truth[item], None)
+    )
+    return right, read
 
 
 def _offer(
@@ -130,12 +166,13 @@ def _offer(
     best = cheapest(found, wanted, answer=answer, judgment=judgment, alone=lever)
     out: Json = {}
     if best is None:
-        return out | undefined("none_found", "items", "answers", "readings", "half_width", "price")
+        return out | undefined("none_found", *SIZES, "half_width", "price")
     size = best.size
     out |= {
         "items": size.items,
         "answers": round(size.answers, 6),
         "readings": round(size.readings, 6),
+        "wordings": size.wordings,
         "half_width": number(best.half_width),
     }
     put(out, "price", number(best.price) if is_priced else None, "not_reported")
@@ -190,13 +227,11 @@ def budget_tables(report: ReportJson) -> Iterator[Table]:
         "Where the width of the interval comes from",
         (TableColumn("Source"), TableColumn("Share of the variance", "percent")),
         [[SOURCES[each["source"]], each["share"]] for each in found["shares"]],
-        f"Accuracy of {run_name(found)} minus that of one person: the variance between items, "
-        "people, personas and questions, and of what is left. A share of 0 can also be a variance "
-        "that the data do not show.",
+        f"{_whose(found)} minus that of one person: the variance between items, people, personas "
+        f"and questions, and of what is left. {_of_judge(found)}A share of 0 can also be a "
+        "variance that the data do not show.",
     )
-    now = {"change": "now", "price": None} | {
-        key: found[key] for key in ("items", "answers", "readings", "half_width")
-    }
+    now = {"change": "now", "price": None} | {key: found[key] for key in (*SIZES, "half_width")}
     yield table_of_entries(
         "halved",
         "What would halve the interval",
@@ -211,22 +246,43 @@ def budget_tables(report: ReportJson) -> Iterator[Table]:
             ("Items", "count", "items"),
             ("Answers", "number", "answers", "Of each item"),
             ("Readings", "number", "readings", "Of each item"),
+            ("Wordings", "count", "wordings"),
             ("Half width", "percent", "half_width"),
             ("USD", "number", "price"),
         ],
         "Expected half width of the 95 % interval of the judge’s accuracy minus one person’s. "
         "People keep their number of items; more items have as many personas and questions more. "
-        "“–”: not with up to 30 times the items, 15 answers or 50 readings. Price: rewards and "
-        "the judge’s cost so far, without fees.",
+        "Readings are in each wording. “–”: not with up to 30 times the items, 15 answers, 50 "
+        "readings or 10 wordings. Price: rewards and the judge’s cost so far, without fees.",
         first="Change",
     )
+
+
+def _whose(found: ReportJson) -> str:
+    if found["wordings"] == 1:
+        return f"Accuracy of {run_name(found)}"
+    return f"Mean accuracy of {found['judge']} in {found['wordings']} wordings"
+
+
+def _of_judge(found: ReportJson) -> str:
+    """How far wordings, orders and readings move the judge, where the data say so."""
+    parts = [
+        f"{words} {decimal(100 * found[name] ** 0.5, 1)}"
+        for name, words in (
+            ("wording", "the judge’s accuracy between wordings"),
+            ("order", "its readings of an item between orders"),
+            ("reading", "its readings of an item in one order"),
+        )
+        if found[name] is not None
+    ]
+    return f"Standard deviations, in points: {'; '.join(parts)}. " if parts else ""
 
 
 def narrower_table(report: ReportJson) -> Table:
     found = report["error_budget"]
     rows = [
         [
-            *(each[name] for name in ("share", "half_width", "items", "answers", "readings")),
+            *(each[name] for name in ("share", "half_width", *SIZES)),
             each["items"] and round(each["items"] * each["answers"]),
             each["price"],
         ]
@@ -241,6 +297,7 @@ def narrower_table(report: ReportJson) -> Table:
             TableColumn("Items", "count"),
             TableColumn("Answers", "number", "Of each item"),
             TableColumn("Readings", "number", "Of each item"),
+            TableColumn("Wordings", "count"),
             TableColumn("Answers of people", "count"),
             TableColumn("USD", "number"),
         ),
@@ -315,22 +372,28 @@ class Robustness(Section):
         half_width | share | Half the width of the 95 % interval.
         error_budget.items | count | Items behind it.
         error_budget.answers | number | Answers of people to an item.
-        error_budget.readings | number | Readings of an item by the judge.
+        error_budget.readings | number | Readings of an item by the judge, in each wording.
+        error_budget.wordings | count | Wordings of the judge; fewer than three are not compared.
+        error_budget.orders | count | Orders in which most items were read.
         error_budget.shares | list | Sources of the variance.
-        shares.source | text | `item`, `annotator`, `persona`, `question`, or `answer` for the rest.
-        shares.share | share | Its share of the variance.
-        reading | number | Variance of a reading of one item.
+        shares.source | text | `item`, `annotator`, `persona`, `question`, `wording`, or `answer`.
+        shares.share | share | Its share of the variance; `answer` has the rest.
+        reading | number | Variance of a reading of one item in one wording and order.
+        order | number | Variance between the two orders of an item.
+        error_budget.wording | number | Variance of the accuracy between wordings.
         halved | list | Studies whose interval is half as wide.
         narrower | list | The cheapest study for intervals of several widths.
         narrower.share | share | Of the width now.
         narrower.items | count | Items.
         narrower.answers | number | Answers of people to an item.
         narrower.readings | number | Readings of an item by the judge.
+        narrower.wordings | count | Wordings.
         narrower.price | number | In US dollars.
-        halved.change | text | What changes: `items`, `answers`, `readings` or `any`.
+        halved.change | text | What changes: `items`, `answers`, `readings`, `wordings` or `any`.
         halved.items | count | Items.
         halved.answers | number | Answers of people to an item.
         halved.readings | number | Readings of an item by the judge.
+        halved.wordings | count | Wordings.
         halved.price | number | In US dollars.
     """
 

@@ -20,6 +20,7 @@ from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.results import BoolArray
 from extras.validation.probes import EMPTY, IDENTICAL, OTHER_PERSONA
+from extras.validation.worth import LinkedWorth, worth_entry, worth_tables
 from judging.bias.probes import Injection, target_of
 from judging.models import Attempt
 from studies.models import Study
@@ -308,19 +309,26 @@ class Datasheets(Section):
         share_commonest | share | Its share.
         scale.from | number | A twentieth of the certainties is lower.
         scale.to | number | A twentieth of the certainties is higher.
+        linked_worth | object | What the persona is worth in a linked study with other personas.
+        linked_worth.study | text | The linked study.
+        linked_worth.people.n | count | Items.
+        linked_worth.judges.n | count | Items.
+        worth | number | Accuracy with the own persona minus accuracy with another.
+        worth_ci | range | Its 95 % interval.
         usd_per_1000 | number | US dollars for a thousand judgments.
         seconds | number | Median time to a reply.
     """
 
     def is_needed(self, report: ReportJson) -> bool:
-        return "datasheets" in report
+        return "datasheets" in report or "linked_worth" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return datasheets(study)
+        return datasheets(study) | worth_entry(study.data.of(LinkedWorth))
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "datasheets" in report:
             yield from datasheet_tables(report)
+        yield from worth_tables(report)
 
 
 DATASHEETS = Datasheets()

@@ -20,6 +20,7 @@ from analysis.report.words import (
     reason,
     run_name,
 )
+from extras.validation.worth import worth_of
 
 NOT_MEASURED = "not measured"
 HASH = 12  # characters of a hash that are shown
@@ -257,16 +258,21 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         (each for each in _get(signal, "judges") or () if judge and each["run"] == judge["run"]),
         None,
     )
-    for words, entry in (
-        ("Persona’s worth to the judge", own),
-        ("Persona’s worth to people", _get(signal, "people")),
+    for words, entry, linked in (
+        ("Persona’s worth to the judge", own, judge and worth_of(report, judge)),
+        ("Persona’s worth to people", _get(signal, "people"), worth_of(report, None)),
     ):
         gain = _get(entry, "gain")
         value, ends = _get(gain, "value"), _get(gain, "ci")
+        where = ""
+        if value is None and _get(linked, "worth") is not None:
+            value, ends = _get(linked, "worth"), _get(linked, "worth_ci")
+            where = f", in the linked study “{report['linked_worth']['study']}”"
         shown = None if value is None else f"{points(value)} points"
         if shown and ends is not None:
             shown += f" ({points_range(ends)})"
-        yield _line(words, shown, "nobody was asked about another persona in this study")
+        why = "nobody was asked about another persona, here or in a linked study with a report"
+        yield _line(words, shown and shown + where, why)
 
 
 def _datasheet(report: ReportJson, judge: Any) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from analysis.promises import Counts, Family, MethodCheck, covers, errs, is_on_a
 from analysis.stats import Kind, Sharing, Votes
 from analysis.stats.comparison.general_difference import general_difference
 from analysis.stats.comparison.replacement import pooled_replacement_test
-from analysis.stats.core.results import FloatArray, IntArray
+from analysis.stats.core.results import FloatArray, IntArray, Interval
 from extras.validation.stats import (
     BreakdownPoint,
     ErrorBudget,
@@ -239,8 +239,14 @@ EFFECTIVE_JUDGES = Family(
 )
 
 
+WORDING, INTERACTION, ORDER = 0.04, 0.08, 0.1  # standard deviations between readings of a judge
+
+
 def budget_of(rng: np.random.Generator, size: StudySize) -> ErrorBudget:
-    """A study where items, people, personas and questions differ; people answer 30 items."""
+    """A study where items, people, personas and questions differ; people answer 30 items.
+
+    With several wordings, these and the two orders change the judge's readings.
+    """
     n, k = size.items, round(size.answers)
     item, people = np.repeat(np.arange(n), k), n * k // 30
     annotator = ((np.arange(n) % (people // k))[:, None] * k + np.arange(k)).ravel()
@@ -249,18 +255,38 @@ def budget_of(rng: np.random.Generator, size: StudySize) -> ErrorBudget:
     hard += rng.normal(0, 0.08, n)[question]
     skill = rng.normal(0, 0.1, people)
     correct = rng.random(n * k) < np.clip(0.6 + hard[item] + skill[annotator], 0.02, 0.98)
-    chance = 0.65 + hard / 2 + rng.normal(0, 0.15, n) + rng.normal(0, 0.08, n)[persona]
-    usual = rng.random(n) < np.clip(chance, 0.02, 0.98)
-    readings = np.full(n, round(size.readings))
-    hits = rng.binomial(readings, np.where(usual, 0.85, 0.15))
+    own = hard / 2 + rng.normal(0, 0.15, n) + rng.normal(0, 0.08, n)[persona]
+    if size.wordings == 1:
+        readings = np.full(n, round(size.readings))
+        usual = rng.random(n) < np.clip(0.65 + own, 0.02, 0.98)
+        hits = rng.binomial(readings, np.where(usual, 0.85, 0.15))
+    else:
+        shape = (n, size.wordings, min(round(size.readings), 2))
+        readings = np.full(shape, round(size.readings) // shape[2])
+        moved = rng.normal(0, WORDING, shape[1]) + rng.normal(0, INTERACTION, shape[:2])
+        order = rng.normal(0, ORDER, n)[:, None] * np.resize([1, -1], shape[2])
+        chance = 0.6 + 0.3 * own[:, None, None] + moved[:, :, None] + order[:, None]
+        hits = rng.binomial(readings, np.clip(chance, 0, 1))
     codes = {"item": item, "annotator": annotator}
     codes |= {"persona": persona[item], "question": question[item]}
     kinds = {name: Kind.of(np.arange(n * k), code, n * k) for name, code in codes.items()}
     return error_budget(correct.astype(int), item, hits, readings, Sharing.of(n * k, kinds))
 
 
+def in_wordings(rng: np.random.Generator, counts: Counts) -> None:
+    """The judge is as good as a person on average, over wordings."""
+    found = budget_of(rng, StudySize(300, 3, 4, 4))
+    if found.value is None or found.half_width is None:
+        return
+    low, high = found.value - found.half_width, found.value + found.half_width
+    ends = Interval(low, high, 0.95, "clusters", found.size.items)
+    counts.covered("interval for other wordings", ends, 0.0)
+    counts.measured("variance between wordings", (found.noise.wording or 0.0) / WORDING**2)
+    counts.measured("variance between orders", (found.noise.order or 0.0) / (2 * ORDER**2))
+
+
 def foreseen(rng: np.random.Generator, counts: Counts, *, size: StudySize) -> None:
-    before = budget_of(rng, StudySize(300, 3, 2))
+    before = budget_of(rng, StudySize(300, 3, 2) if size.wordings == 1 else StudySize(300, 3, 4, 5))
     after = budget_of(rng, size)
     if before.half_width is not None and after.half_width is not None:
         counts.measured("expected width", before.width_of(size) / _realised(size))
@@ -276,23 +302,41 @@ def _realised(size: StudySize) -> float:
 
 ERROR_BUDGET = Family(
     "error-budget",
-    tuple(
+    (
+        *(
+            MethodCheck(
+                f"{size.items} items, {size.answers} answers, {size.readings} readings"
+                + (f", {size.wordings} wordings" if size.wordings > 1 else ""),
+                "Foreseen from 300 items with 3 answers and 2 readings, or 4 in each of 5 "
+                "wordings, as a share of the mean width.",
+                partial(foreseen, size=size),
+                {
+                    "expected width": is_on_average(1.0, within=0.1),
+                    "real width": is_on_average(1.0, within=0.1),
+                },
+                quick=30,
+                full=300,
+            )
+            for size in (
+                StudySize(600, 3, 2),
+                StudySize(300, 6, 2),
+                StudySize(300, 3, 8),
+                StudySize(600, 5, 4),
+                StudySize(300, 3, 4, 10),
+                StudySize(600, 3, 8, 5),
+            )
+        ),
         MethodCheck(
-            f"{size.items} items, {size.answers} answers, {size.readings} readings",
-            "Foreseen from 300 items with 3 answers and 2 readings, as a share of the mean width.",
-            partial(foreseen, size=size),
+            "four wordings, two orders",
+            "300 items, 3 answers, 4 readings in each wording; the judge equals a person.",
+            in_wordings,
             {
-                "expected width": is_on_average(1.0, within=0.1),
-                "real width": is_on_average(1.0, within=0.1),
+                "interval for other wordings": covers(),
+                "variance between wordings": is_on_average(1.0, within=0.1),
+                "variance between orders": is_on_average(1.0, within=0.1),
             },
-            quick=30,
-            full=300,
-        )
-        for size in (
-            StudySize(600, 3, 2),
-            StudySize(300, 6, 2),
-            StudySize(300, 3, 8),
-            StudySize(600, 5, 4),
-        )
+            quick=60,
+            full=1000,
+        ),
     ),
 )

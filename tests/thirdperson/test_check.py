@@ -495,6 +495,30 @@ def test_what_judges_that_anybody_can_build_reach_stands_next_to_the_verdict(tmp
     assert all(f">{name}<" in page for name in names)
 
 
+@pytest.mark.parametrize("gold", [False, True])
+def test_each_of_several_judges_has_a_verdict(tmp_path, checked, capsys, gold):
+    path = labels_table(
+        tmp_path / "labels.csv", judge=0.97, human=0.75, people=36, items=200, gold=gold
+    )
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    lines = [",".join([*row.values(), LABELS[row["judge"] == "no"]]) for row in rows]
+    path.write_text("\n".join([f"{','.join(rows[0])},gpt-4", *lines]))
+
+    code, found = checked(path, "--bootstrap", "100")
+
+    assert (code, found["verdict"]) == (0, "TRUSTED")
+    each = {one["judge"]: one for one in found["verdicts"]}
+    assert {name: one["verdict"] for name, one in each.items()} == {
+        "judge": "TRUSTED",
+        "gpt-4": "NOT TRUSTED",
+    }
+    low, high = each["judge"]["ci"]
+    assert low < each["judge"]["difference"] < high
+    assert each["gpt-4"]["ci"][1] < 0
+    check([str(path), "--out", str(tmp_path / "report.html"), "--bootstrap", "100"])
+    assert re.search(r"\n  gpt-4 +NOT TRUSTED +−", capsys.readouterr().out)
+
+
 @pytest.mark.nightly
 def test_the_verdict_is_drawn_as_a_card_on_request_alone(tmp_path, checked, refused):
     table = labels_table(tmp_path / "labels.csv", items=60, gold=True)

@@ -524,6 +524,10 @@ BOTH = "item,human_1,human_2,judge\n"
             r"scores is a list, which does not say who .*--people scores\.0,scores\.1",
         ),
         (
+            "id,raters,labels,judge\n1,\"['u', 'u']\",\"['a', 'b']\",a\n",
+            r"item “1”: a second label of “u”",
+        ),
+        (
             "hit_id,post,worker_id,label,judge\n1,p,w,a,a\n1,q,w,b,b\n",
             r"a second label of “w”.*--on hit_id,post",
         ),
@@ -554,7 +558,7 @@ def test_what_a_table_lacks_is_said_with_the_way_out(read, content, message):
         ("id,Al,Bo,Cy,GPT4\n1,a,b,,a\n2,b,,a,b\n3,,a,b,b\n", ["Al", "Bo", "Cy"], "GPT4"),
         (
             "id,physician_ids,binary_labels,judge\n1,\"['u', 'v']\",\"[True, False]\",true\n"
-            "2,\"['w']\",[False],false\n",
+            "2,\"['w']\",[False],false\n3,[],[],true\n",
             ["u", "v", "w"],
             "judge",
         ),

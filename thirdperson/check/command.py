@@ -275,7 +275,7 @@ def _check(options: Namespace) -> int:
     reading = [*labels.reading, *_skipped(labels), f"labels: {choices.words}"]
     if len(finding.judges) > 1:
         best = f"the best of {len(finding.judges)} judges"
-        reading.append(f"verdict: about {best} (for one about each: --level nominal)")
+        reading.append(f"verdict: about {best} (for more about each: --level nominal)")
     if options.json:
         result = finding.as_json() | {"report": str(options.out), "read": reading}
         sys.stdout.write(json.dumps(result, ensure_ascii=False, indent=1) + "\n")

@@ -22,7 +22,8 @@ from thirdperson.check.exports.reader import nested, record_paths, rows_at, text
 from thirdperson.check.labels import BadTable, listed
 
 MOST_FAULTS = 10
-_HEAD = 50  # rows that show which program wrote a table
+_HEAD = 50  # rows that show which program wrote a table, or which lists it has
+_LONGEST = 200  # labels of one item in a list
 
 
 def rows_of_table(path: Path, *, skip_faulty: bool) -> tuple[CheckedRows, list[str]]:
@@ -62,15 +63,17 @@ def _one_label_a_row(rows: CheckedRows) -> CheckedRows:
 
     Other rows keep their lists, with a column for each place.
     """
+    if any(cell.startswith("[") for _, row in rows[:_HEAD] for cell in row.values()):
+        rows = [(where, _with_places(row)) for where, row in rows]
+    names = next(filter(None, (_by_rater(row)[1] for _, row in rows[:_HEAD])), ())
     found = []
-    rows = [(where, _with_places(row)) for where, row in rows]
-    for where, row in rows:
-        of_each, lists = _by_rater(row)
-        if not of_each:
+    for where, row in rows if names else ():
+        of_each, _ = _by_rater(row)
+        if not of_each and any(row[name] for name in row if name.split(".")[0] in names):
             return rows
-        rest = {name: value for name, value in row.items() if name.split(".")[0] not in lists}
-        found += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each.items()]
-    return found
+        rest = {name: value for name, value in row.items() if name.split(".")[0] not in names}
+        found += [(where, rest | {"annotator": a, "label": v}) for a, v in of_each]
+    return found or rows
 
 
 def _with_places(row: Mapping[str, str]) -> Mapping[str, str]:
@@ -78,15 +81,16 @@ def _with_places(row: Mapping[str, str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name, cell in row.items():
         parts = nested({name: cell})[name] if cell.startswith("[") else None
-        if isinstance(parts, list) and not any(isinstance(part, (dict, list)) for part in parts):
+        is_nested = isinstance(parts, list) and any(isinstance(x, (dict, list)) for x in parts)
+        if isinstance(parts, list) and len(parts) <= _LONGEST and not is_nested:
             found |= {f"{name}.{n}": text(part) for n, part in enumerate(parts)}
         else:
             found[name] = cell
     return found
 
 
-def _by_rater(row: Mapping[str, str]) -> tuple[dict[str, str], Collection[str]]:
-    """The label of each annotator, and the names of the lists that have them."""
+def _by_rater(row: Mapping[str, str]) -> tuple[list[tuple[str, str]], Collection[str]]:
+    """Each annotator with the label, and the names of the lists that have them."""
     lists: dict[str, dict[str, str]] = {}
     for name, value in row.items():
         of, dot, place = name.partition(".")
@@ -98,12 +102,12 @@ def _by_rater(row: Mapping[str, str]) -> tuple[dict[str, str], Collection[str]]:
     raters = [name for name in lists if _RATERS.fullmatch(plain_name(name))]
     labels = [name for name in lists if _LABELS.fullmatch(plain_name(name))]
     if len(raters) != 1 or len(labels) != 1:
-        return {}, ()
+        return [], ()
     who, given = lists[raters[0]], lists[labels[0]]
     if who.keys() == given.keys():
-        return {rater: given[place] for place, rater in who.items()}, (raters[0], labels[0])
+        return [(rater, given[n]) for n, rater in who.items()], (raters[0], labels[0])
     is_by_name = given.keys() == {*who.values()}
-    return (given, (raters[0], labels[0])) if is_by_name else ({}, ())
+    return ([*given.items()], (raters[0], labels[0])) if is_by_name else ([], ())
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from analysis.stats.comparison.replacement import AgreementScale
 from analysis.stats.core.results import Trust
 from thirdperson.check.right_labels import RightLabels
 from thirdperson.check.scales import ScaleFinding, ScaleVerdict
-from thirdperson.check.terminal import Terminal
+from thirdperson.check.terminal import Terminal, aligned
 from thirdperson.check.verdict import EXIT_CODES, escaped
 
 _MARKS = {Trust.TRUSTED: "✅", Trust.NOT_TRUSTED: "❌", Trust.INCONCLUSIVE: "❔"}
@@ -200,28 +200,8 @@ def terminal_lines(
         found += ["", *chart[:-1]]
     for title, columns, rows in _tables(finding):
         if rows:
-            found += ["", title, *_aligned([columns, *rows], terminal.width)]
+            found += ["", title, *aligned([columns, *rows], terminal.width)]
     return [*found, "", *(line for text in finding.caveats for line in wrapped(text, "- "))]
-
-
-def _aligned(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
-    """Columns side by side; one under another where they do not fit."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    if sum(wide) + 2 * len(wide) > width:
-        head, *rest = rows
-        found = []
-        for first, *cells in rest:
-            found.append(f"  {first}")
-            for name, cell in zip(head[1:], cells, strict=True):
-                mark = " " * 4
-                found += textwrap.wrap(
-                    f"{name}: {cell}", width, initial_indent=mark, subsequent_indent=f"{mark}  "
-                )
-        return found
-    return [
-        "  " + "  ".join(cell.ljust(n) for cell, n in zip(row, wide, strict=True)).rstrip()
-        for row in rows
-    ]
 
 
 def markdown(

@@ -117,3 +117,23 @@ class Terminal:
 
 def of_output() -> Terminal:
     return Terminal.of(sys.stdout)
+
+
+def aligned(rows: Sequence[tuple[str, ...]], width: int) -> list[str]:
+    """Columns side by side; one under another where they do not fit."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(wide) + 2 * len(wide) > width:
+        head, *rest = rows
+        found = []
+        for first, *cells in rest:
+            found.append(f"  {first}")
+            for name, cell in zip(head[1:], cells, strict=True):
+                mark = " " * 4
+                found += textwrap.wrap(
+                    f"{name}: {cell}", width, initial_indent=mark, subsequent_indent=f"{mark}  "
+                )
+        return found
+    return [
+        "  " + "  ".join(cell.ljust(n) for cell, n in zip(row, wide, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.report.verdict.answer import NO, YES, counted_people, headline_run, replacement_of
+from analysis.report.verdict.answer import (
+    NO,
+    YES,
+    JudgeStanding,
+    counted_people,
+    headline_run,
+    replacement_of,
+    standings_of,
+)
 from analysis.report.verdict.chart import VerdictChart
 from analysis.report.verdict.first_screen import labels_needed, rests_on, verdict_of
-from analysis.report.words import percent
+from analysis.report.words import percent, points, points_range
 from analysis.stats.core.results import Trust
-from thirdperson.check.terminal import Terminal
+from thirdperson.check.terminal import Terminal, aligned
 
 EXIT_CODES = {Trust.TRUSTED: 0, Trust.NOT_TRUSTED: 1, Trust.INCONCLUSIVE: 3}
 _TRUST = {YES: Trust.TRUSTED, NO: Trust.NOT_TRUSTED}
@@ -41,6 +49,7 @@ class CheckFinding:
     lacks_people: bool
     references: Sequence[Mapping[str, Any]]
     chart: VerdictChart | None
+    standings: Sequence[JudgeStanding]
 
     @property
     def exit_code(self) -> int:
@@ -61,7 +70,28 @@ class CheckFinding:
             "people_effective": self.people_effective,
             "judges": list(self.judges),
             "reference_judges": list(self.references),
+            "verdicts": [
+                {
+                    "judge": one.judge,
+                    "verdict": _trust_of(one.word).value,
+                    "difference": one.value,
+                    "ci": one.interval,
+                }
+                for one in self.standings
+            ],
         }
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """A verdict about each of several judges, as a table in words."""
+        if len(self.standings) < 2:
+            return []
+        rows: list[tuple[str, ...]] = [
+            ("Judge", "Verdict", "Difference from people, points (95 % CI)")
+        ]
+        for one in self.standings:
+            gap = points(one.value) + (f" ({points_range(one.interval)})" if one.interval else "")
+            rows.append((one.judge, _trust_of(one.word).value, gap))
+        return rows
 
     def lines(self, name: str, reading: Sequence[str], out: Path, terminal: Terminal) -> list[str]:
         """The text for a terminal: what was read, the verdict and caveats."""
@@ -83,6 +113,8 @@ class CheckFinding:
         found += terminal.strip(self.chart)
         if self.sensitivity:
             found += wrapped(self.sensitivity)
+        if rows := self._rows():
+            found += ["", *aligned(rows, terminal.width), ""]
         if self.references:
             each = (
                 f"{one['reference']} {percent(one['raw'])} ({percent(one['balanced'])})"
@@ -109,6 +141,9 @@ class CheckFinding:
         if self.chart:
             lines += [f"| {self.chart.title} | points (95 % interval) |", "| --- | ---: |"]
             lines += [f"| {escaped(one.name)} | {one.words} |" for one in self.chart.lines] + [""]
+        if rows := self._rows():
+            head, *rest = [f"| {' | '.join(map(escaped, row))} |" for row in rows]
+            lines += [head, "| --- | --- | ---: |", *rest, ""]
         if self.references:
             lines += [
                 "| Reference judge | agrees with a person | balanced |",
@@ -151,7 +186,7 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
         )
         settling = "A second label of people for these items, or right labels: --gold COLUMN."
     return CheckFinding(
-        trust=_TRUST.get(verdict.answer.word, Trust.INCONCLUSIVE),
+        trust=_trust_of(verdict.answer.word),
         sentence=sentence,
         caveats=verdict.caveats,
         settling=settling,
@@ -165,7 +200,12 @@ def finding_of(report: Mapping[str, Any]) -> CheckFinding:
         lacks_people=_lacks_people(report),
         references=report["human"]["reference_judges"] if replacement_of(report) else (),
         chart=verdict.chart,
+        standings=standings_of(report),
     )
+
+
+def _trust_of(word: str) -> Trust:
+    return _TRUST.get(word, Trust.INCONCLUSIVE)
 
 
 def _lacks_people(report: Mapping[str, Any]) -> bool:

@@ -6,14 +6,14 @@ accuracy: people can agree and be wrong.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal
 
 from analysis.report.rules import FULL_SHARE, LEVEL, TOO_SMALL
 from analysis.report.sentences import no_truth_words, where_words
-from analysis.report.study import competitors
+from analysis.report.study import competitors, standing
 from analysis.report.words import listed, number_of, percent, points, points_range, run_name
 from analysis.stats.comparison.replacement import FEWEST_OF_A_LABEL, ONE_LABEL
 from analysis.stats.core.results import t_quantile
@@ -74,13 +74,7 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
     """
     if report["headline"]["state"] != "no_truth":
         return None
-    judges = report["judges"]
-    tests = [
-        (entry["pooled_replacement"], index)
-        for index, entry in enumerate(report["comparison"])
-        if entry["pooled_replacement"]["advantage_of_people"] is not None
-    ]
-    tests = [each for each in tests if judges[each[1]]["features"] == "all"] or tests
+    judges, tests = report["judges"], _candidates(report)
     if not tests:
         return None
     found, index = min(
@@ -98,6 +92,17 @@ def replacement_of(report: Mapping[str, Any]) -> ReplacementVerdict | None:
         holds_from=ends[0] if ends and not why else None,
         holds_below=ends[1] if ends else None,
     )
+
+
+def _candidates(report: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], int]]:
+    """The tests of judges that could replace an annotator, with their positions."""
+    tests = [
+        (entry["pooled_replacement"], index)
+        for index, entry in enumerate(report["comparison"])
+        if entry["pooled_replacement"]["advantage_of_people"] is not None
+    ]
+    whole = [each for each in tests if report["judges"][each[1]]["features"] == "all"]
+    return whole or tests
 
 
 def _scales(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -166,6 +171,40 @@ def answer_of(report: Mapping[str, Any]) -> VerdictAnswer:
     if found := replacement_of(report):
         return VerdictAnswer(REPLACES.get(found.state, UNKNOWN), _replaced(found))
     return VerdictAnswer(UNKNOWN if report["judges"] else "", _not_compared(report, state))
+
+
+@dataclass(frozen=True)
+class JudgeStanding:
+    """The answer about one of several judges, and how it differs from people.
+
+    `value` is its accuracy minus the majority's or, without right labels, how much more it agrees
+    with people than another person does, on the scale where it is worse.
+    """
+
+    judge: str
+    word: str
+    value: float | None
+    interval: Sequence[float] | None
+
+
+def standings_of(report: Mapping[str, Any]) -> list[JudgeStanding]:
+    """The answer about each judge that is compared; its test allows for the number of judges."""
+    judges, found = report["judges"], []
+    if report["headline"]["state"] == "no_truth":
+        tests = _candidates(report)
+        for test, index in tests:
+            word = REPLACES.get(_decided(test, len(tests))[0], UNKNOWN)
+            ends = test["ci"] and [-end for end in reversed(test["ci"])]
+            value = -test["advantage_of_people"]
+            found.append(JudgeStanding(run_name(judges[index], judges), word, value, ends))
+    elif "run" in report["headline"]:
+        for judge, entry in zip(judges, report["comparison"], strict=True):
+            difference = entry["difference_general"]
+            headline = {"run": judge["run"], "state": standing(difference)}
+            word = answer_of({**report, "headline": report["headline"] | headline}).word
+            ends = difference.get("ci_as_best") or difference["ci"]
+            found.append(JudgeStanding(run_name(judge, judges), word, difference["value"], ends))
+    return found
 
 
 def _compared(report: Mapping[str, Any], state: str) -> str:

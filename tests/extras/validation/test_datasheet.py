@@ -4,11 +4,14 @@ import re
 from datetime import date
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
+from analysis.models import Report
+from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
 from extras.validation.page import NOT_MEASURED, VALIDATION, blocks_of
 from judging.bias.registry import probe_choice
@@ -177,3 +180,39 @@ def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_pat
     assert "Validation of steady" in page
     with pytest.raises(CommandError, match=r"no page “x”\. Use one of: validation"):
         call_command("report", "small", "--out", str(out), "--page", "x")
+
+
+def reported_worth(study, **membership):
+    """A linked study with a report on what the persona is worth, and an owner."""
+    linked = make_study(slug="meals-others", source={"persona_signal": {"from": study.slug}})
+    linked.memberships.create(**membership)
+    worth = {"n": 40, "gain": {"value": 0.041, "ci": [0.01, 0.072]}}
+    run = {"judge": "planted", "run": "0", "setting": "certainty", "features": "all"}
+    signal = {"people": {"n": 0, "gain": {"value": None, "ci": None}}, "judges": [run | worth]}
+    Report.objects.create(
+        study=linked,
+        number=1,
+        threshold=80,
+        bootstrap=100,
+        seed=1,
+        state="done",
+        finished_at=timezone.now(),
+        result={"persona_signal": signal},
+    )
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_the_worth_of_the_persona_comes_from_a_linked_study_of_the_same_owner(is_shared):
+    study = study_of()
+    user, other = (User.objects.create_user(name) for name in ("owner", "other"))
+    run = make_run(study=study, judge="planted")
+    judge_item(run, study.all_items.first(), "r1")
+    study.memberships.create(user=user, role="owner")
+    reported_worth(study, user=user if is_shared else other, role="owner")
+
+    report = build_report(load_dataset("meals"), seed=1, bootstrap=20)
+
+    page = VALIDATION.html(report, date=date(2026, 1, 2), asked_on={})
+    assert ("+4.1 points (+1.0 to +7.2), in the linked study “meals-others”" in page) == is_shared
+    assert ("datasheet_worth" in all_tables(report)) == is_shared
+    assert "Persona’s worth to people" in page

@@ -1,6 +1,7 @@
 """Pasted answers that change the verdict, and what several judges are worth."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from extras.validation.stats import (
     replacement_breakdown,
 )
 from extras.validation.stats.budget import cheapest
+from judging.wordings import save_wording
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
 from tests.analysis.walking import faults
@@ -152,11 +154,48 @@ def test_the_budget_has_the_variances_of_an_analysis_of_variance():
     assert found.row == pytest.approx((between + 3 * within) / 4, abs=1e-3)
     assert found.width_of(found.size) == pytest.approx(found.half_width)
     p = hits / 2
-    assert found.reading == pytest.approx(np.mean(2 * p * (1 - p)))
+    assert found.noise.reading == pytest.approx(np.mean(2 * p * (1 - p)))
     offer = cheapest(found, found.half_width / 2, answer=1, judgment=0, alone="items")
     assert (offer.size.answers, offer.half_width <= found.half_width / 2) == (4, True)
     assert offer.size.items in (320, 400)
     assert cheapest(found, found.half_width / 50, answer=1, judgment=0) is None
+
+
+def test_wordings_orders_and_readings_are_told_apart():
+    rng = np.random.default_rng(9)
+    item, noise = np.repeat(np.arange(120), 3), rng.normal(0, 1, (120, 4))
+    correct = (rng.random(360) < 0.6).astype(int)
+    chance = np.clip(0.55 + 0.05 * np.array([-2, -1, 1, 2]) + 0.08 * noise, 0, 1)
+    both = np.stack([chance + 0.1, chance - 0.1], axis=2).clip(0, 1)
+    hits, read = rng.binomial(2, both), np.full(both.shape, 2)
+
+    found = error_budget(correct, item, hits, read, Sharing.of_items(360, {"item": item}))
+
+    # The mean squares of a two-way analysis of variance, by its sums of squares.
+    share = hits.mean(axis=2) / 2
+    total, rows, columns = (
+        ((share - share.mean()) ** 2).sum(),
+        4 * ((share.mean(axis=1) - share.mean()) ** 2).sum(),
+        120 * ((share.mean(axis=0) - share.mean()) ** 2).sum(),
+    )
+    rest = (total - rows - columns) / (119 * 3)
+    assert found.noise.interaction == pytest.approx(rest)
+    assert found.noise.wording == pytest.approx((columns / 3 - rest) / 120)
+    p, gap = hits / 2, (hits[:, :, 0] - hits[:, :, 1]) / 2
+    assert found.noise.reading == pytest.approx(np.mean(2 * p * (1 - p)))
+    assert found.noise.order == pytest.approx(np.mean(gap**2) / 2 - found.noise.reading / 2)
+    assert sum(found.shares.values()) == pytest.approx(1)
+    assert found.width_of(found.size) == pytest.approx(found.half_width)
+    # Orders that differ make a single reading worth less; further readings in both do not help.
+    once, often, asked = (
+        found.noise.of_mean(*each, found.size) for each in ((1, 4), (1e9, 4), (4, 8))
+    )
+    reading, order = found.noise.reading, found.noise.order
+    assert once == pytest.approx((reading * 3 / 4 + order / 2) / 4)
+    assert often == pytest.approx(-reading / 16)
+    assert asked == pytest.approx(-rest / 8)
+    one_each = error_budget(correct, item, hits // 2, read // 2, Sharing.of_items(360, {}))
+    assert (one_each.noise.reading, one_each.noise.order) == (None, None)
 
 
 def test_the_width_of_a_larger_study_is_foreseen():
@@ -165,6 +204,9 @@ def test_the_width_of_a_larger_study_is_foreseen():
     before, after = ([budget_of(rng, size) for _ in range(8)] for size in sizes)
     expected = np.mean([each.width_of(sizes[1]) for each in before])
     assert expected == pytest.approx(np.mean([each.half_width for each in after]), rel=0.15)
+
+
+TEXT = "{{ persona }} {{ question }} {{ response_a }} {{ response_b }} "
 
 
 def study_of(*, truth="r1", people=12, judges=3, items=48):
@@ -212,6 +254,33 @@ def test_the_report_shows_both_and_share_the_reasons():
     assert any("3 judges are worth" in text for text in words)
     assert any("had pasted" in text for text in words)
     assert not faults({"effective_judges": report["effective_judges"]})
+
+
+@pytest.mark.nightly
+@pytest.mark.django_db
+def test_a_judge_in_three_wordings_has_an_interval_for_other_wordings():
+    study, rng = study_of(judges=0), random.Random(4)
+    items = list(study.all_items.all())
+    for name in ("", "short", "long"):
+        own = name and save_wording(
+            study_id=study.pk, name=name, setting="certainty", template=TEXT + name
+        )
+        run = make_run(study=study, orders="both", samples=2, wording=own or None, prompt_hash="")
+        for item, shown, sample in product(items, ("r1", "r2"), (1, 2)):
+            choice = "r1" if rng.random() < (0.6, 0.9)[shown == "r1"] else "r2"
+            judge_item(run, item, choice, 70, shown_first=shown, sample=sample)
+
+    report = build_report(load_dataset("one"), seed=1, bootstrap=20)
+
+    budget = report["error_budget"]
+    assert (budget["wordings"], budget["wording"] is not None) == (3, True)
+    assert (budget["orders"], budget["readings"]) == (2, 4)
+    assert budget["order"] > 0.02
+    assert {each["source"] for each in budget["shares"]} >= {"wording", "answer"}
+    assert [each["change"] for each in budget["halved"]][-2:] == ["wordings", "any"]
+    tables = all_tables(report)
+    assert "Mean accuracy of steady in 3 wordings" in tables["error_sources"].note
+    assert len(tables["halved"].rows) == 6
 
 
 @pytest.mark.nightly

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.report.report_json import Json
-from analysis.report.rules import FULL_SHARE, MIN_COMPARED, TOO_SMALL
+from analysis.report.rules import FULL_SHARE, TOO_SMALL
 from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sentences import (
     THRESHOLD,
@@ -20,7 +20,7 @@ from analysis.report.sentences import (
     where_words,
     who_of,
 )
-from analysis.report.study import ReportedStudy, best_run
+from analysis.report.study import ReportedStudy, best_run, standing
 from analysis.report.words import (
     listed,
     p_value,
@@ -62,7 +62,7 @@ def headline(report: Mapping[str, Any]) -> Json:
     if majority["accuracy"] is None:
         return state_with("judges_only", of_judge, _no_people(majority)) | who_of(judge)
 
-    state = _decide(difference)
+    state = standing(difference)
     sentences = [
         _people(people),
         of_judge,
@@ -71,15 +71,6 @@ def headline(report: Mapping[str, Any]) -> Json:
         *_estimand(name, people, difference, path_of),
     ]
     return state_with(state, *sentences) | who_of(judge)
-
-
-def _decide(difference: Mapping[str, Any]) -> str:
-    if difference["value"] is None or difference["n"] < MIN_COMPARED:
-        return "too_few"
-    state = difference["state"] or "inconclusive"
-    if state.startswith("different"):
-        return "better" if difference["value"] > 0 else "worse"
-    return "equivalent" if state == "equivalent" else "cannot_tell"
 
 
 def _many(people: Mapping[str, Any]) -> str:

@@ -1,0 +1,110 @@
+"""What the persona is worth, measured in a linked study: the newest report of that study has it.
+
+A linked study asks the same items about other personas. Its source names this study, and an owner
+of this study owns it too, so that nobody else can write into a report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from analysis.data.arrays import Dataset, Extra
+from analysis.data.extras import ExtraReader
+from analysis.models import Report
+from analysis.report.report_json import Json, put
+from analysis.report.section import ReportJson
+from analysis.report.tables import Table, table_of_entries
+from analysis.report.words import run_name
+from studies.models import Membership, Study
+
+SIGNAL = "persona_signal"  # the part of a report, and the key in the source of a linked study
+_RUN = ("judge", "setting", "features", "wording", "framing")
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedWorth(Extra):
+    """The linked study and what its report says about the persona."""
+
+    study: str
+    signal: Mapping[str, Any]
+
+    @property
+    def digest(self) -> Any:
+        """Equal for equal contents."""
+        return [self.study, self.signal]
+
+
+def linked_worth(study: Study, data: Dataset, position: Mapping[int, int]) -> LinkedWorth | None:
+    """The worth in the linked study that was reported last; None without one."""
+    owners = study.memberships.filter(role=Membership.Role.OWNER).values("user")
+    shared = Q(memberships__role=Membership.Role.OWNER, memberships__user__in=owners)
+    linked = Study.objects.filter(source__persona_signal__from=study.slug)
+    # The command line makes studies without members.
+    reports = Report.objects.filter(
+        study__in=linked.filter(shared | Q(memberships=None)),
+        state=Report.State.DONE,
+        view={},
+        result__has_key=SIGNAL,
+    )
+    newest = reports.order_by("-pk").values_list("study__slug", f"result__{SIGNAL}").first()
+    return None if newest is None else LinkedWorth(*newest)
+
+
+LINKED = ExtraReader("linked_worth", linked_worth)
+
+
+def worth_entry(found: LinkedWorth | None) -> Json:
+    """The entry of report.json; empty without a linked study."""
+    if found is None:
+        return {}
+    return {
+        "linked_worth": {
+            "study": found.study,
+            "people": _worth(found.signal["people"]),
+            "judges": [
+                {name: each[name] for name in ("run", *_RUN) if name in each} | _worth(each)
+                for each in found.signal["judges"]
+            ],
+        }
+    }
+
+
+def _worth(entry: Mapping[str, Any]) -> Json:
+    gain = entry["gain"]
+    out: Json = {"n": entry["n"]}
+    put(out, "worth", gain["value"], gain.get("value_reason"))
+    put(out, "worth_ci", gain["ci"], gain.get("ci_reason"))
+    return out
+
+
+def worth_of(report: ReportJson, judge: ReportJson | None) -> Mapping[str, Any] | None:
+    """What the persona is worth to a run of this study asked alike, or to people for None."""
+    found = report.get("linked_worth")
+    if found is None or judge is None:
+        return None if found is None else found["people"]
+    alike = (
+        each for each in found["judges"] if all(each.get(name) == judge.get(name) for name in _RUN)
+    )
+    return next(alike, None)
+
+
+def worth_tables(report: ReportJson) -> Iterator[Table]:
+    if found := report.get("linked_worth"):
+        judges = [(run_name(each, found["judges"]), each) for each in found["judges"]]
+        yield table_of_entries(
+            "datasheet_worth",
+            "What the persona is worth",
+            [*judges, ("People", found["people"])],
+            [
+                ("Items", "count", "n"),
+                ("Worth", "points", "worth"),
+                ("95 %", "points_range", "worth_ci", "Worth"),
+            ],
+            f"Accuracy with the own persona minus accuracy with another, in percentage points, "
+            f"from the newest report of the linked study “{found['study']}”.",
+            first="Who",
+        )
