@@ -4,7 +4,6 @@ Verdict, three finished figures, Tables A and B, methods, limits and BibTeX. Eve
 the report itself. The page has no script; its figures are pictures inside it.
 """
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
@@ -14,7 +13,7 @@ from urllib.parse import quote
 
 from django.template.loader import render_to_string
 
-from analysis.report.card import DOTS_PER_INCH, KINDS, write_card
+from analysis.report.card import KINDS, write_card
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import Figure, Panel
 from analysis.report.pictures import drawn_figure, save_picture
@@ -104,12 +103,11 @@ def _pictures(
             high = HIGHEST - KEY_LINE * len(whole.key)
             kept = [_at_most(high, panel) for panel in kept]
         figure = replace(whole, panels=kept)
-        svg = io.BytesIO()
         with drawn_figure(figure, columns=columns, width=width, title=title) as drawing:
             for kind in KINDS:
                 save_picture(drawing, folder / f"{name}.{kind}")
-            save_picture(drawing, svg, kind="svg", dpi=DOTS_PER_INCH)
-        address = f"data:image/svg+xml,{quote(svg.getvalue(), safe=_UNQUOTED)}"
+        svg = (folder / f"{name}.svg").read_bytes()
+        address = f"data:image/svg+xml,{quote(svg, safe=_UNQUOTED)}"
         left = len(whole.panels) - len(figure.panels)
         yield PaperPicture(figure, address, is_wide=is_wide, left_out=left)
 
