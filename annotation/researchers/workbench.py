@@ -95,7 +95,7 @@ _PAGES = (
     ("Texts", "people:texts"),
     ("Checks", "people:checks"),
     ("Places and quota", "people:places"),
-    ("Completion codes", "people:codes"),
+    ("Codes", "people:codes"),
 )
 _PROLIFIC = (
     ("Prolific", "people:prolific"),
@@ -112,7 +112,7 @@ def annotator_pages(study: Study) -> list[SectionPage]:
         SectionPage("annotators", "Find", reverse("people:find", args=[study.slug]), True),
         SectionPage(
             "annotators",
-            "Consent versions",
+            "Consent",
             reverse("people:consent-versions", args=[study.slug]),
         ),
     ]

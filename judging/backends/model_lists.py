@@ -49,6 +49,11 @@ class ListedModel:
     price_output: Decimal | None = None
     price_cached_input: Decimal | None = None
 
+    @property
+    def is_described(self) -> bool:
+        """Whether the server says more than the name."""
+        return self != ListedModel(name=self.name)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelList:

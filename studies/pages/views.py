@@ -44,7 +44,7 @@ class StudyListRow:
 
 def study_rows(found: Iterable[Study]) -> list[StudyListRow]:
     """One row for each study of `list_studies`, in a fixed number of queries."""
-    studies = list(found)
+    studies: list[Any] = list(found)  # with the counts of `list_studies`
     answers = column_cells("answers", [study for study in studies if not study.seats])
     quota, judges = column_cells("quota", studies), column_cells("judges", studies)
     costs, updated = column_cells("cost", studies), column_cells("updated", studies)

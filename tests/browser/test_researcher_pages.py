@@ -60,10 +60,15 @@ def test_every_page_fits_and_passes_axe(signed_in):
         is_well_in_both_themes(page)
     page.goto(f"{reverse('studies:import', args=['one'])}?set=opinionqa")
     is_well_in_both_themes(page)
+    for section in ("people:list", "analysis:list"):  # those with the most pages
+        page.goto(reverse(section, args=["one"]))
+        assert page.locator(".section-pages").bounding_box()["height"] < 45
 
 
 def test_a_phone_reaches_every_place_without_a_swipe_or_a_script(signed_in):
     page = signed_in(viewport=PHONE, javascript=False)
+    page.goto(reverse("studies:item", args=["one", Item.objects.get().key]))
+    assert page.locator("h1").bounding_box()["y"] < 200
     page.goto(reverse("studies:items", args=["one"]))
     assert page.locator("h1").bounding_box()["y"] < 200
 

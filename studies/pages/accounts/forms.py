@@ -185,6 +185,7 @@ class FirstAccountForm(AccountForm):
         super().__init__(*args, **kwargs)
         self.request = request
         self.fields["email"].required = False
+        self.fields["email"].label = "Email address (optional)"
 
     def clean_code(self) -> str:
         with _counted("", self.request, factor=sign_ins.CODE):

@@ -98,6 +98,18 @@ def test_the_people_of_a_class_share_a_browser_one_after_another():
     assert sorted(standings) == ["counted"] * 3 + ["surplus"] * 3
 
 
+def test_after_a_refusal_the_device_is_free_for_the_next_person():
+    study, client = make_open("link"), Client()
+    client.post(f"/s/{study.slug}/")
+
+    end = client.post(f"/s/{study.slug}/consent/", {"consent": "no"}, follow=True)
+
+    page = end.content.decode()
+    assert "Nothing about you is kept." in page
+    assert "Start as another person" in page
+    assert client.post(f"/s/{study.slug}/")["Location"] == f"/s/{study.slug}/consent/"
+
+
 def test_a_second_press_on_start_creates_one_annotator():
     study = make_open("link")
     page = Client().get(f"/s/{study.slug}/").content.decode()

@@ -51,6 +51,7 @@ def test_one_press_makes_a_study_whose_report_decides_and_one_press_removes_it(c
     assert OFFER not in page
     assert "simulated" in page
     assert "0 / 180" not in page
+    assert "180 imported" in page
 
     client.post(reverse("sample:remove"))
 

@@ -30,7 +30,7 @@ def _printed(capsys) -> str:
 
 def test_the_first_visitor_makes_the_administrator_with_the_code_of_the_terminal(client, capsys):
     page = client.get(reverse("studies:list"), follow=True)
-    assert "Make the first account" in page.content.decode()
+    assert "Create the first account" in page.content.decode()
     code = _printed(capsys)
 
     response = _send(client, code.lower().replace("-", " "))

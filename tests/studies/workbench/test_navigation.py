@@ -116,7 +116,7 @@ def test_a_section_lists_its_pages(editor, study):
         "Texts",
         "Checks",
         "Places and quota",
-        "Completion codes",
+        "Codes",
         "Prolific",
         "Approve and pay",
     ]
