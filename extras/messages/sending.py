@@ -41,9 +41,6 @@ _To = MessageRecipient.State
 _State = Annotator.State
 
 
-_GROUP = "group-"
-
-
 def _in_states(*states: str) -> Callable[[Study], QuerySet[Annotator]]:
     return lambda study: Annotator.objects.filter(study=study, state__in=states)
 
@@ -70,7 +67,7 @@ def audiences(study: Study) -> list[Audience]:
     """The groups of people that a message can go to."""
     groups = [
         Audience(
-            f"{_GROUP}{group.pk}",
+            f"group-{group.pk}",
             f"Quota group: {group}",
             lambda s, pk=group.pk: Annotator.objects.filter(study=s, quota_group=pk),  # type: ignore[misc]
         )
