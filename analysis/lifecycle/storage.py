@@ -138,7 +138,12 @@ OF_REPORT = (
 
 def holds(folder: Path, name: str) -> bool:
     """Whether `folder` has an earlier result of this program in `NAME.json`."""
-    return begins_with(folder / f"{name}.json", f'{{\n "schema": "thirdperson.{name}/')
+    words = f'{{\n "schema": "thirdperson.{name}/'
+    try:
+        with (folder / f"{name}.json").open(encoding="utf-8", errors="replace") as file:
+            return file.read(len(words)) == words
+    except OSError:
+        return False
 
 
 def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) -> None:
@@ -149,12 +154,3 @@ def check_output_folder(folder: Path, names: Iterable[str], *, is_ours: bool) ->
             f"{folder} contains {there[0]}, which this command did not create and would replace. "
             "Choose a new or empty folder, or the folder of an earlier result."
         )
-
-
-def begins_with(path: Path, words: str) -> bool:
-    """Whether a file starts with these bytes; False if it cannot be read."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(len(words)) == words
-    except OSError:
-        return False

@@ -46,12 +46,6 @@ class VerdictCard:
     is_simulated: bool
 
 
-def card_words(report: Mapping[str, Any]) -> str:
-    """The card in words, for readers who do not see it."""
-    card = _card_of(report)
-    return f"{card.text} {card.basis}."
-
-
 def write_card(
     report: Mapping[str, Any], file: Path | BinaryIO, *, date: Date, kind: str = ""
 ) -> None:

@@ -38,7 +38,7 @@ def number(
 ) -> SafeString:
     """The number at `path` of the report, as a link to the row with its source."""
     if not text:
-        from analysis.report.build import CONSTANTS
+        from analysis.report.sections.methods import CONSTANTS
 
         first, _, name = path.partition(".")
         value = CONSTANTS[name] if first == "constant" else at(context["report"], path)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_tables, build_report
-from analysis.report.card import card_words, write_card
+from analysis.report.card import write_card
 from analysis.report.tables import in_general
 from analysis.report.two_pages import MOST_ROWS, write_two_pages
 from analysis.report.words import run_names
@@ -99,16 +99,13 @@ def test_an_accuracy_has_one_interval_in_the_whole_report(report):
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_the_card_has_the_same_bytes_each_time_and_its_words_say_the_verdict(
-    report, tmp_path, kind
-):
+def test_the_card_has_the_same_bytes_each_time(report, tmp_path, kind):
     for name in ("a", "b"):
         write_card(report, tmp_path / f"{name}.{kind}", date=DAY)
 
     one, other = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("a", "b"))
     assert one == other
     assert one.startswith(b"\x89PNG" if kind == "png" else b"<?xml")
-    assert card_words(report).endswith("60 items, 14 people, 161 answers.")
 
 
 @pytest.mark.sampled(keep=1)
