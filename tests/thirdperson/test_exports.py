@@ -432,7 +432,7 @@ def langsmith_experiment(n):
 
 def braintrust_columns(row):
     """A row of Braintrust with a column for each score and each part of the metadata."""
-    found = {}
+    found: dict[str, object] = {}
     for name, value in row.items():
         parts = value.items() if name in ("scores", "metadata") else ()
         found |= {f"{name}.{part}": own for part, own in parts} or {name: value}

@@ -188,7 +188,8 @@ def test_wordings_orders_and_readings_are_told_apart():
     assert found.width_of(found.size) == pytest.approx(found.half_width)
     # Orders that differ make a single reading worth less; further readings in both do not help.
     once, often, asked = (
-        found.noise.of_mean(*each, found.size) for each in ((1, 4), (1e9, 4), (4, 8))
+        found.noise.of_mean(readings, wordings, found.size)
+        for readings, wordings in ((1, 4), (1e9, 4), (4, 8))
     )
     reading, order = found.noise.reading, found.noise.order
     assert once == pytest.approx((reading * 3 / 4 + order / 2) / 4)
