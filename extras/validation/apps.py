@@ -16,7 +16,7 @@ class ValidationConfig(AppConfig):
         REASONS["not_repeated"] = "no item was read twice in one wording and order"
         REASONS["not_both_orders"] = "no item was read in both orders"
         REASONS["few_wordings"] = "fewer than three wordings"
-        READERS.add(f"{self.name}.datasheet:SPEEDS", f"{self.name}.worth:LINKED")
+        READERS.add(f"{self.name}.datasheet:SPEEDS", f"{self.name}.linked_signal:LINKED")
         MORE_CHAPTERS.add(f"{self.name}.chapter:CHAPTER", after="bias")
         MORE_CHAPTERS.add(f"{self.name}.datasheet:DATASHEETS", after="bias")
         MORE_PAGES.add(f"{self.name}.page:VALIDATION")

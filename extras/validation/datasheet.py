@@ -19,8 +19,8 @@ from analysis.report.tables import Table, table_of_entries
 from analysis.report.words import run_name
 from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.results import BoolArray
+from extras.validation.linked_signal import LinkedSignal, signal_entry, signal_tables
 from extras.validation.probes import EMPTY, IDENTICAL, OTHER_PERSONA
-from extras.validation.worth import LinkedWorth, worth_entry, worth_tables
 from judging.bias.probes import Injection, target_of
 from judging.models import Attempt
 from studies.models import Study
@@ -323,12 +323,12 @@ class Datasheets(Section):
         return "datasheets" in report or "linked_worth" in report
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return datasheets(study) | worth_entry(study.data.of(LinkedWorth))
+        return datasheets(study) | signal_entry(study.data.of(LinkedSignal))
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         if "datasheets" in report:
             yield from datasheet_tables(report)
-        yield from worth_tables(report)
+        yield from signal_tables(report)
 
 
 DATASHEETS = Datasheets()

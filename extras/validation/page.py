@@ -20,7 +20,7 @@ from analysis.report.words import (
     reason,
     run_name,
 )
-from extras.validation.worth import worth_of
+from extras.validation.linked_signal import signal_of
 
 NOT_MEASURED = "not measured"
 HASH = 12  # characters of a hash that are shown
@@ -259,8 +259,8 @@ def _persona(report: ReportJson, judge: Any) -> Iterator[Line]:
         None,
     )
     for words, entry, linked in (
-        ("Persona’s worth to the judge", own, judge and worth_of(report, judge)),
-        ("Persona’s worth to people", _get(signal, "people"), worth_of(report, None)),
+        ("Persona’s worth to the judge", own, judge and signal_of(report, judge)),
+        ("Persona’s worth to people", _get(signal, "people"), signal_of(report, None)),
     ):
         gain = _get(entry, "gain")
         value, ends = _get(gain, "value"), _get(gain, "ci")

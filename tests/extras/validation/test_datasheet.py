@@ -182,13 +182,13 @@ def test_the_command_report_writes_the_page_of_the_judge_of_the_headline(tmp_pat
         call_command("report", "small", "--out", str(out), "--page", "x")
 
 
-def reported_worth(study, **membership):
+def reported_signal(study, **membership):
     """A linked study with a report on what the persona is worth, and an owner."""
     linked = make_study(slug="meals-others", source={"persona_signal": {"from": study.slug}})
     linked.memberships.create(**membership)
-    worth = {"n": 40, "gain": {"value": 0.041, "ci": [0.01, 0.072]}}
+    gain = {"n": 40, "gain": {"value": 0.041, "ci": [0.01, 0.072]}}
     run = {"judge": "planted", "run": "0", "setting": "certainty", "features": "all"}
-    signal = {"people": {"n": 0, "gain": {"value": None, "ci": None}}, "judges": [run | worth]}
+    signal = {"people": {"n": 0, "gain": {"value": None, "ci": None}}, "judges": [run | gain]}
     Report.objects.create(
         study=linked,
         number=1,
@@ -208,7 +208,7 @@ def test_the_worth_of_the_persona_comes_from_a_linked_study_of_the_same_owner(is
     run = make_run(study=study, judge="planted")
     judge_item(run, study.all_items.first(), "r1")
     study.memberships.create(user=user, role="owner")
-    reported_worth(study, user=user if is_shared else other, role="owner")
+    reported_signal(study, user=user if is_shared else other, role="owner")
 
     report = build_report(load_dataset("meals"), seed=1, bootstrap=20)
 

@@ -26,7 +26,7 @@ _RUN = ("judge", "setting", "features", "wording", "framing")
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedWorth(Extra):
+class LinkedSignal(Extra):
     """The linked study and what its report says about the persona."""
 
     study: str
@@ -38,7 +38,7 @@ class LinkedWorth(Extra):
         return [self.study, self.signal]
 
 
-def linked_worth(study: Study, data: Dataset, position: Mapping[int, int]) -> LinkedWorth | None:
+def linked_signal(study: Study, data: Dataset, position: Mapping[int, int]) -> LinkedSignal | None:
     """The worth in the linked study that was reported last; None without one."""
     owners = study.memberships.filter(role=Membership.Role.OWNER).values("user")
     shared = Q(memberships__role=Membership.Role.OWNER, memberships__user__in=owners)
@@ -51,29 +51,29 @@ def linked_worth(study: Study, data: Dataset, position: Mapping[int, int]) -> Li
         result__has_key=SIGNAL,
     )
     newest = reports.order_by("-pk").values_list("study__slug", f"result__{SIGNAL}").first()
-    return None if newest is None else LinkedWorth(*newest)
+    return None if newest is None else LinkedSignal(*newest)
 
 
-LINKED = ExtraReader("linked_worth", linked_worth)
+LINKED = ExtraReader("linked_signal", linked_signal)
 
 
-def worth_entry(found: LinkedWorth | None) -> Json:
+def signal_entry(found: LinkedSignal | None) -> Json:
     """The entry of report.json; empty without a linked study."""
     if found is None:
         return {}
     return {
         "linked_worth": {
             "study": found.study,
-            "people": _worth(found.signal["people"]),
+            "people": _gain(found.signal["people"]),
             "judges": [
-                {name: each[name] for name in ("run", *_RUN) if name in each} | _worth(each)
+                {name: each[name] for name in ("run", *_RUN) if name in each} | _gain(each)
                 for each in found.signal["judges"]
             ],
         }
     }
 
 
-def _worth(entry: Mapping[str, Any]) -> Json:
+def _gain(entry: Mapping[str, Any]) -> Json:
     gain = entry["gain"]
     out: Json = {"n": entry["n"]}
     put(out, "worth", gain["value"], gain.get("value_reason"))
@@ -81,7 +81,7 @@ def _worth(entry: Mapping[str, Any]) -> Json:
     return out
 
 
-def worth_of(report: ReportJson, judge: ReportJson | None) -> Mapping[str, Any] | None:
+def signal_of(report: ReportJson, judge: ReportJson | None) -> Mapping[str, Any] | None:
     """What the persona is worth to a run of this study asked alike, or to people for None."""
     found = report.get("linked_worth")
     if found is None or judge is None:
@@ -92,7 +92,7 @@ def worth_of(report: ReportJson, judge: ReportJson | None) -> Mapping[str, Any] 
     return next(alike, None)
 
 
-def worth_tables(report: ReportJson) -> Iterator[Table]:
+def signal_tables(report: ReportJson) -> Iterator[Table]:
     if found := report.get("linked_worth"):
         judges = [(run_name(each, found["judges"]), each) for each in found["judges"]]
         yield table_of_entries(
