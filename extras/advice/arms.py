@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext, override
 
 from extras.advice.arguing import SOURCE, models_of, openings, transcripts
@@ -132,14 +133,12 @@ def arms_study(
 
 def with_beliefs(study: Study) -> list[AssociatedStudy]:
     """The studies whose people say what they believe in this one, and the other way."""
-    later = BeliefSource.objects.filter(beliefs=study).select_related("study")
-    earlier = BeliefSource.objects.filter(study=study).select_related("beliefs")
+    links = BeliefSource.objects.filter(Q(beliefs=study) | Q(study=study))
     return [
-        *(AssociatedStudy(link.study, "gives its people advice") for link in later),
-        *(
-            AssociatedStudy(link.beliefs, "in which its people say what they believe")
-            for link in earlier
-        ),
+        AssociatedStudy(link.study, "gives its people advice")
+        if link.beliefs_id == study.pk
+        else AssociatedStudy(link.beliefs, "in which its people say what they believe")
+        for link in links.select_related("study", "beliefs").order_by("pk")
     ]
 
 

@@ -12,7 +12,7 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -330,11 +330,12 @@ def linked(request: HttpRequest, slug: str) -> HttpResponse:
 
 def related(study: Study) -> list[AssociatedStudy]:
     """The studies that predict the people of this one, and the one whose people it predicts."""
-    made = LinkedStudy.objects.filter(first=study).select_related("study")
-    from_it = LinkedStudy.objects.filter(study=study).select_related("first")
+    links = LinkedStudy.objects.filter(Q(first=study) | Q(study=study))
     return [
-        *(AssociatedStudy(link.study, "predicts its people") for link in made),
-        *(AssociatedStudy(link.first, "whose people it predicts") for link in from_it),
+        AssociatedStudy(link.study, "predicts its people")
+        if link.first_id == study.pk
+        else AssociatedStudy(link.first, "whose people it predicts")
+        for link in links.select_related("study", "first").order_by("pk")
     ]
 
 
