@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from analysis.data.collection import collection_of
 from analysis.data.identities import CODE, Blinding, Identity, identities_of
-from analysis.data.judgments import asked_words, wordings_of
+from analysis.data.judgment_rows import asked_words, wordings_of
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
 from analysis.exports.card import dataset_card

@@ -24,7 +24,7 @@ from analysis.data.answers import (
 )
 from analysis.data.item_comparisons import run_aggregates
 from analysis.data.item_texts import ItemTexts, item_texts
-from analysis.data.judgments import anchor_rows, judgment_rows, version_rows
+from analysis.data.judgment_rows import anchor_rows, judgment_rows, version_rows
 from analysis.exports.columns import ANCHORS, ANNOTATIONS, JUDGMENTS, VERSIONS, in_columns, names
 from analysis.models import ItemNote
 from studies.exporters.items import may_redistribute

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judgments import judgment_rows
+from analysis.data.judgment_rows import judgment_rows
 from analysis.report.build import all_sentences, all_tables, build_report
 from judging.models import Judgment
 from tests.analysis.builders import random_study

@@ -10,7 +10,7 @@ from django.utils import timezone
 from scipy.stats import binomtest, fisher_exact
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judgments import judgment_rows
+from analysis.data.judgment_rows import judgment_rows
 from judging.drift import AnchorComparison, Share, anchors_of, chance_of_as_many, create_anchors
 from judging.errors import InvalidValue
 from judging.models import JudgeRun, Judgment

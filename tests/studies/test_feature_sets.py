@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.judgments import judgment_rows
+from analysis.data.judgment_rows import judgment_rows
 from judging.pages.campaign_forms import features_for
 from studies.errors import StudyError
 from studies.personas import NAMED_SETS, known_keys, resolve

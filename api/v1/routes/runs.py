@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
-from analysis.data.judgments import judgment_page
+from analysis.data.judgment_rows import judgment_page
 from analysis.exports.rows import exported_judgments
 from api.problems import Problem
 from api.v1.access import EDITOR, READ, SPEND, WRITE, needs, study_of, user_of
