@@ -16,9 +16,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 # however busy the others are. On SQLite everyone else who writes waits for it.
 sys.setswitchinterval(0.0005)
 
+_site = get_wsgi_application()
 # Nothing loaded here is garbage, and a collection would visit all of it many times.
 gc.disable()
-_site = get_wsgi_application()
 reverse("login")  # imports every page; the first visitor would wait for it
 # What workers have from here on stays in memory that they share, and no collection visits it.
 gc.freeze()

@@ -7,6 +7,7 @@ ends without a server error, and the doctor finds nothing afterwards.
 import itertools
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import unescape
 from typing import Any, NamedTuple
 
@@ -158,6 +159,7 @@ def forms(page: str) -> Iterator[tuple[str, dict[str, list[str]], list[tuple[str
         yield unescape(action[1]) if action else "", fields, buttons or [("", "")]
 
 
+@cache
 def all_buttons() -> list[Button]:
     """Every button of a study in each of its stages."""
     return [one for stage in range(3) for one in _buttons(stage)]

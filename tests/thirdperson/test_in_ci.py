@@ -52,7 +52,7 @@ def github():
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), GitHub)
     server.comments, server.refuses = [], False
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield server
     server.shutdown()
     server.server_close()
