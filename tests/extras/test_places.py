@@ -10,7 +10,7 @@ from studies.importers import sets
 def test_every_entry_has_its_place_without_any_other_extra():
     lists = (
         (rules.MORE_CHAPTERS, sections.SECTIONS),
-        (extras.READERS, dataset._READERS),
+        (extras.READERS, [dataset.DRAW]),
         (backends.MORE, backends.BACKENDS),
         (protocols.MORE, protocols.PROTOCOLS),
         (sets.MORE, sets.SETS),

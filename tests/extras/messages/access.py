@@ -2,3 +2,4 @@
 
 # It wants a message.
 NOT_HERE = {"people/prolific/messages/send/"}
+LEFT_OUT = {"recruiting on Prolific, tried with the simulated one": "messages:"}

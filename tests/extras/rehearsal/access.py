@@ -1,0 +1,3 @@
+"""Who may open the page of the dry run."""
+
+LEFT_OUT = {"recruiting on Prolific, tried with the simulated one": "rehearsal:"}
