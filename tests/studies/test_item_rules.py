@@ -182,14 +182,18 @@ def test_every_fault_of_a_file_is_found_and_grouped_by_rule():
 def test_unknown_keys_are_kept_and_reported():
     responses = [R1 | {"colour_of": "x"}, R2]
 
-    result = read(jsonl(raw_item(colour="red", responses=responses, metadata={"turn": 1})))
+    own = {"choice": "r1"}
+    result = read(
+        jsonl(raw_item(colour="red", responses=responses, first_person=own, metadata={"turn": 1}))
+    )
 
     assert result.items[0].values["metadata"] == {
         "turn": 1,
-        "_extra": {"colour": "red", "responses.r1.colour_of": "x"},
+        "_extra": {"colour": "red", "responses.r1.colour_of": "x", "first_person.choice": "r1"},
     }
-    assert [warning.line for warning in result.warnings] == [1, 1]
+    assert [warning.line for warning in result.warnings] == [1, 1, 1]
     assert "“colour” is not part of the format" in result.warnings[0].message
+    assert "first_person.label" in result.warnings[2].message
 
 
 def test_text_is_brought_to_one_form():

@@ -281,7 +281,9 @@ class UnknownKeys:
         rows = self.rows[name]
         kept = "the item's metadata" if rows == 1 else f"the metadata of {rows:,} items"
         message = f"“{name[:_SHOWN]}” is not part of the format; it is kept in {kept}."
-        if name.strip().lower().replace(" ", "_") in _MAYBE:
+        if name.startswith("first_person."):
+            message += " The person's own answer is first_person.label: r1, r2 or tie."
+        elif name.strip().lower().replace(" ", "_") in _MAYBE:
             message += (
                 " It was not read as the person's own answer: write that as first_person (1, 2 or "
                 "tie in CSV; an object with label r1, r2 or tie in JSON)."

@@ -44,6 +44,8 @@ KEYS = set(
     "id group task persona question context context_title responses first_person order split check "
     "topic language warnings metadata advice option_set media replaces".split()
 )
+_OF_RESPONSE = {"key", "text", "prompt", "generated_by", "score", "media"}
+_OF_OWN_ANSWER = {"label", "tie", "margin", "source", "label_confidence", "ranking"}
 
 
 class Validator:
@@ -275,7 +277,7 @@ class Validator:
                 f"metadata has {kilobytes} KB; the limit is 16 KB.",
             )
         unknown = {name: raw[name] for name in raw if name not in KEYS}
-        unknown |= _unknown_of_responses(raw.get("responses"))
+        unknown |= _unknown_inside(raw)
         for name in unknown:
             self._unknown.note(name, row.line)
         return {**metadata, "_extra": unknown} if unknown else metadata
@@ -294,14 +296,16 @@ def _replaced(row: ImportRow, raw: dict[str, Any], key: str) -> dict[str, str]:
     return {Item.REPLACES: replaced} if replaced else {}
 
 
-def _unknown_of_responses(raw: Any) -> dict[str, Any]:
-    known = {"key", "text", "prompt", "generated_by", "score", "media"}
-    if not isinstance(raw, list):
-        return {}
+def _unknown_inside(raw: dict[str, Any]) -> dict[str, Any]:
+    """The unknown keys of the responses and of the person's own answer."""
+    responses = raw.get("responses")
+    given = responses if isinstance(responses, list) else []
+    parts = [(f"responses.r{n}", each, _OF_RESPONSE) for n, each in enumerate(given, start=1)]
+    parts.append(("first_person", raw.get("first_person"), _OF_OWN_ANSWER))
     return {
-        f"responses.r{n}.{name}": value
-        for n, response in enumerate(raw, start=1)
-        if isinstance(response, dict)
-        for name, value in response.items()
-        if name not in known
+        f"{name}.{key}": value
+        for name, part, known in parts
+        if isinstance(part, dict)
+        for key, value in part.items()
+        if key not in known
     }
