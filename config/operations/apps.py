@@ -19,5 +19,5 @@ class OperationsConfig(AppConfig):
         gc.disable()
 
     def ready(self) -> None:
-        gc.freeze()
+        # What is frozen is not taken apart at the end, and SQLite's log would stay beside its file.
         gc.enable()

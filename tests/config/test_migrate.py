@@ -73,6 +73,17 @@ def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(t
 
 
 @pytest.mark.sqlite
+def test_a_command_closes_its_database_and_leaves_one_whole_file(tmp_path):
+    copy_migrated(tmp_path)
+
+    made = run(tmp_path, "manage.py", "create_study", "x")
+
+    assert made.returncode == 0, made.stderr
+    assert [path.name for path in tmp_path.glob("*.sqlite3*")] == ["thirdperson.sqlite3"]
+    assert rows(tmp_path, "SELECT slug FROM studies_study") == {("x",)}
+
+
+@pytest.mark.sqlite
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("command", ["judge x --judge y", "create_study x"])
 def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command):
