@@ -9,10 +9,10 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 from analysis.data.dataset import load_dataset
-from analysis.report.article.counts import count_article
-from analysis.report.article.files import article_figures, write_article
-from analysis.report.article.tables import article_tables
 from annotation.models import Annotation
+from extras.documents.article.counts import count_article
+from extras.documents.article.files import article_figures, write_article
+from extras.documents.article.tables import article_tables
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis import latex

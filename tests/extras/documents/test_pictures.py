@@ -9,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
+from analysis.report.drawing import BOXES
 from analysis.report.figures import (
     PEOPLE,
     Figure,
@@ -19,8 +20,8 @@ from analysis.report.figures import (
     row_label,
     scatter_trace,
 )
-from analysis.report.picture_marks import CannotDraw
-from analysis.report.pictures import BOXES, WIDTH, draw_pictures, drawn
+from extras.documents.picture_marks import CannotDraw
+from extras.documents.pictures import WIDTH, draw_pictures, drawn
 from tests.analysis.builders import random_study
 
 
