@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date as Date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from studies.additions import Additions
 
 if TYPE_CHECKING:
     from analysis.data.arrays import Dataset
+    from analysis.report.article import ArticleData
     from analysis.report.figures import Figure
     from analysis.report.report_json import ReportJson
     from analysis.report.tables import Table
@@ -58,7 +59,17 @@ class AddedFiles:
         return ""
 
 
+class ArticleWriter(Protocol):
+    """Writes the source article's tables and figures of data that somebody counted."""
+
+    name: str
+
+    def write(self, data: "Sequence[ArticleData]", folder: Path, *, date: Date) -> list[Path]:
+        """Write the files to `folder`, replacing old ones; return their paths."""
+
+
 MORE: Additions[AddedFiles] = Additions()
+ARTICLE_WRITERS: Additions[ArticleWriter] = Additions()
 
 
 def of_pages() -> list[AddedFiles]:

@@ -5,9 +5,6 @@ Extras count them, from a study or from released files, and others write them as
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date as Date
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +12,6 @@ from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints
 from analysis.report.figures import Panel, plain, right_and_wrong
 from analysis.report.words import decimal
-from studies.additions import Additions
 
 # A bar of a figure: its label, right and wrong answers.
 CertaintyBars = tuple[tuple[str, int, int], ...]
@@ -122,15 +118,3 @@ def _padded(bars: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
 def short_share(share: float | None, places: int = 3) -> str:
     """A share as the article writes it: .703."""
     return decimal(share, places).removeprefix("0")
-
-
-class ArticleWriter(Protocol):
-    """Writes the article's tables and figures."""
-
-    name: str
-
-    def write(self, data: Sequence[ArticleData], folder: Path, *, date: Date) -> list[Path]:
-        """Write the files to `folder`, replacing old ones; return their paths."""
-
-
-WRITERS: Additions[ArticleWriter] = Additions()
