@@ -5,6 +5,7 @@ import re
 import zipfile
 from datetime import date
 from html import unescape
+from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import unquote
 
@@ -53,11 +54,6 @@ def report(db, built, settings):
 
 
 @pytest.fixture
-def paper(report):
-    return path_of(report_dir(report.public_id)) / "paper"
-
-
-@pytest.fixture
 def owner(client, report):
     user = User.objects.create_user("owner")
     Membership.objects.create(user=user, study=report.study, role="owner")
@@ -65,49 +61,42 @@ def owner(client, report):
     return user
 
 
+def folder_of(report: Report) -> Path:
+    return path_of(report_dir(report.public_id))
+
+
 def body(response) -> bytes:
     return b"".join(response.streaming_content) if response.streaming else response.content
 
 
 @pytest.mark.nightly
-def test_the_two_pages_have_verdict_figures_tables_methods_limits_and_citation(report, paper):
+def test_the_two_pages_have_verdict_figures_tables_methods_limits_and_citation(report):
+    paper = folder_of(report) / "paper"
     page = (paper / "paper.html").read_text("utf-8")
 
     assert "Two &lt;pages&gt; &amp; more" in page
     assert report.inputs_hash[:12] in page
     assert page.count("<figure") == 3
-    for words in (
-        "Table A. ",
-        "Table B. ",
-        "<h2>Methods</h2>",
-        "<h2>Limits</h2>",
-        "@inproceedings",
-    ):
-        assert words in page
+    parts = ("Table A. ", "Table B. ", "<h2>Methods</h2>", "<h2>Limits</h2>", "@inproceedings")
+    assert [part for part in parts if part not in page] == []
     assert "<script" not in page
     [a, b] = re.findall(r"<tbody>(.*?)</tbody>", page, re.DOTALL)
     assert 1 < a.count("<tr>") <= MOST_ROWS
     # Runs that saw less of the persona are only counted.
     assert "(age)" not in b
     assert "1 more rows in the report" in page
-
-
-@pytest.mark.nightly
-def test_figures_of_the_two_pages_are_files_with_a_key_titles_and_level_labels(paper):
     names = {path.stem for path in paper.glob("*.svg")}
     assert names == {path.stem for path in paper.glob("*.png")}
     assert len(names) == 3
     for path in paper.glob("*.png"):
         with Image.open(path) as picture:
             assert round(picture.info["dpi"][0]) == 300
-    page = (paper / "paper.html").read_text("utf-8")
     for picture in re.findall(r'src="data:image/svg\+xml,([^"]+)"', page):
         turned = re.findall(r"rotate\((-?[0-9.]+)\)", unquote(picture))
         # Only the title of an upright axis is turned, by a right angle.
         assert set(turned) <= {"-90"}
 
 
-@pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("people", [0, 1])
 def test_a_report_without_a_comparison_has_all_of_it_too(tmp_path, db, people):
     study = random_study(
@@ -121,6 +110,12 @@ def test_a_report_without_a_comparison_has_all_of_it_too(tmp_path, db, people):
 
     assert {path.name for path in tmp_path.iterdir()} == {*PAPER.paths}
     assert "<h1>" in (tmp_path / "paper/paper.html").read_text("utf-8")
+    written = [path.stem for path in (tmp_path / "article").iterdir()]
+    assert sorted(written) == sorted(
+        [f"table_{n}" for n in range(1, 9)] * 3 + ["all"] * 2 + ["article"]
+    )
+    says_so = "No people answered" in (tmp_path / "article/table_5.md").read_text("utf-8")
+    assert says_so == (not people)
 
 
 def test_the_page_of_a_report_shows_the_card_and_sends_all_as_files(client, report, owner):
@@ -141,7 +136,7 @@ def test_the_page_of_a_report_shows_the_card_and_sends_all_as_files(client, repo
     with zipfile.ZipFile(io.BytesIO(body(client.get(address("documents:article-zip"))))) as archive:
         assert {"article/table_8.tex", "article/all.xlsx"} <= set(archive.namelist())
 
-    card = path_of(report_dir(report.public_id)) / "card.svg"
+    card = folder_of(report) / "card.svg"
     card.rename(card.with_suffix(".old"))
     assert "For a paper" not in client.get(address("analysis:report")).content.decode()
     assert client.get(address("analysis:card")).status_code == 404

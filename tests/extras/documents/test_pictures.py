@@ -2,7 +2,6 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
@@ -12,7 +11,6 @@ from PIL import Image
 from analysis.report.drawing import BOXES
 from analysis.report.figures import (
     PEOPLE,
-    Figure,
     Key,
     axis,
     corner_note,
@@ -21,7 +19,7 @@ from analysis.report.figures import (
     scatter_trace,
 )
 from extras.documents.picture_marks import CannotDraw
-from extras.documents.pictures import WIDTH, draw_pictures, drawn
+from extras.documents.pictures import WIDTH, drawn
 from tests.analysis.builders import random_study
 
 
@@ -81,19 +79,6 @@ def test_a_picture_says_when_its_fonts_lack_letters():
 
     assert words("\N{DEVANAGARI LETTER KA}") == ["\N{DEVANAGARI LETTER KA}", BOXES]
     assert words("Ordinary letters") == ["Ordinary letters"]
-
-
-def test_the_same_figure_gives_the_same_bytes(tmp_path):
-    found = plot(scatter_trace(x=[0, 1], y=[0, None], mode="lines", line={"color": PEOPLE}))
-    figure = Figure("one", "One", "", "", [found], key=[Key("one", PEOPLE, "dash")])
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        draw_pictures([figure], tmp_path / name)
-
-    def content(folder: str) -> list[bytes]:
-        return [path.read_bytes() for path in sorted(Path(tmp_path / folder).iterdir())]
-
-    assert content("a") == content("b")
 
 
 @pytest.mark.parametrize(
