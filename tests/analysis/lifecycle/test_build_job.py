@@ -85,23 +85,21 @@ def test_several_studies_get_a_folder_each_and_tables_across(tmp_path):
     assert len(rows) == 1 + 2 * 4
 
 
-def test_an_unknown_study_fails_and_leaves_nothing(tmp_path):
-    with pytest.raises(CommandError, match="There is no study “nowhere”") as caught:
-        call_command("report", "nowhere", out=str(tmp_path / "out"))
-
-    assert caught.value.returncode == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [("threshold", 0, "Use 1 to 100"), ("bootstrap", 1, "Use 100 to"), ("seed", -1, "Use 0 to")],
+    ("options", "words", "code"),
+    [
+        ({}, "There is no study “nowhere”", 1),
+        ({"threshold": 0}, "Use 1 to 100", 2),
+        ({"bootstrap": 1}, "Use 100 to", 2),
+        ({"seed": -1}, "Use 0 to", 2),
+    ],
 )
-def test_bad_parameters_are_bad_usage(tmp_path, option, value, words):
+def test_unknown_studies_and_bad_parameters_leave_nothing(tmp_path, options, words, code):
     with pytest.raises(CommandError, match=words) as caught:
-        call_command("report", "any", out=str(tmp_path), **{option: value})
+        call_command("report", "nowhere", out=str(tmp_path / "out"), **options)
 
-    assert caught.value.returncode == 2
+    assert caught.value.returncode == code
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["figures", "cite.bib"])
