@@ -18,6 +18,7 @@ NAMES = [
     "choices",
     "data_files",
     "datasets",
+    "documents",
     "estimation",
     "graded",
     "judge_models",

@@ -1,9 +1,7 @@
 """Build a report, in a worker or by a command: read the data, compute, write the files."""
 
 import gc
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,25 +16,18 @@ from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.differences import main_numbers
-from analysis.lifecycle.storage import (
-    FOR_PAPER,
-    ITEM_ROWS,
-    report_dir,
-)
+from analysis.lifecycle.storage import ITEM_ROWS, replaced, report_dir
 from analysis.models import Report
+from analysis.report.added_files import AddedFiles, MadeReport, of_pages
 from analysis.report.build import all_figures, all_tables, build_report, main_results
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
-from analysis.report.render import (
-    content_security_policy,
-    render_html,
-)
+from analysis.report.render import content_security_policy, render_html
 from analysis.report.report_json import json_parts
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from analysis.report.section import ReportJson as Contents
-from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
-from analysis.report.tables import FIRST_ROWS, Table
+from analysis.report.tables import FIRST_ROWS
 from analysis.report.words import run_name
 from studies.jobs.runner import JobProgress, carry_out
 from studies.models.studies import Study
@@ -66,7 +57,7 @@ def _build(report: Report, progress: JobProgress) -> dict[str, Any]:
             on=f"{report.created_at:%Y-%m-%d}",
             on_progress=progress,
             # A card or a page for a paper could pass for the verdict of the study.
-            for_paper=not report.view,
+            added=() if report.view else of_pages(),
         )
     not_counted = result.get("human", {}).get("not_counted", {})
     return {
@@ -104,18 +95,14 @@ def write_report(
     by: str = "a command",
     on: str = "",
     on_progress: OnProgress = lambda percent, sentence: None,
-    for_paper: bool = False,
+    added: Collection[AddedFiles] = (),
 ) -> dict[str, Any]:
     """Write report.html, report.json, tables/ and figures/ of a study to the folder `out`.
 
-    Several studies are pooled; raises `BadParameters` if they cannot be. `for_paper` adds what
-    takes drawing: card.svg and card.png, two pages with figures in paper/, and the article's tables
-    and figures in article/.
-
-    The files are written to a draft folder and moved at the end, so that no reader sees half a
-    report. None takes the value of the study's plan, or else the default. `number` is only printed
-    on the page; `by` and `on` say who requested other values than the plan's, and when (by default
-    today). A `view` changes the data, and its report has a table of what that changes. Returns the
+    Several studies are pooled; raises `BadParameters` if they cannot be. None takes the value of
+    the study's plan, or else the default. `number` is only printed on the page; `by` and `on` say
+    who requested other values than the plan's, and when (by default today). A `view` changes the
+    data, and its report has a table of what that changes. `added` writes its files too. Returns the
     content of report.json.
     """
     on_progress(1, "Reading the answers.")
@@ -132,30 +119,11 @@ def write_report(
         on_progress=on_progress,
     )
     on_progress(92, "Drawing the figures.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
-        failed: list[str] = []
-        tables = all_tables(result, failed)
-        with (draft / "report.json").open("w", encoding="utf-8") as file:
-            file.writelines(json_parts(result))
-        write_tables(list(tables.values()), draft / "tables")
-        _write_page(result, tables, draft, number, failed, for_paper=for_paper)
-        if for_paper:
-            on_progress(96, "Drawing the pages for a paper.")
-            _write_for_paper(result, tables, dataset, draft)
-        out.mkdir(exist_ok=True)
-        # report.json marks a folder as a report's, so it is moved first.
-        for path in sorted(draft.iterdir(), key=lambda path: path.name != "report.json"):
-            target = out / path.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            path.replace(target)
-        for name in FOR_PAPER if not for_paper else ():
-            target = out / name
-            shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    with replaced(out) as draft:
+        made = _write_files(result, dataset, draft, number, added)
+        for each in added:
+            on_progress(96, each.step)
+            each.write(made, draft)
     return result
 
 
@@ -271,52 +239,34 @@ def _effect_rows(
     }
 
 
-def _write_page(
+def _write_files(
     result: Contents,
-    tables: Mapping[str, Table],
+    data: Dataset,
     draft: Path,
     number: int | None,
-    failed: list[str],
-    *,
-    for_paper: bool,
-) -> None:
-    """Write the page, its figures, its rows of items and its citation."""
+    added: Collection[AddedFiles],
+) -> MadeReport:
+    """Write report.json, the tables, the page with its figures and rows of items, the citation."""
+    failed: list[str] = []
+    tables, figures = all_tables(result, failed), all_figures(result, failed)
+    made = MadeReport(result, data, tables, figures, clock.now().date())
+    with (draft / "report.json").open("w", encoding="utf-8") as file:
+        file.writelines(json_parts(result))
+    write_tables(list(tables.values()), draft / "tables")
     if "items" in tables and len(result["items"]) > FIRST_ROWS:
         write_item_rows(item_rows(result, tables["items"]), draft / ITEM_ROWS)
-    figures = all_figures(result, failed)
     write_figures(list(figures.values()), draft / "figures")
-    date = clock.now().date()
-    days = asked_on(result["study"]["slug"])
     page = render_html(
         result,
-        date=date,
+        date=made.date,
         number=number,
-        asked_on=days,
+        asked_on=asked_on(result["study"]["slug"]),
         tables=tables,
         figures=figures,
         failed=failed,
-        for_paper=for_paper,
+        links=[each.links for each in added if each.links],
     )
     (draft / "report.html").write_text(page, encoding="utf-8")
-    (draft / "cite.bib").write_text(bibtex(result, date), encoding="utf-8")
+    (draft / "cite.bib").write_text(bibtex(result, made.date), encoding="utf-8")
     (draft / "methods.txt").write_text(methods_paragraph(result) + "\n", encoding="utf-8")
-
-
-def _write_for_paper(
-    result: Contents, tables: Mapping[str, Table], dataset: Dataset, draft: Path
-) -> None:
-    """Write the card, the two pages and the article's tables; a part that fails is left out."""
-    # These load matplotlib.
-    from analysis.report.article.counts import count_article
-    from analysis.report.article.files import write_article
-    from analysis.report.two_pages import write_cards, write_two_pages
-
-    date = clock.now().date()
-    attempted(lambda: write_cards(result, draft, date=date), part="card")
-    figures = all_figures(result)
-    attempted(
-        lambda: write_two_pages(result, draft / "paper", date=date, tables=tables, figures=figures),
-        part="paper",
-    )
-    data = [count_article(dataset, result["parameters"]["threshold"])]
-    attempted(lambda: write_article(data, draft / "article", date=date), part="article")
+    return made

@@ -5,15 +5,14 @@ not averaged.
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.data.dataset import load_dataset
+from analysis.report.added_files import MORE, AddedFiles
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.section import attempted
 from analysis.report.sections.accuracy.high_and_low import by_band_over_studies, table_b
 from analysis.report.sections.accuracy.section import comparison
 from analysis.report.sections.glance.accuracies import at_a_glance
@@ -23,10 +22,12 @@ from analysis.report.words import asked_name
 from studies.statements import clock
 
 
-def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: bool) -> Path:
+def write_across(
+    results: Sequence[dict[str, Any]], out: Path, *, added: Collection[AddedFiles]
+) -> Path:
     """Write the page and tables across studies, replacing old ones; return the page.
 
-    `for_paper` adds the article's tables and figures with a row for each study, in article/.
+    `added` writes files of all studies too.
     """
     tables, page, date = tables_across(results), out / "report.html", clock.now().date()
     html = render_document(
@@ -35,25 +36,16 @@ def write_across(results: Sequence[dict[str, Any]], out: Path, *, for_paper: boo
         reports=results,
         shown=[shown(table) for table in tables],
         pooled=[result for result in results if _is_pooled(result)],
-        for_paper=for_paper,
+        links=[each.links_across for each in added if each.links_across],
         is_simulated=any(result["study"]["simulated"] for result in results),
         date=date,
     )
     page.write_text(html, encoding="utf-8")
-    for name in ("tables", "article"):
+    for name in ("tables", *(path for each in MORE for path in each.paths_across)):
         shutil.rmtree(out / name, ignore_errors=True)
     write_tables(tables, out / "tables")
-    if for_paper:
-        # These load matplotlib.
-        from analysis.report.article.counts import count_article
-        from analysis.report.article.files import write_article
-
-        data = [
-            count_article(load_dataset(result["study"]["slug"]), result["parameters"]["threshold"])
-            for result in results
-            if not _is_pooled(result)
-        ]
-        attempted(lambda: write_article(data, out / "article", date=date), part="article")
+    for each in added:
+        each.write_across(results, out, date=date)
     return page
 
 

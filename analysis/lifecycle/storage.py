@@ -1,6 +1,9 @@
 """Stored reports and exports: permissions, files, and removal with a study."""
 
-from collections.abc import Collection, Iterable
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -14,6 +17,7 @@ from django.shortcuts import get_object_or_404
 from analysis.data.answers import exclusions_since, withdrawn_answers
 from analysis.errors import BadParameters, ForeignFiles
 from analysis.models import ComparedItem, Export, Report
+from analysis.report.added_files import MORE
 from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
 from studies.models.studies import Membership, Study
@@ -123,17 +127,44 @@ def remove_files_and_rows(study: Study, items: Collection[int]) -> None:
     exports.update(state=Export.State.GONE, message=_GONE, expires_at=clock.now())
 
 
-FOR_PAPER = ("paper", "article", "card.svg", "card.png")  # what takes drawing
-OF_REPORT = (
+# The first one marks a folder as a report's.
+_OF_REPORT = (
     "report.json",
     "report.html",
     "tables",
     "figures",
-    "item_rows",
+    ITEM_ROWS,
     "cite.bib",
     "methods.txt",
-    *FOR_PAPER,
 )
+
+
+def files_of_report() -> list[str]:
+    """The names of all files and folders that a report can have."""
+    return [*_OF_REPORT, *(path for each in MORE for path in each.paths)]
+
+
+@contextmanager
+def replaced(out: Path) -> Iterator[Path]:
+    """A draft folder whose files replace those of a report in `out` at the end.
+
+    So no reader sees half a report.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    try:
+        yield draft
+        out.mkdir(exist_ok=True)
+        for name in files_of_report():
+            target, made = out / name, draft / name
+            if target.is_dir():
+                shutil.rmtree(target)
+            if made.exists():
+                made.replace(target)
+            else:
+                target.unlink(missing_ok=True)  # of an earlier report
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def holds(folder: Path, name: str) -> bool:

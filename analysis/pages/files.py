@@ -19,6 +19,9 @@ from analysis.report.rules import MORE_PAGES, PLOTLY
 from analysis.report.table_files import read_item_rows
 from studies.file_storage.storage import Stored
 
+# Of a page without scripts, whose pictures are inside it.
+_STYLED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
 
 def report_files(user: User | AnonymousUser, slug: str, public_id: str) -> tuple[Report, Stored]:
     """A finished report and its folder; 404 if it is not finished or its files are gone."""
@@ -42,26 +45,6 @@ def open_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @gzip_page
 @login_required
 @require_GET
-def open_article(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Send the page with the tables and figures as in the source article."""
-    report, folder = report_files(request.user, slug, public_id)
-    page = _drawn(folder / "article/article.html")
-    return scripted_page(request, page, report.content_security_policy)
-
-
-@gzip_page
-@login_required
-@require_GET
-def open_paper(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Send the report on two pages."""
-    _, folder = report_files(request.user, slug, public_id)
-    page = _drawn(folder / "paper/paper.html").read_bytes()
-    return _own_page(page, "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-
-
-@gzip_page
-@login_required
-@require_GET
 def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) -> HttpResponse:
     """Make a page of an extra from the report's numbers."""
     report, folder = report_files(request.user, slug, public_id)
@@ -72,7 +55,7 @@ def open_own_page(request: HttpRequest, slug: str, public_id: str, name: str) ->
 
     result = json.loads((folder / "report.json").read_bytes())
     html = page.html(result, date=report.created_at.date(), asked_on=asked_on(slug))
-    return _own_page(html.encode(), "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+    return own_page(html.encode())
 
 
 def scripted_page(request: HttpRequest, page: Stored, policy: str) -> HttpResponse:
@@ -88,18 +71,18 @@ def scripted_page(request: HttpRequest, page: Stored, policy: str) -> HttpRespon
         address = request.build_absolute_uri(static(PLOTLY))
         html = html.replace(b"script-src ", f"script-src {address} ".encode(), 1)
         policy = policy.replace("script-src ", f"script-src {address} ")
-    return _own_page(html, policy)
+    return own_page(html, policy)
 
 
-def _own_page(html: bytes, policy: str) -> HttpResponse:
-    """A page with its own content security policy."""
+def own_page(html: bytes, policy: str = _STYLED) -> HttpResponse:
+    """A page with its own content security policy; by default without scripts."""
     response = HttpResponse(html, content_type="text/html")
     response["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
     response["Cache-Control"] = "private"
     return response
 
 
-def _drawn(file: Stored) -> Stored:
+def drawn(file: Stored) -> Stored:
     """A file that a worker draws with a report; 404 for reports that are older than the file."""
     if not file.is_file():
         raise Http404("This report has no such file. Build it again.")
@@ -115,7 +98,7 @@ def card(request: HttpRequest, slug: str, public_id: str, kind: str) -> FileResp
 
 
 def card_picture(stored: Stored, kind: str, name: str) -> FileResponse:
-    file = _drawn(stored).open()
+    file = drawn(stored).open()
     content_type = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     response = FileResponse(file, content_type=content_type, filename=f"{name}.card.{kind}")
     response["Cache-Control"] = "private"
@@ -149,27 +132,6 @@ def download_tables(request: HttpRequest, slug: str, public_id: str) -> FileResp
     _, folder = report_files(request.user, slug, public_id)
     archive = zipped(folder, "tables/")
     return FileResponse(archive, as_attachment=True, filename=f"{slug}.tables.zip")
-
-
-@login_required
-@require_GET
-def download_paper(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download what a paper needs: two pages, figures, tables, report.json, methods, BibTeX."""
-    _, folder = report_files(request.user, slug, public_id)
-    _drawn(folder / "paper/paper.html")
-    files = ("paper/", "tables/", "card.", "report.json", "cite.bib", "methods.txt")
-    archive = zipped(folder, *files)
-    return FileResponse(archive, as_attachment=True, filename=f"{slug}.paper.zip")
-
-
-@login_required
-@require_GET
-def download_article(request: HttpRequest, slug: str, public_id: str) -> FileResponse:
-    """Download the tables and figures as in the source article."""
-    _, folder = report_files(request.user, slug, public_id)
-    _drawn(folder / "article/article.html")
-    archive = zipped(folder, "article/")
-    return FileResponse(archive, as_attachment=True, filename=f"{slug}.article.zip")
 
 
 def zipped(folder: Stored, *beginnings: str) -> io.BytesIO:

@@ -35,6 +35,7 @@ from analysis.lifecycle.storage import (
 )
 from analysis.models import Report
 from analysis.pages.deviation_views import query_of
+from analysis.report import added_files
 from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
@@ -282,6 +283,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "what_changes": (report.result or {}).get("view", {}).get("what_changes", ()),
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
         "own_pages": list(MORE_PAGES),
+        "added_files": list(added_files.MORE),
         "registered": registered(report.study),
         "recheck": recheck,
         "may_build": _may_build(request, slug),

@@ -1,7 +1,7 @@
 """The verdict of a report as a card: one sentence, a strip of differences, and what it rests on.
 
 The app shows it first on a report's page and behind a share link, and `thirdperson check --card`
-writes the same. It is drawn by matplotlib, which only this and pictures of figures load.
+writes the same. It is drawn by matplotlib, which takes a second to load.
 """
 
 import textwrap
@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
-from analysis.report.pictures import BOXES, lacks_letters, lettered, save_picture
+from analysis.report.drawing import BOXES, lacks_letters, lettered, save_picture
 from analysis.report.verdict.chart import VerdictChart
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import number_of
@@ -27,7 +27,6 @@ _POINT = 72 / _DPI
 DOTS_PER_INCH = 200
 TEXT, SECONDARY, LINE, BAND, MARK = "#0b0c0c", "#505a5f", "#d8dcde", "#e6eaec", "#12436D"
 EDGES = {"yes": "#1a7f37", "no": "#8a1f11", "unknown": "#7a4d00", "none": "#6b7278"}
-KINDS = ("svg", "png")
 _STEP = 62  # between the judges of the strip
 # Letters in a line of the sentence, and its size, from the largest that fits.
 _SIZES = ((44, 40, 2), (54, 33, 3), (66, 27, 4), (84, 22, 6))

@@ -58,9 +58,6 @@ SCRIPTS = (
 )
 _IMPORTS_AND_EXPORTS = re.compile(r"^(?:import [^;]+;\n|export )", re.MULTILINE)
 
-_PACKED = re.compile(r'<script type="application/json" class="packed".*?</script>')
-_PLOTS = '<script type="application/json" id="plots">'
-
 _JSON_ESCAPES = {ord(">"): "\\u003E", ord("<"): "\\u003C", ord("&"): "\\u0026"}
 
 
@@ -84,15 +81,14 @@ def render_html(
     tables: Mapping[str, Table] | None = None,
     figures: Mapping[str, Figure] | None = None,
     failed: list[str] | None = None,
-    for_paper: bool = False,
+    links: Sequence[str] = (),
 ) -> str:
     """Render the whole page; `report` is the content of report.json.
 
     `date` is printed on it, and `number` too if it is a numbered report of a study. `asked_on` has
     the days on which runs asked their models, which report.json lacks. `tables` and `figures` are
-    the report's, if already made. `for_paper` says that the folder has the two pages and the
-    article's tables, so that the page links to them. `failed` names parts that could not be made;
-    parts that the page cannot show are added.
+    the report's, if already made. `links` are templates with links to other files in its folder.
+    `failed` names parts that could not be made; parts that the page cannot show are added.
     """
     failed = [] if failed is None else failed
     made = all_tables(report, failed) if tables is None else tables
@@ -130,7 +126,8 @@ def render_html(
         "script": _script(),
         "plotly": _file(PLOTLY),
         "policy": content_security_policy(),
-        "for_paper": for_paper,
+        "links": links,
+        "packed": [],
     }
     needed = [section for section in all_chapters() if _is_needed(section, report, failed)]
     folded = next((section for section in needed if not section.is_open), None)
@@ -148,9 +145,7 @@ def render_html(
     missing = _texts(report, "missing", failed)
     names = sorted({*report.get("failed_parts", ()), *failed})
     context["missing"] = [*(Text(((part_words(name), ""),)) for name in names), *missing]
-    return _packed_last(
-        render_to_string("analysis/report/page.html", context | {"chapters": chapters})
-    )
+    return render_to_string("analysis/report/page.html", context | {"chapters": chapters})
 
 
 def _is_needed(section: Section, report: Mapping[str, Any], failed: list[str]) -> bool:
@@ -227,20 +222,14 @@ def render_document(
     }
     shared = {
         "report": {},  # only single reports mark tables by their plan
+        "packed": [],
         "facts": _json({"slug": slug, "threshold": None, "tex": TEX}),
         "style": _file("css/report.css"),
         "script": _script(),
         "policy": content_security_policy(),
         **(drawing if figures else {}),
     }
-    return _packed_last(render_to_string(template, shared | context))
-
-
-def _packed_last(page: str) -> str:
-    """The page with the packed rows of its tables after its script, which they would delay."""
-    packed = "".join(_PACKED.findall(page))
-    before, plots, after = _PACKED.sub("", page).partition(_PLOTS)
-    return before + packed + plots + after
+    return render_to_string(template, shared | context)
 
 
 @cache

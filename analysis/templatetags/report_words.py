@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from analysis.report import registration, words
 from analysis.report.sentences import Text, at
-from analysis.report.tables import Cell
+from analysis.report.tables import Cell, ShownTable
 from studies.money import format_cost
 
 register = template.Library()
@@ -19,6 +19,14 @@ register.filter("listed", words.listed)
 register.filter("money", format_cost)
 register.filter("mark_word", registration.mark_word)
 register.simple_tag(registration.table_mark, name="table_mark")
+
+
+@register.simple_tag(takes_context=True)
+def pack_last(context: Mapping[str, Any], shown: ShownTable) -> str:
+    """Keep the packed rows of a table for the end of the page, whose script they would delay."""
+    if shown.packed:
+        context["packed"].append(shown)
+    return ""
 
 
 @register.filter

@@ -66,6 +66,7 @@ def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
     # These load the statistics.
     from analysis.lifecycle.build_job import write_report
     from analysis.lifecycle.several_studies import write_across
+    from analysis.report.added_files import of_pages
     from analysis.report.render import content_security_policy
 
     slugs, steps = report.slugs, len(report.slugs) + report.is_pooled
@@ -94,7 +95,7 @@ def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
             for n, slug in enumerate(slugs)
         ]
         progress(98, "Drawing the tables and figures of all studies.")
-        write_across([*results, *pooled], draft, for_paper=True)
+        write_across([*results, *pooled], draft, added=of_pages())
     return {
         "content_security_policy": content_security_policy(),
         "expires_at": clock.now() + timedelta(days=settings.EXPORT_DAYS),

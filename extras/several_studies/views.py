@@ -118,6 +118,7 @@ def show(request: HttpRequest, report_id: str) -> HttpResponse:
         "report": report,
         "studies": Study.objects.filter(slug__in=report.slugs).order_by("pk"),
         "status_url": reverse("several_studies:status", args=[report_id]),
+        "has_article": (building.folder_of(report) / "article/article.html").is_file(),
         "retry": Retry(
             f"{reverse('several_studies:choose')}?{chosen}", "Choose again", is_link=True
         ),

@@ -300,16 +300,3 @@ def test_studies_with_a_design_that_forbids_it_are_not_pooled():
 
     with pytest.raises(BadParameters, match="main cannot be pooled: its items hang together"):
         pool([pilot, other])
-
-
-# `test_article.py` has the tables of several studies by default.
-@pytest.mark.sampled(keep=0)
-def test_reports_for_a_paper_have_the_articles_tables_with_a_row_for_each_study(tmp_path):
-    waves()
-
-    call_command("report", "pilot", "main", "--paper", "--out", str(tmp_path), "--bootstrap", "100")
-
-    assert 'href="article/article.html"' in (tmp_path / "report.html").read_text("utf-8")
-    table = (tmp_path / "article" / "table_2.csv").read_text("utf-8")
-    assert "Pilot" in table
-    assert "Main" in table

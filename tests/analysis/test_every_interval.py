@@ -2,12 +2,15 @@
 
 import json
 import random
+from collections import defaultdict
 
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
+from analysis.report.build import all_tables, build_report
 from analysis.report.report_json import to_json
+from analysis.report.tables import in_general
+from analysis.report.words import run_names
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.walking import faults, intervals
@@ -117,3 +120,26 @@ def test_every_interval_holds_its_estimate_and_has_a_width(name):
 
     assert list(intervals(report))
     assert faults(report) == []
+
+
+def test_an_accuracy_has_one_interval_in_all_tables():
+    report = build_report(load_dataset(by_chance().slug), seed=1, bootstrap=100)
+    sides = {"People": "majority", "People, majority": "majority"}
+    sides |= {"People, single answers": "individual", "People, single": "individual"}
+    entries = {name: report["human"][key] for name, key in sides.items()}
+    entries |= dict(zip(run_names(report), report["judges"], strict=True))
+    wanted, found = defaultdict(set), defaultdict(set)
+    for name, entry in entries.items():
+        for cell in (entry, entry["high"], entry["low"]):
+            ends = in_general(cell)["ci"]
+            wanted[name, cell["correct"], cell["n"]].add(ends and tuple(ends))
+    for table in all_tables(report).values():
+        for row in table.rows:
+            for column, cell in zip(table.columns, row, strict=True):
+                who = column.group if (row[0], 0) == (report["study"]["title"], 0) else row[0]
+                if column.kind == "share" and (key := (who, cell["correct"], cell["n"])) in wanted:
+                    found[key].add((tuple(cell["ci"]) if cell["ci"] else None, table.name))
+    assert len(found) > 8
+    for key, shown in found.items():
+        intervals = {ends for ends, _ in shown} - {None}
+        assert intervals <= wanted[key], (key, shown)

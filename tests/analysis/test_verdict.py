@@ -10,6 +10,7 @@ import pytest
 
 from analysis.data.verdicts import people_votes
 from analysis.report.build import build_report
+from analysis.report.card import write_card
 from analysis.report.render import render_html
 from analysis.report.study import shared_by
 from analysis.report.verdict.answer import POWER, answer_of, headline_run
@@ -414,3 +415,13 @@ def test_no_known_answer_is_said_only_where_it_is_so(report):
     assert "600 of 600 items have a known right answer, but no answer that counts" in known
     assert known.endswith("No person has answered.")
     assert own.startswith("People answered for themselves, so no answer is right or wrong.")
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_the_card_has_the_same_bytes_each_time(report, tmp_path, kind):
+    for name in ("a", "b"):
+        write_card(report, tmp_path / f"{name}.{kind}", date=datetime.date(2026, 11, 27))
+
+    one, other = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("a", "b"))
+    assert one == other
+    assert one.startswith(b"\x89PNG" if kind == "png" else b"<?xml")

@@ -11,11 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import (
-    OF_REPORT,
     check_output_folder,
     check_parameters,
+    files_of_report,
     holds,
 )
+from analysis.report.added_files import MORE
 from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
 from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study, StudyLog
@@ -66,21 +67,13 @@ class Command(BaseCommand):
             help="also build one report of all studies in DIR/pooled",
         )
         parser.add_argument(
-            "--pictures",
-            action="store_true",
-            help="also draw the figures as SVG and PNG",
-        )
-        parser.add_argument(
             "--view",
             metavar="FILE",
             help="another view: a JSON file of what to leave out or read otherwise, as in "
             "view.filters of its report.json",
         )
-        parser.add_argument(
-            "--paper",
-            action="store_true",
-            help="also write two pages for a paper, the article's tables, and a verdict card",
-        )
+        for each in MORE:
+            parser.add_argument(f"--{each.name}", action="store_true", help=each.help)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.lifecycle.several_studies import write_across
@@ -104,7 +97,7 @@ class Command(BaseCommand):
             find_study(slug)
 
         self.pages = _pages(options["page"])
-        self.with_pictures, self.for_paper = options["pictures"], options["paper"]
+        self.added = [each for each in MORE if options[each.name]]
         try:
             _check_output_folders(slugs, out)
             # Check before writing whether the studies can be pooled.
@@ -115,7 +108,7 @@ class Command(BaseCommand):
             ]
             results += pooled
             if len(results) > 1:
-                page = write_across(results, out, for_paper=self.for_paper)
+                page = write_across(results, out, added=self.added)
                 self.stdout.write(f"All studies: {page}")
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
@@ -139,7 +132,7 @@ class Command(BaseCommand):
                 *slugs,
                 out=folder,
                 on_progress=_shown_on(bar),
-                for_paper=self.for_paper,
+                added=self.added,
                 **chosen,
             )
         if len(slugs) == 1:
@@ -167,8 +160,8 @@ class Command(BaseCommand):
         from analysis.report.section import part_words
 
         inputs = result["inputs"]
-        if self.with_pictures:
-            self.stdout.write(f"{_draw(result, folder / 'figures')} plots as SVG and PNG")
+        for words in filter(None, (each.words(folder) for each in self.added)):
+            self.stdout.write(words)
         for name in result.get("failed_parts", ()):
             self.stderr.write(f"{result['study']['slug']}: {part_words(name)}")
         self.stdout.write(
@@ -205,13 +198,6 @@ def _pages(names: list[str]) -> "list[OwnPage]":
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def _draw(result: dict[str, Any], folder: Path) -> int:
-    from analysis.report.build import all_figures
-    from analysis.report.pictures import draw_pictures
-
-    return draw_pictures(all_figures(result).values(), folder)
-
-
 def _shown_on(bar: Any) -> Callable[[int, str], None]:
     def show(percent: int, sentence: str) -> None:
         bar.set_postfix_str(sentence, refresh=False)
@@ -222,13 +208,14 @@ def _shown_on(bar: Any) -> Callable[[int, str], None]:
 
 def _check_output_folders(slugs: list[str], out: Path) -> None:
     if len(slugs) == 1:
-        check_output_folder(out, OF_REPORT, is_ours=holds(out, "report"))
+        check_output_folder(out, files_of_report(), is_ours=holds(out, "report"))
         return
     folders = [*(out / slug for slug in slugs), out / "pooled"]
     # An earlier result has a page next to its tables; tables without one are other files.
     is_ours = (out / "report.html").exists() and any(
         holds(folder, "report") for folder in (out, *folders)
     )
-    check_output_folder(out, ("report.html", "tables", "article"), is_ours=is_ours)
+    across = [path for each in MORE for path in each.paths_across]
+    check_output_folder(out, ("report.html", "tables", *across), is_ours=is_ours)
     for folder in folders:
-        check_output_folder(folder, OF_REPORT, is_ours=holds(folder, "report"))
+        check_output_folder(folder, files_of_report(), is_ours=holds(folder, "report"))

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from analysis.report.article.counts import ArticleData
+from analysis.report.article import ArticleData
 from analysis.report.tables import Table
 from extras.replication.recipes import asking
 from extras.replication.recipes.asking import (

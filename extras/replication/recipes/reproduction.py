@@ -10,7 +10,7 @@ import numpy as np
 from analysis.data.arrays import MISSING, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
-from analysis.report.article.counts import (
+from analysis.report.article import (
     ArticleData,
     ArticleRun,
     ByCertainty,

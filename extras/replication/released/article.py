@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf
 from extras.replication.released.result_files import (
     MODELS,
     ORDER,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.lifecycle.storage import check_output_folder, holds
-from analysis.report.article.counts import ArticleData
-from analysis.report.article.files import bars_panel, write_article
+from analysis.report.added_files import ARTICLE_WRITERS
+from analysis.report.article import ArticleData, bars_panel
 from analysis.report.figures import RIGHT_AND_WRONG, Figure
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import to_json
@@ -68,7 +68,11 @@ def write_output(
     if folder.exists():
         shutil.rmtree(folder)
     write_tables(tables, folder)
-    drawn = write_article(article, out / "article", date=clock.now().date()) if article else []
+    drawn = [
+        path
+        for writer in (ARTICLE_WRITERS if article else ())
+        for path in writer.write(article, out / "article", date=clock.now().date())
+    ]
     return [content, html, *sorted(folder.iterdir()), *drawn]
 
 

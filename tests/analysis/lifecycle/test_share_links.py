@@ -63,21 +63,6 @@ def test_a_link_opens_the_report_without_an_account(client, report, owner):
     assert link.opened == 1
 
 
-def test_a_preview_of_the_link_shows_the_card_to_nobody_without_the_key(client, report, owner):
-    link, key = share_report(report_id=report.pk, user=owner)
-
-    head = client.get(shared(link, key) + "&utm_source=chat").content.decode()
-    (card,) = re.findall('og:image" content="([^"]+)"', head)
-
-    assert report.study.title in re.findall('og:title" content="([^"]+)"', head)[0]
-    assert b"".join(client.get(card).streaming_content).startswith(b"\x89PNG")
-    assert card.endswith(f"/card.png?key={key}")
-    for guess in ("", "?key=", f"?key={key[:-1]}"):
-        page = client.get(shared(link, key).partition("?")[0] + guess)
-        assert page.status_code == 404
-        assert "og:" not in page.content.decode()
-
-
 def test_only_a_hash_of_the_key_is_stored_anywhere(report, owner):
     link, key = share_report(report_id=report.pk, user=owner, note="journal")
 

@@ -53,7 +53,6 @@ def body(response) -> bytes:
 def pages(study, report):
     plain = [reverse(f"analysis:{name}", args=[study.slug]) for name in ("list", "panel")]
     names = ["report", "status", "open", "download", "json", "tables"]
-    names += ["paper", "article", "card", "card-png", "paper-zip", "article-zip"]
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
 
 
@@ -72,7 +71,7 @@ def test_a_stranger_learns_nothing(client, finished):
     study, report = finished
     signed_in(client, study, "stranger")
 
-    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 14
+    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 8
     build = reverse("analysis:build", args=[study.slug])
     assert client.post(build).status_code == 404
 
@@ -322,29 +321,6 @@ def test_a_table_is_sent_under_the_address_that_it_has_in_the_folder(client, fin
     assert body(response).startswith(b"Who,")
     assert client.get(page.replace("report.html", "tables/none.csv")).status_code == 404
     assert client.get(of_report("item_rows", study, report)).status_code == 404
-
-
-def test_what_a_paper_needs_is_drawn_with_the_report_and_sent_as_one_file(client, finished):
-    study, report = finished
-    signed_in(client, study, "viewer")
-
-    def address(name: str) -> str:
-        return reverse(f"analysis:{name}", args=[study.slug, report.public_id])
-
-    page = client.get(address("report")).content.decode()
-    assert f'src="{address("card")}"' in page
-    with zipfile.ZipFile(io.BytesIO(body(client.get(address("paper-zip"))))) as archive:
-        names = set(archive.namelist())
-    assert {"paper/paper.html", "report.json", "cite.bib", "card.png", "card.svg"} <= names
-    assert {f"tables/table_a.{kind}" for kind in ("csv", "tex", "md")} <= names
-    assert "tables/all.xlsx" in names
-    assert any(name.endswith(".png") and name.startswith("paper/") for name in names)
-    with zipfile.ZipFile(io.BytesIO(body(client.get(address("article-zip"))))) as archive:
-        assert {"article/table_8.tex", "article/all.xlsx"} <= set(archive.namelist())
-
-    path_of(report_dir(report.public_id) / "card.svg").unlink()
-    assert "For a paper" not in client.get(address("report")).content.decode()
-    assert client.get(address("card")).status_code == 404
 
 
 def test_a_page_is_sent_compressed_and_its_drawing_script_apart(client, finished):

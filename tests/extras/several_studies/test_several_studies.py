@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from analysis.report.added_files import of_pages
 from extras.several_studies.building import build_queued, content_of, delete_files, folder_of
 from extras.several_studies.models import StudiesReport
 from studies.models import Membership, Study
@@ -71,7 +72,8 @@ def test_two_studies_are_side_by_side_pooled_and_as_in_the_article(ada, waves):
 
     assert (report.state, report.slugs) == ("done", ["pilot", "main"]), report.message
     page = ada.get(reverse("several_studies:show", args=[report.public_id])).content.decode()
-    for name in ("report.html", "pooled/report.html", "article/article.html", "main/report.html"):
+    added = [f"{path}/{path}.html" for each in of_pages() for path in each.paths_across]
+    for name in ("report.html", "pooled/report.html", "main/report.html", *added):
         assert at(report, name) in page
         sent = ada.get(at(report, name))
         assert (sent.status_code, sent["Content-Type"]) == (200, "text/html")
@@ -81,7 +83,7 @@ def test_two_studies_are_side_by_side_pooled_and_as_in_the_article(ada, waves):
     assert "counts the people of pilot and main together" in side_by_side
     archive = ada.get(reverse("several_studies:download", args=[report.public_id]))
     names = zipfile.ZipFile(io.BytesIO(archive.getvalue())).namelist()
-    assert {"report.html", "pooled/report.json", "article/table_1.csv"} <= {*names}
+    assert {"report.html", "pooled/report.json", *added} <= {*names}
 
 
 def test_others_and_those_who_left_a_study_see_nothing(ada, waves):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from analysis.report.added_files import ARTICLE_WRITERS
 from extras.replication.released.article import certainty_bars, in_article
 from extras.replication.released.result_files import read_rows
 from tests.extras.replication.released.rows import ASKED_FIVE, ASKED_TIE, row, write_file
@@ -75,6 +76,7 @@ def test_out_gets_json_html_and_tables(folder, tmp_path):
     for cell in result["cells"]:
         assert {"table", "row", "column", "published", "computed", "equal", "why"} <= cell.keys()
     assert {entry["file"] for entry in result["skipped"]} == {"README.md", "notes_<b>.jsonl"}
+    assert (out / "article/article.html").exists() == bool([*ARTICLE_WRITERS])
     with (out / "tables" / "table1.csv").open(newline="") as table:
         rows = {(r["Row"], r["Column"]): r for r in csv.DictReader(table)}
     assert rows["EC no tie", "GPT-4"]["Computed accuracy"] == "0.5"

@@ -2,16 +2,15 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import plotly.graph_objects as go
 import pytest
 from django.core.management import call_command
 from PIL import Image
 
+from analysis.report.drawing import BOXES
 from analysis.report.figures import (
     PEOPLE,
-    Figure,
     Key,
     axis,
     corner_note,
@@ -19,8 +18,8 @@ from analysis.report.figures import (
     row_label,
     scatter_trace,
 )
-from analysis.report.picture_marks import CannotDraw
-from analysis.report.pictures import BOXES, WIDTH, draw_pictures, drawn
+from extras.documents.picture_marks import CannotDraw
+from extras.documents.pictures import WIDTH, drawn
 from tests.analysis.builders import random_study
 
 
@@ -80,19 +79,6 @@ def test_a_picture_says_when_its_fonts_lack_letters():
 
     assert words("\N{DEVANAGARI LETTER KA}") == ["\N{DEVANAGARI LETTER KA}", BOXES]
     assert words("Ordinary letters") == ["Ordinary letters"]
-
-
-def test_the_same_figure_gives_the_same_bytes(tmp_path):
-    found = plot(scatter_trace(x=[0, 1], y=[0, None], mode="lines", line={"color": PEOPLE}))
-    figure = Figure("one", "One", "", "", [found], key=[Key("one", PEOPLE, "dash")])
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        draw_pictures([figure], tmp_path / name)
-
-    def content(folder: str) -> list[bytes]:
-        return [path.read_bytes() for path in sorted(Path(tmp_path / folder).iterdir())]
-
-    assert content("a") == content("b")
 
 
 @pytest.mark.parametrize(

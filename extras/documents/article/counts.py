@@ -1,80 +1,13 @@
-"""The counts behind the article's tables: right answers of runs and people, by certainty.
-
-They come from the arrays of a study. An extra makes the same from files that others released.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""The counts behind the article's tables, from the arrays of a study."""
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.data.arrays import Dataset, Floats, RunData
 from analysis.data.verdicts import Ints, people_verdicts, run_verdicts
+from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf, certainty_bars
 
 Rows = npt.NDArray[np.bool_]
-# A bar of a figure: its label, right and wrong answers.
-CertaintyBars = tuple[tuple[str, int, int], ...]
-
-
-@dataclass(frozen=True)
-class RightOf:
-    """Right answers of all; `correct` and `n` are None if only the share is known."""
-
-    correct: int | None
-    n: int | None
-    accuracy: float | None
-
-    @classmethod
-    def counted(cls, correct: int, n: int) -> "RightOf":
-        return cls(correct, n, correct / n if n else None)
-
-
-@dataclass(frozen=True)
-class ByCertainty:
-    """All answers, and those with a high and a low certainty; None if nobody was asked for one."""
-
-    overall: RightOf
-    high: RightOf | None = None
-    low: RightOf | None = None
-
-
-@dataclass(frozen=True)
-class ArticleRun:
-    """One run as the article counts it; `label` names it in the notes.
-
-    `answered` and `repeated` are about the items that people answered: each once, as in Table 5,
-    and once for each of people's answers, as in Table 7.
-    """
-
-    model: str
-    setting: str
-    features: str
-    offers_tie: bool
-    label: str
-    counts: ByCertainty
-    answered: ByCertainty | None = None
-    repeated: ByCertainty | None = None
-    bars: CertaintyBars = ()
-
-
-@dataclass(frozen=True)
-class ArticleData:
-    """One data set: its runs, its people (majority and single answers), and persona variables.
-
-    `slug` is the study's short name; empty without a study that can ask more. `missing_is_low`
-    says that answers without a certainty are counted as low, as the article's code does.
-    """
-
-    title: str
-    runs: Sequence[ArticleRun] = ()
-    majority: ByCertainty | None = None
-    single: ByCertainty | None = None
-    variables: Sequence[str] = ()
-    slug: str = ""
-    is_simulated: bool = False
-    threshold: int = 80
-    missing_is_low: bool = False
 
 
 def count_article(data: Dataset, threshold: int | None = None) -> ArticleData:
@@ -141,18 +74,3 @@ def by_certainty(correct: Ints, certainty: Floats, threshold: float) -> ByCertai
 
 def right_of(correct: Ints, rows: Rows) -> RightOf:
     return RightOf.counted(int((correct[rows] == 1).sum()), int(rows.sum()))
-
-
-def certainty_bars(correct: Ints, certainty: Floats) -> CertaintyBars:
-    """Right and wrong answers by certainty in tens, clipped to 40–90 as in the article.
-
-    >>> certainty_bars(np.array([1, 0, 1, -1]), np.array([12.0, 100.0, np.nan, 50.0]))
-    (('40', 1, 0), ('90', 0, 1))
-    """
-    stated = (correct >= 0) & ~np.isnan(certainty)
-    tens = np.clip(certainty[stated] // 10, 4, 9).astype(int) * 10
-    right = correct[stated] == 1
-    return tuple(
-        (str(at), int((right & (tens == at)).sum()), int((~right & (tens == at)).sum()))
-        for at in sorted(set(tens.tolist()))
-    )

@@ -4,28 +4,25 @@ This supports the marks in a report's figures and refuses others, so that no pic
 Each plot is a picture of its own, or all plots of a figure are one picture with one key.
 """
 
-import logging
 import math
 import textwrap
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from matplotlib.transforms import Transform, blended_transform_factory, offset_copy
 
+from analysis.report.drawing import BOXES, KINDS, lacks_letters, lettered, save_picture
 from analysis.report.figures import Figure, Key, Panel
-from analysis.report.picture_marks import (
+from extras.documents.picture_marks import (
     DASH_PATTERNS,
     DPI,
     POINT,
@@ -38,11 +35,6 @@ from analysis.report.picture_marks import (
     without_markup,
 )
 
-# PNG at three times the screen size: about 300 dots per inch in a column of a paper.
-_PNG_DPI = 300
-# No time stamp, so that the same report gives the same bytes.
-_METADATA: Mapping[str, Mapping[str, Any]] = {"svg": {"Date": None}, "png": {"Software": None}}
-
 
 def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
     """Draw every panel of the figures to `folder` as SVG and PNG; return the number of panels."""
@@ -52,18 +44,10 @@ def draw_pictures(figures: Iterable[Figure], folder: Path) -> int:
         for name, panel in _named(figure):
             title = panel.title or figure.title
             with drawn(panel.drawing, title=title, key=figure.key) as drawing:
-                for kind in _METADATA:
+                for kind in KINDS:
                     save_picture(drawing, folder / f"{name}.{kind}")
             count += 1
     return count
-
-
-def save_picture(
-    drawing: Drawing, file: Path | BinaryIO, *, kind: str = "", dpi: int = _PNG_DPI
-) -> None:
-    """Save a drawing as SVG or PNG, by default by the ending of the path."""
-    kind = kind or Path(str(file)).suffix.removeprefix(".")
-    drawing.savefig(file, format=kind, dpi=dpi, metadata=_METADATA[kind])
 
 
 def _named(figure: Figure) -> Iterator[tuple[str, Panel]]:
@@ -80,18 +64,6 @@ NARROWEST = 300  # pixels of a plot in a row of several
 _LETTER = 8.6  # pixels of a letter in the title of a plot
 _KEY_LINE = 22  # pixels of a line of the key
 _KEY_ENTRY = 340  # pixels of an entry of the key, at least
-# The font that matplotlib brings has no Chinese, Japanese or Korean letters.
-_FONT = "DejaVu Sans"
-BOXES = "Boxes are characters missing from the server's fonts. The tables show them."
-_OTHER_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei")
-_STYLE: dict[Any, Any] = {
-    "text.parse_math": False,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "thirdperson",
-    "axes.unicode_minus": True,
-    "axes.edgecolor": "#6b7278",
-    "hatch.color": "#ffffff",
-}
 
 
 @contextmanager
@@ -135,16 +107,6 @@ def _drawn(
         yield drawing
 
 
-@contextmanager
-def lettered() -> Iterator[list[str]]:
-    """Matplotlib in the style of all pictures; returns the names of the fonts."""
-    fonts = _fonts()
-    with rc_context({**_STYLE, "font.family": fonts}), warnings.catch_warnings():
-        # Characters that no font has become boxes, and a note in the picture says so.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        yield fonts
-
-
 def _drawing(
     plots: Sequence[tuple[str, PictureJson]],
     title: str,
@@ -179,22 +141,6 @@ def _drawing(
     for sheet in sheets:
         sheet.make_room()
     return drawing
-
-
-def lacks_letters(drawing: Drawing, fonts: Sequence[str]) -> bool:
-    """Whether the drawing has a character that no font has."""
-    letters = {letter for text in drawing.findobj(Text) for letter in text.get_text()}
-    known = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
-    return any(
-        letter.isprintable() and not any(font.get_char_index(ord(letter)) for font in known)
-        for letter in letters
-    )
-
-
-def _fonts() -> list[str]:
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
-    return [_FONT, *(name for name in _OTHER_FONTS if name in known)]
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         from analysis.data.dataset import load_dataset
-        from analysis.report.article.counts import count_article
-        from analysis.report.article.files import WRITTEN, write_article
+        from extras.documents.article.counts import count_article
+        from extras.documents.article.files import WRITTEN, write_article
         from studies.statements import clock
 
         out, threshold = Path(options["out"]), options["threshold"]

@@ -6,22 +6,22 @@ the report itself. The page has no script; its figures are pictures inside it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date as Date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from django.template.loader import render_to_string
 
-from analysis.report.card import KINDS, write_card
+from analysis.report.added_files import MadeReport
 from analysis.report.citation import bibtex, methods_paragraph
+from analysis.report.drawing import KINDS, save_picture
 from analysis.report.figures import Figure, Panel
-from analysis.report.pictures import drawn_figure, save_picture
 from analysis.report.render import style_of
 from analysis.report.sections.glance.accuracies import forest
 from analysis.report.tables import Cell, Table
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import run_names, whole_runs
+from extras.documents.pictures import drawn_figure
 
 # The figures in order of preference, the first of each group that a report has. The last is wide.
 FIGURES = (
@@ -46,39 +46,27 @@ class PaperPicture:
     left_out: int
 
 
-def write_two_pages(
-    report: Mapping[str, Any],
-    folder: Path,
-    *,
-    date: Date,
-    tables: Mapping[str, Table],
-    figures: Mapping[str, Figure],
-) -> None:
+def write_two_pages(made: MadeReport, folder: Path) -> None:
     """Write `paper.html`, and its figures as SVG and PNG of 300 dots per inch, to a new folder."""
     folder.mkdir(parents=True)
+    report = made.content
     accuracies = forest(_first_runs(report))
-    drawn = {**figures, **({"accuracy": accuracies} if accuracies else {})}
+    drawn = {**made.figures, **({"accuracy": accuracies} if accuracies else {})}
     pictures = list(_pictures(report, drawn, folder))
     page = render_to_string(
-        "analysis/report/paper.html",
+        "documents/paper.html",
         {
             "report": report,
             "style": style_of("paper"),
             "verdict": verdict_of(report),
             "pictures": pictures,
-            "tables": list(_tables(report, tables)),
+            "tables": list(_tables(report, made.tables)),
             "methods": methods_paragraph(report),
-            "bibtex": bibtex(report, date),
-            "date": date,
+            "bibtex": bibtex(report, made.date),
+            "date": made.date,
         },
     )
     (folder / "paper.html").write_text(page, encoding="utf-8")
-
-
-def write_cards(report: Mapping[str, Any], folder: Path, *, date: Date) -> None:
-    """Write the card of the verdict as `card.svg` and `card.png`."""
-    for kind in KINDS:
-        write_card(report, folder / f"card.{kind}", date=date)
 
 
 def _first_runs(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty, RightOf
+from analysis.report.article import ArticleData, ArticleRun, ByCertainty, RightOf
 from analysis.report.tables import Table, TableColumn
 from analysis.report.words import features_words, listed
 

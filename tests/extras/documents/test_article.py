@@ -9,12 +9,11 @@ from django.core.management import CommandError, call_command
 from PIL import Image
 
 from analysis.data.dataset import load_dataset
-from analysis.report.article.counts import count_article
-from analysis.report.article.files import article_figures, write_article
-from analysis.report.article.tables import article_tables
 from annotation.models import Annotation
+from extras.documents.article.counts import count_article
+from extras.documents.article.files import article_figures
+from extras.documents.article.tables import article_tables
 from judging.models import Judgment
-from studies.models import Item
 from tests.analysis import latex
 from tests.analysis.builders import random_study
 
@@ -174,15 +173,3 @@ def test_the_command_writes_every_file_and_replaces_only_its_own(studies, tmp_pa
     (out / "article.html").unlink()
     with pytest.raises(CommandError, match="did not create and would replace"):
         call_command("tables", *slugs, out=str(out), verbosity=0)
-
-
-def test_a_study_without_answers_gives_tables_that_say_so(tmp_path, db):
-    study = random_study(2, n_items=2, n_raters=1, per_item=(0,), runs=())
-    Item.objects.filter(study=study).update(first_person="")
-
-    data = [count_article(load_dataset(study.slug))]
-    written = write_article(data, tmp_path, date=study.created_at.date())
-
-    assert not article_figures(data)
-    assert "No people answered" in (tmp_path / "table_5.md").read_text(encoding="utf-8")
-    assert len(written) == 8 * 3 + 3

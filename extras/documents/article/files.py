@@ -5,19 +5,21 @@ from dataclasses import dataclass
 from datetime import date as Date
 from pathlib import Path
 
-from analysis.report.article.counts import ArticleData, ArticleRun, ByCertainty
-from analysis.report.article.tables import (
+from analysis.report.article import ArticleData, ArticleRun, ByCertainty, bars_panel, short_share
+from analysis.report.drawing import KINDS, save_picture
+from analysis.report.figures import RIGHT_AND_WRONG, Figure
+from analysis.report.render import render_document, shown
+from analysis.report.table_files import write_tables
+from analysis.report.tables import Table, TableColumn
+from analysis.report.words import features_words
+from extras.documents.article.tables import (
     ArticleTable,
     article_tables,
     feature_sets,
     find_run,
     models_of,
 )
-from analysis.report.figures import RIGHT_AND_WRONG, Figure, Panel, plain, right_and_wrong
-from analysis.report.render import render_document, shown
-from analysis.report.table_files import write_tables
-from analysis.report.tables import Table, TableColumn
-from analysis.report.words import decimal, features_words
+from extras.documents.pictures import drawn_figure
 
 CAPTION = (
     "Answers by stated certainty in tens, clipped to 40–90; accuracy above each bar. High: a "
@@ -104,42 +106,14 @@ def _in_a_row(name: str, data: Sequence[ArticleData]) -> int:
     return min(max(widths, default=1), MOST_COLUMNS)
 
 
-def bars_panel(title: str, bars: Sequence[tuple[str, int, int]], *, note: str) -> Panel:
-    """One panel: bars by certainty, with overall, high and low accuracy as a note."""
-    words = "; ".join(f"{label}: {right} right, {wrong} wrong" for label, right, wrong in bars)
-    return right_and_wrong(
-        plain(title),
-        f"{title}. {words}",
-        [
-            (label, right, wrong, _written(right / (right + wrong), 2) if right + wrong else "")
-            for label, right, wrong in _padded(bars)
-        ],
-        top=max(right + wrong for _, right, wrong in bars),
-        unit="answers",
-        note=note,
-    )
-
-
-def _padded(bars: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """The bars with empty ones from 40 to 90, so that panels compare; another scale is kept."""
-    found = {bar[0]: bar for bar in bars}
-    usual = [str(at) for at in range(40, 100, 10)]
-    return [found.get(at, (at, 0, 0)) for at in usual] if set(found) <= {*usual} else [*bars]
-
-
 def corner(counts: ByCertainty) -> str:
     """Overall, high and low accuracy, a line each."""
     parts = (("All", counts.overall), ("High", counts.high), ("Low", counts.low))
     return "<br>".join(
-        f"{label} {_written(part.accuracy)} ({part.correct}/{part.n})"
+        f"{label} {short_share(part.accuracy)} ({part.correct}/{part.n})"
         for label, part in parts
         if part is not None
     )
-
-
-def _written(share: float | None, places: int = 3) -> str:
-    """A share as the article writes it: .703."""
-    return decimal(share, places).removeprefix("0")
 
 
 def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> list[Path]:
@@ -148,9 +122,6 @@ def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> l
     Tables are CSV, LaTeX, Markdown and one workbook, figures SVG and PNG with 300 dots per inch,
     and `article.html` shows them all.
     """
-    # Only who draws loads matplotlib.
-    from analysis.report.pictures import drawn_figure, save_picture
-
     for pattern in WRITTEN:
         for path in folder.glob(pattern):
             path.unlink()
@@ -158,7 +129,7 @@ def write_article(data: Sequence[ArticleData], folder: Path, *, date: Date) -> l
     write_tables([*(each.table for each in tables), *(each.table for each in figures)], folder)
     for each in figures:
         with drawn_figure(each.figure, columns=each.columns, title=each.figure.title) as drawing:
-            for kind in ("svg", "png"):
+            for kind in KINDS:
                 save_picture(drawing, folder / f"{each.figure.name}.{kind}")
     page = render_article(data, tables, figures, date=date)
     (folder / "article.html").write_text(page, encoding="utf-8")
@@ -174,7 +145,7 @@ def render_article(
 ) -> str:
     """The page with all tables and figures, and a link for each run that is missing."""
     return render_document(
-        "analysis/report/article.html",
+        "documents/article.html",
         slug=data[0].slug if len(data) == 1 else "article",
         figures=[each.figure for each in figures],
         titles=[each.title for each in data],
