@@ -172,7 +172,7 @@ def newer_database() -> str:
     return (
         f"The database is newer than this program: a later version created its tables ({unknown}), "
         "or a draft from before 0.1.0, which cannot be updated. Nothing was changed. Start that "
-        "version again, or restore a backup that this version made (docs/backups.md)."
+        "version again, or restore a backup that this version made."
     )
 
 

@@ -18,6 +18,7 @@ NAMES = [
     "choices",
     "data_files",
     "datasets",
+    "doctor",
     "estimation",
     "graded",
     "judge_models",

@@ -5,12 +5,10 @@ import json
 import stat
 import unicodedata
 import zipfile
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.operations.doctor.file_checks import broken_media
 from studies.exporters.items import item_cells, item_rows
 from studies.importers.editing import edit_item
 from studies.importers.files.faults import Refused
@@ -19,6 +17,7 @@ from studies.importers.items.storage import import_items
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
 from studies.services.studies import create_study
+from tests.invariants import broken_invariants
 from tests.studies.files import raw_item
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
@@ -36,10 +35,6 @@ def var_dir(settings, tmp_path):
 @pytest.fixture
 def study():
     return create_study(slug="s", title="S")
-
-
-def local_path(file):
-    return Path(str(stored_file(file)))
 
 
 def refused(path, **options):
@@ -82,7 +77,7 @@ def test_each_file_of_a_zip_is_kept_once_with_its_checksum(study, package):
     assert stored_file(file).read_bytes() == RED
     assert facts["description"] == "What pictures/red.png shows."
     assert "file" not in facts
-    assert list(broken_media()) == []
+    assert broken_invariants("media") == []
 
 
 def test_another_picture_under_the_same_name_is_another_item(study, package, tmp_path):
@@ -254,7 +249,7 @@ class TestLater:
 
         assert kept(study) == ["image/png", "image/png"]
         assert len(list((var_dir / "media").iterdir())) == 2
-        assert list(broken_media()) == []
+        assert broken_invariants("media") == []
 
     def test_an_edit_keeps_the_files_of_an_item(self, study):
         item = Item.objects.get(key="x1")
@@ -304,14 +299,6 @@ class TestLater:
         export("s", "study", tmp_path / "one")
 
         assert not (tmp_path / "one" / "media").exists()
-
-    def test_a_changed_file_is_found(self, study):
-        path = local_path(MediaFile.objects.first())
-        path.write_bytes(b"other")
-
-        assert [fault.sentence for fault in broken_media()] == [
-            f"{path} has changed since it was imported."
-        ]
 
 
 def test_a_zip_without_other_files_still_needs_its_description(tmp_path):
