@@ -19,6 +19,7 @@ NAMES = [
     "data_files",
     "datasets",
     "doctor",
+    "documentation_pages",
     "estimation",
     "graded",
     "judge_models",
