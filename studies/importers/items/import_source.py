@@ -21,7 +21,7 @@ from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.bundle import File, bad_zip, file_at, open_path, open_zip, size_of
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP
@@ -282,7 +282,7 @@ def _recognised(parts: Mapping[Path, Sequence[SetFile]]) -> str:
         listed += [f"{path.name} (items)" for path in neutral]
         message = f"the files are of different kinds: {', '.join(listed)}."
         remedy = "Import each kind by itself."
-        raise Refused([Fault(None, "", "file cannot be used", message, remedy)])
+        raise refused("", message, remedy)
     return found[0]
 
 
