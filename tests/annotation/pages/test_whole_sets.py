@@ -9,7 +9,7 @@ from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from studies.errors import FrozenStudy, StudyError
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.option_sets import PairRule
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.models import Study
 from studies.services.items import store_draw
@@ -32,7 +32,7 @@ def whole_study(**settings):
     """Two sets of four responses, each with six pairs, and one item of two responses."""
     study = make_study(set_display="whole", items_per_annotator=3, **settings)
     rows = [of_four(), of_four(id="q8", question="Another question?"), raw_item(3)]
-    import_items(study.slug, [read(jsonl(*rows), pairs=PairRule("all", 1))])
+    import_items(study.slug, [read(jsonl(*rows), options={"pairs": "all"}, seed=1)])
     return study
 
 
@@ -214,7 +214,9 @@ def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, 
     files = {name: picture(color=color) for name, color in colors.items()}
     rows = [of_four(responses=responses, first_person=None)]
     path = zipped(tmp_path / "items.zip", rows, files)
-    import_items(study.slug, read_paths([path], task="preference", options={"pairs": "all"}))
+    import_items(
+        study.slug, read_paths([path], ImportOptions("preference", options={"pairs": "all"}))
+    )
     client = start(study)
 
     page = client.get(f"/s/{study.slug}/task/").content.decode()

@@ -13,6 +13,7 @@ from studies.exporters.items import item_cells, item_rows
 from studies.importers.editing import edit_item
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
@@ -39,7 +40,7 @@ def study():
 
 def refused(path, **options):
     with pytest.raises(Refused) as caught:
-        read_paths([path], task="preference", **options)
+        read_paths([path], ImportOptions("preference", **options))
     return str(caught.value)
 
 
@@ -222,7 +223,7 @@ def test_sets_of_pictures_become_pairs(study, tmp_path):
     item = raw_item(responses=responses, first_person={"label": "r2"})
     path = zipped(tmp_path / "i.zip", [item], {f"p/{c}.png": picture(color=c) for c in colors})
 
-    import_items("s", read_paths([path], task="preference", options={"pairs": "all"}))
+    import_items("s", read_paths([path], ImportOptions("preference", options={"pairs": "all"})))
 
     pairs = list(Item.objects.order_by("key"))
     assert len(pairs) == 3
@@ -287,7 +288,7 @@ class TestLater:
         assert listed.count("jsonl/media/") == 4
 
         create_study(slug="again", title="Again")
-        import_items("again", read_paths([out / "jsonl"], task="preference"))
+        import_items("again", read_paths([out / "jsonl"], ImportOptions("preference")))
 
         again = Item.everything.filter(study__slug="again")
         assert dict(again.values_list("key", "content_hash")) == before
