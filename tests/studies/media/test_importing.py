@@ -262,23 +262,6 @@ class TestLater:
 
         assert Item.objects.get(key="x1").r1["media"] == before
 
-    def test_the_study_as_files_is_the_same_elsewhere_to_the_byte(self, study, tmp_path):
-        export("s", "study", tmp_path / "one")
-        Item.everything.all().delete()
-        MediaFile.objects.all().delete()
-        toml = tmp_path / "one" / "study.toml"
-        toml.write_text(toml.read_text().replace('slug = "s"', 'slug = "u"'))
-
-        call_command("apply", toml, yes=True, stdout=io.StringIO(), stderr=io.StringIO())
-        export("u", "study", tmp_path / "two")
-
-        files, again = (
-            {p.relative_to(top): p.read_bytes() for p in top.rglob("*") if p.is_file()}
-            for top in (tmp_path / "one", tmp_path / "two")
-        )
-        assert files == again
-        assert sum(path.parts[0] == "media" for path in files) == 4
-
     def test_everything_has_the_files_next_to_the_items(self, study, tmp_path):
         before = dict(Item.everything.values_list("key", "content_hash"))
         out = tmp_path / "all"
@@ -292,14 +275,6 @@ class TestLater:
 
         again = Item.everything.filter(study__slug="again")
         assert dict(again.values_list("key", "content_hash")) == before
-
-    def test_a_study_whose_texts_stay_exports_no_picture(self, study, tmp_path):
-        study.source = {"redistribution": "forbidden"}
-        study.save()
-
-        export("s", "study", tmp_path / "one")
-
-        assert not (tmp_path / "one" / "media").exists()
 
 
 def test_a_zip_without_other_files_still_needs_its_description(tmp_path):
