@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "backups": (
         "lost databases and files, interrupted backups, planted corruptions",
-        ("tests/config/operations/test_backups.py", "tests/config/operations/test_doctor.py"),
+        ("tests/extras/administration/test_backups.py", "tests/extras/doctor/test_doctor.py"),
     ),
     "uploads": (
         "uploads to archives that break off",

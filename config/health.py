@@ -141,16 +141,9 @@ def _known_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-@functools.cache
-def _replaced() -> frozenset[tuple[str, str]]:
-    """The migrations that a squashed migration replaces; either may be applied."""
-    squashed = {key: m for key, m in MigrationLoader(None).disk_migrations.items() if m.replaces}
-    return frozenset({*squashed, *(old for m in squashed.values() for old in m.replaces)})
-
-
 def lacks_migrations() -> bool:
     """Whether the database is older than this program; checked at most once a minute."""
-    return bool(_known_migrations() - _replaced() - _applied())
+    return bool(_known_migrations() - _applied())
 
 
 def unknown_migration() -> str:
@@ -159,9 +152,7 @@ def unknown_migration() -> str:
     Tables of a deleted extra may stay: nothing reads them.
     """
     deleted = {label for label, _ in _applied()} - {app.label for app in apps.get_app_configs()}
-    unknown = {
-        each for each in _applied() - _known_migrations() - _replaced() if each[0] not in deleted
-    }
+    unknown = {each for each in _applied() - _known_migrations() if each[0] not in deleted}
     return " ".join(min(unknown)) if unknown else ""
 
 
@@ -172,7 +163,7 @@ def newer_database() -> str:
     return (
         f"The database is newer than this program: a later version created its tables ({unknown}), "
         "or a draft from before 0.1.0, which cannot be updated. Nothing was changed. Start that "
-        "version again, or restore a backup that this version made (docs/backups.md)."
+        "version again, or restore a backup that this version made."
     )
 
 
@@ -183,7 +174,7 @@ def _applied() -> frozenset[tuple[str, str]]:
     if _looked_up is not None and now - _looked_up < _UP_TO_DATE_FOR:
         return _known_migrations()
     applied = frozenset(MigrationRecorder(connection).applied_migrations())
-    if not (_known_migrations() ^ applied) - _replaced():
+    if _known_migrations() == applied:
         _looked_up = now
     return applied
 

@@ -25,7 +25,6 @@ urlpatterns = [
     # First, because most requests are for these and patterns are tried in order.
     path("s/<slug:slug>/", include("annotation.participants.urls")),
     path("", RedirectView.as_view(pattern_name="studies:list"), name="home"),
-    path("", include("config.documentation.urls")),
     path("healthz", healthz, name="healthz"),
     path("accounts/login/", account_views.SignInView.as_view(), name="login"),
     path("accounts/first/", account_views.make_first_account, name="first-account"),

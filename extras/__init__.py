@@ -18,6 +18,8 @@ NAMES = [
     "choices",
     "data_files",
     "datasets",
+    "doctor",
+    "documentation_pages",
     "documents",
     "estimation",
     "graded",

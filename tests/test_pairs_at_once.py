@@ -18,14 +18,13 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve, reverse
 
 from annotation.content.comprehension import set_questions, standard_questions
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
-from config.operations.doctor import annotator_checks, judge_checks
-from config.operations.doctor.examination import examine
 from judging.models import PromptTemplate
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from studies.models import Membership, Study
 from studies.services.accounts.team import invite
 from tests.extras import access
 from tests.factories import make_item, make_items, make_study, walk_in
+from tests.invariants import broken_invariants
 from tests.judging.conftest import make_judge
 from tests.sampling import examples, some
 from tests.together import run_together
@@ -234,8 +233,7 @@ def check(pair: tuple[Button, Button]) -> list[str]:
     errors = run_together(lambda n: answers.update({n: presses[n]().status_code}), [0, 1])
     wrong = [f"{error!r}" for error in errors]
     wrong += [f"{pair[n].view} answers {code}" for n, code in answers.items() if code >= 500]
-    checks = [*annotator_checks.CHECKS, *judge_checks.CHECKS]
-    wrong += [fault.sentence for one in examine(checks) for fault in one.faults]
+    wrong += broken_invariants("annotator_checks", "judge_checks")
     return wrong
 
 

@@ -45,6 +45,7 @@ from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.importers.editing import add_checks, use_item_as
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items, why_not
 from studies.models import Item, Membership, Side, Study, Task
 from studies.pages.responses import REFUSED
@@ -370,7 +371,9 @@ def _add_everything(study: Study, user: User) -> str:
         set_questions(study_id=study.pk, questions=asked, user=user)
         added.append(f"{len(asked)} comprehension questions")
     if _lacks_practice(study):
-        import_items(study.slug, read_paths([ready_practice(study)], task=study.task), user=user)
+        import_items(
+            study.slug, read_paths([ready_practice(study)], ImportOptions(study.task)), user=user
+        )
         added.append("2 practice items")
     if not there.filter(split=Item.Split.ATTENTION_CHECK).exists():
         add_checks(study_id=study.pk, checks=_ready(study), user=user)

@@ -1,1 +1,1 @@
-"""The files of `docs/` as pages of the site, for people and for programs."""
+"""The documentation: its pages, the reference made of the code, and the size of the code."""

@@ -181,7 +181,7 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     django.setup()
-    from config.documentation.views import ROOT
+    from config.documentation.pages import ROOT
 
     (ROOT / "reference").mkdir(exist_ok=True)
     for page, content in pages().items():

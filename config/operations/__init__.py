@@ -1,1 +1,1 @@
-"""Operating an installation: checks of its data, backups, retention."""
+"""Operating an installation: where its files are, and deletions on their dates."""

@@ -1,1 +1,1 @@
-"""Pages for administrators: every study, accounts, the server, and backups by a press."""
+"""Pages for administrators: every study, accounts, the server; backups, also by command."""

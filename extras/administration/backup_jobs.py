@@ -6,8 +6,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
 
-from config.operations import backups
-from config.operations.backups import BackupError
+from extras.administration import backups
+from extras.administration.backups import BackupError
 from extras.administration.models import BackupJob
 from judging.models import JudgeRun
 from studies.jobs.models import Job

@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from config.operations.backups import BackupError
 from extras.administration import backup_jobs
+from extras.administration.backups import BackupError
 from extras.administration.models import BackupJob
 from extras.administration.views import for_superusers
 from studies.jobs.retry import job_status

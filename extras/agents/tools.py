@@ -34,7 +34,7 @@ from api.requests import authenticate, count_request
 from api.v1.access import EDITOR, READ, VIEWER, WRITE, needs, problem_of, study_of
 from api.v1.routes.runs import NewRun
 from api.v1.serving import PREFIX, serve
-from config.documentation.views import pages, text_of
+from config.documentation.pages import pages, text_of
 from extras.agents.models import Proposal, ProposalKind
 from extras.agents.proposals import cost_of, propose
 from studies.models.studies import Study

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from studies.importers.files.faults import LIMITS, MAX_PAIRS
+from studies.importers.files.faults import LIMITS, MAX_PAIRS, refused
 from studies.importers.sets.data_set import (
     ALL,
     FIRST,
@@ -25,7 +25,6 @@ from studies.importers.sets.data_set import (
     for_id,
     item,
     rank,
-    refused,
 )
 from studies.texts.normalisation import fold, storable
 

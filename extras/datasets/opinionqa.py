@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.faults import Fault, Refused, refused
 from studies.importers.sets.data_set import (
     ALL,
     FIRST,
@@ -351,7 +351,7 @@ def _number(text: str) -> float:
 
 def _refused(file: str, message: str) -> Refused:
     remedy = "Add folders American_Trends_Panel_W…, each with info.csv and responses.csv."
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=file)])
+    return refused(file, message, remedy)
 
 
 OPINIONQA = DataSet(

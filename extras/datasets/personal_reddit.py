@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from studies.errors import BadOption
-from studies.importers.files.faults import LIMITS, MAX_PAIRS, ImportRow
+from studies.importers.files.faults import LIMITS, MAX_PAIRS, ImportRow, refused
 from studies.importers.sets.data_set import (
     ALL,
     DataSet,
@@ -25,7 +25,6 @@ from studies.importers.sets.data_set import (
     item,
     json_rows,
     rank,
-    refused,
 )
 from studies.texts.normalisation import digest, fold, storable
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 from extras.packs.batch_files import BatchLine
 from judging.engine.messages import Message, prompt_sha256
 from studies.importers.files.bundle import File, bad_zip, open_zip
-from studies.importers.files.faults import MAX_BYTES, MAX_FILE_VALUES, Fault, Refused
+from studies.importers.files.faults import MAX_BYTES, MAX_FILE_VALUES, Fault, refused
 from studies.importers.files.lines import BadLine, document, lines_of, values_in
 from studies.importers.files.packed import BROKEN_ZIP
 
@@ -269,7 +269,7 @@ def read_zipped(file: File) -> Iterator[RawReply | Fault]:
             names = archive.namelist()
             start = next((n for n in ("header.json", "_journal/start.json") if n in names), "")
             if not start:
-                raise _refused(
+                raise refused(
                     file.name,
                     "this zip file is not a log of Inspect: it has no header.json.",
                     "Give the .eval file as Inspect wrote it.",
@@ -277,7 +277,7 @@ def read_zipped(file: File) -> Iterator[RawReply | Fault]:
             header = document(io.BytesIO(_member(archive, start)))
             yield from _replies(file.name, header, _samples(archive, names))
     except _CannotUnpack:
-        raise _refused(
+        raise refused(
             file.name,
             "this log is packed with Zstandard, which cannot be unpacked here.",
             "Convert it with “inspect log convert --to json”, or ask the administrator to "
@@ -285,7 +285,7 @@ def read_zipped(file: File) -> Iterator[RawReply | Fault]:
         ) from None
     except (ValueError, RecursionError) as error:
         message = f"a part of this log is not JSON ({error})."
-        raise _refused(file.name, message, "Copy the file again.") from error
+        raise refused(file.name, message, "Copy the file again.") from error
     except BROKEN_ZIP as error:
         raise bad_zip(file.name, error) from error
 
@@ -305,7 +305,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     info = archive.getinfo(name)
     if info.file_size > MAX_BYTES:
         message = f"{name} in it is larger than {MAX_BYTES // 2**20} MB."
-        raise _refused(str(archive.filename), message, "Split the log.")
+        raise refused(str(archive.filename), message, "Split the log.")
     if info.compress_type != _ZSTANDARD:
         return archive.read(info)
     stream = archive.fp
@@ -424,7 +424,3 @@ def _text(content: Any, sample: Mapping[str, Any]) -> str:
         attached: str = sample["attachments"][content.removeprefix(_ATTACHMENT)]
         return attached
     return content
-
-
-def _refused(name: str, message: str, remedy: str) -> Refused:
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])

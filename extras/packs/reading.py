@@ -25,7 +25,7 @@ from judging.worker.chunks import questions_of
 from judging.worker.run_states import share_replies
 from studies.importers.files.bundle import File, unpacked_size
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused
+from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused, refused
 from studies.importers.files.lines import document
 from studies.importers.files.packed import ZIPPED
 from studies.services.studies import lock_study, record
@@ -127,7 +127,7 @@ def _check_size(file: File) -> None:
 
 
 def _refused(file: File, message: str, remedy: str) -> Refused:
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=file.name)])
+    return refused(file.name, message, remedy)
 
 
 _PORTION = 1_000

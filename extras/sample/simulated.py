@@ -24,6 +24,7 @@ from studies.errors import StudyError
 from studies.exporters.tables import CsvWriter
 from studies.importers.files.bundle import File
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.models import Item, Membership, Study
 from studies.services.studies import create_study, set_state
@@ -107,7 +108,7 @@ def _new_sample(user: User) -> Study:
         annotations_per_item=ANSWERS_PER_ITEM,
         human_sample=0,  # the answers are there, so no seat waits for anybody
     )
-    import_items(study.slug, read_paths([ITEMS], task=study.task), user=user)
+    import_items(study.slug, read_paths([ITEMS], ImportOptions(study.task)), user=user)
     right = dict(
         Item.objects.filter(study=study).order_by("key").values_list("key", "first_person")
     )

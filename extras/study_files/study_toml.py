@@ -14,7 +14,7 @@ from studies.importers.files.faults import Refused
 from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.item_bundle import ImportOptions, ReadItems
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
 from studies.services.items import store_draw
@@ -200,9 +200,8 @@ class ItemsFile:
             _need_same(study, file, withheld, there)
             return []
         try:
-            [read] = read_paths(
-                [folder.path / file], format="jsonl", task=study.task, media=folder.path
-            )
+            how = ImportOptions(study.task, "jsonl", media=folder.path)
+            [read] = read_paths([folder.path / file], how)
             hashes = {item.key: item.content_hash for item in read.items}
             if hashes == there:
                 return []

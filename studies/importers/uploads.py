@@ -6,7 +6,7 @@ whose columns must be mapped first waits for an editor.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from studies.importers.files.faults import STOPPED, Refused, place
 from studies.importers.files.packed import GZIPPED, ZIPPED, is_parquet
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.import_source import is_of_a_set, read_paths
-from studies.importers.items.item_bundle import ImportReport, recognise, report_on
+from studies.importers.items.item_bundle import ImportOptions, ImportReport, recognise, report_on
 from studies.importers.items.storage import ImportResult, import_items
 from studies.importers.sets import data_sets
 from studies.jobs.runner import JobProblem, JobProgress, Steps, carry_out
@@ -54,24 +54,11 @@ def _follow(result: ImportResult) -> None:
             follower(result.study)
 
 
-@dataclass(frozen=True)
-class UploadReading:
-    """How to read uploaded files; the names are those of `read_paths`."""
-
-    task: str
-    format: str = "auto"
-    limit: int | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    seed: int | None = None
-    mapping: Mapping[str, Any] | None = None
-    skip_faulty: bool = False
-
-
 def folder_of(job: ImportJob) -> Stored:
     return Stored(f"imports/{job.public_id}")
 
 
-def is_quick(uploads: Sequence[UploadedFile], reading: UploadReading) -> bool:
+def is_quick(uploads: Sequence[UploadedFile], reading: ImportOptions) -> bool:
     """Whether a page can read the files itself. Raises `Refused` for a zip beyond the limits."""
     most = INLINE_SET_BYTES if reading.format in data_sets() else INLINE_BYTES
     if sum(upload.size or 0 for upload in uploads) > most:
@@ -102,13 +89,13 @@ def import_paths(
     paths: Sequence[Path],
     *,
     slug: str,
-    reading: UploadReading,
+    reading: ImportOptions,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
 ) -> tuple[ImportResult, ImportReport]:
     """Import files during the request. Raises `Refused` or `StudyError`."""
-    files = read_paths(paths, **asdict(reading))
+    files = read_paths(paths, reading)
     result = import_items(slug, files, dry_run=dry_run, replace=replace, user=user)
     _follow(result)
     return result, report_on(files)
@@ -138,7 +125,7 @@ def keep_for_import(
     uploads: Sequence[UploadedFile],
     *,
     study_id: int,
-    reading: UploadReading,
+    reading: ImportOptions,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -157,7 +144,7 @@ def keep_copy_for_import(
     *,
     names: list[str],
     study_id: int,
-    reading: UploadReading,
+    reading: ImportOptions,
     dry_run: bool,
     replace: int | None = None,
     user: User | None = None,
@@ -178,7 +165,7 @@ def keep_copy_for_import(
 def _keep(
     put_into: Callable[[Stored], list[str]],
     study_id: int,
-    reading: UploadReading,
+    reading: ImportOptions,
     dry_run: bool,
     replace: int | None,
     user: User | None,
@@ -231,7 +218,7 @@ def _import_files(job: ImportJob, folder: Path, progress: JobProgress) -> dict[s
     replace = reading.pop("replace", None)
     reading.pop("upload", None)
     watch = Steps(progress, total=0, share=ROWS_READ - 1, sentence=_reading_sentence)
-    files = read_paths(paths, **reading, watch=watch)
+    files = read_paths(paths, ImportOptions(**reading), watch=watch)
     progress(ROWS_READ, "Storing the items of the file.")
     progress.store()  # on SQLite no heartbeat can be stored before the items are
     result = import_items(

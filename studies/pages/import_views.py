@@ -18,14 +18,13 @@ from studies.errors import BadOption, StudyError
 from studies.importers.files.bundle import MAX_BYTES
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
 from studies.importers.files.packed import ZIPPED
-from studies.importers.items.item_bundle import LEFT_OUT
+from studies.importers.items.item_bundle import LEFT_OUT, ImportOptions
 from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.storage import ImportResult, counts, why_not
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet, Option, as_text, parse_options
 from studies.importers.uploads import (
     OtherColumns,
-    UploadReading,
     head_of,
     import_now,
     is_quick,
@@ -183,14 +182,14 @@ class ImportForm(forms.Form):
         """Show the error of an option at its field."""
         self.add_error(error.name if error.name in self.fields else None, str(error))
 
-    def reading(self) -> UploadReading:
+    def reading(self) -> ImportOptions:
         data = self.cleaned_data
         if self.dataset is None:
             options = {OPTION: data[OPTION]} if data[OPTION] else {}
-            return UploadReading(
+            return ImportOptions(
                 task=data["task"], options=options, skip_faulty=data["skip_faulty"]
             )
-        return UploadReading(
+        return ImportOptions(
             task=self.dataset.task,
             format=self.dataset.name,
             limit=data["limit"],

@@ -33,12 +33,11 @@ from studies.importers.columns.mapping import (
 )
 from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import LIMITS, Fault, Faults, Refused, group
-from studies.importers.items.item_bundle import LEFT_OUT
+from studies.importers.items.item_bundle import LEFT_OUT, ImportOptions
 from studies.importers.items.records import MAX_TEXT, ItemRecord, further_responses
 from studies.importers.items.validation import Validator
 from studies.importers.uploads import (
     Kept,
-    UploadReading,
     delete_files,
     files_of,
     folder_of_upload,
@@ -248,7 +247,7 @@ _ANNOUNCED = ("Columns not imported", "Left out", LEFT_OUT, "Changed")
 def _import(request: HttpRequest, study: Study, kept: Kept) -> HttpResponse:
     upload = kept.upload
     skips = "skip_faulty" in request.POST
-    reading = UploadReading(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
+    reading = ImportOptions(task=upload.task, mapping=upload.mapping, skip_faulty=skips)
     how: dict[str, Any] = {"reading": reading, "dry_run": "check" in request.POST}
     how |= {"replace": upload.replace, "user": cast(User, request.user)}
     if not uploads.are_quick(files_of(upload)):

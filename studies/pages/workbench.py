@@ -199,6 +199,8 @@ class PageLink:
     address: Callable[[], str]
 
 
+# Pages for everybody with an account, linked at the top of each page.
+MAIN_LINKS: Additions[PageLink] = Additions()
 # Pages for people without an account.
 SIGN_IN_LINKS: Additions[PageLink] = Additions()
 # Pages for superusers, in place of Django's admin.

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
-from studies.pages.workbench import ADMINISTRATION, navigation, pages_here
+from studies.pages.workbench import ADMINISTRATION, MAIN_LINKS, PageLink, navigation, pages_here
 
 register = template.Library()
 _SAY_NEXT = ("studies:detail", "studies:launch")
@@ -37,3 +37,9 @@ def administration_address(context: template.Context) -> str:
     user = context["user"]
     own = [link.address() for link in ADMINISTRATION] if user.is_superuser else []
     return own[0] if own else reverse("admin:index") if user.is_staff else ""
+
+
+@register.simple_tag
+def main_links() -> list[PageLink]:
+    """Links of extras at the top of each page."""
+    return [*MAIN_LINKS]

@@ -15,9 +15,9 @@ from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.faulty_items import put_back, take_out
-from config.operations.doctor import annotator_checks
 from studies.models import Item, Study
 from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.invariants import broken_invariants
 
 pytestmark = pytest.mark.django_db
 
@@ -29,16 +29,9 @@ def study() -> Study:
     return study
 
 
-def faults() -> list[object]:
+def faults() -> list[str]:
     """What doctor finds wrong with seats, answers and groups."""
-    checks = (
-        annotator_checks.wrong_item_counters,
-        annotator_checks.wrong_seat_numbers,
-        annotator_checks.too_many_holders,
-        annotator_checks.wrong_group_counters,
-        annotator_checks.contradicting_answers,
-    )
-    return [fault for check in checks for fault in check()]
+    return broken_invariants("item-counters", "seats", "seat-holders", "group-counters", "answers")
 
 
 def out(study: Study, item: Item, reason: str = "Both responses are equal.") -> Item:

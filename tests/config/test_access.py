@@ -36,11 +36,10 @@ pytestmark = pytest.mark.django_db
 PAGES = [route for route in ROUTES if not route.startswith("admin/") and route not in LEFT_OUT]
 STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
-# These ask for no account: participants, links, invitations, forgotten passwords, documentation.
+# These ask for no account: participants, links, invitations, forgotten passwords.
 OPEN_TO_ALL = (
     *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
-    *("docs/", "llms.txt", "llms-full.txt"),
     *(start for each in access() for start in each.OPEN),
 )
 # What viewers may read. They change nothing.

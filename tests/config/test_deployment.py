@@ -68,9 +68,8 @@ def test_a_worker_is_alive_while_its_file_is_new(tmp_path, monkeypatch, capsys):
 
 def test_pages_and_units_use_the_same_folders():
     """Whoever follows one page and then the other has one installation."""
-    pages = "".join(
-        (ROOT / f"docs/{name}.md").read_text("utf-8") for name in ("deployment", "backups")
-    )
+    paths = [ROOT / "docs/deployment.md", *ROOT.glob("extras/*/docs/backups.md")]
+    pages = "".join(path.read_text("utf-8") for path in paths)
     units = [path.read_text("utf-8") for path in (*UNITS, BACKUP)]
 
     assert "/srv/" not in pages
@@ -79,49 +78,8 @@ def test_pages_and_units_use_the_same_folders():
     copied = re.findall(
         r"deploy/\S+", "\n".join(re.findall(r"^    (?:cp|install) .*", pages, re.M))
     )
-    assert len(copied) == 4
+    assert len(copied) >= len(paths)
     assert [name for name in copied if not list(ROOT.glob(name))] == []
-
-
-@pytest.mark.sqlite
-def test_the_backup_that_the_timer_makes_is_restored_as_the_page_says(tmp_path):
-    """Each command as it stands, with the folders of this machine instead of those of a server."""
-    data, backups, settings = tmp_path / "data", tmp_path / "backups", tmp_path / "env"
-    folders = {
-        "/opt/thirdperson/.venv/bin/python": sys.executable,
-        ".venv/bin/python": sys.executable,
-        "/var/lib/thirdperson": str(data),
-        "/var/backups/thirdperson": str(backups),
-        "/etc/thirdperson.env": str(settings),
-        "postgresql:///thirdperson": f"sqlite:///{data}/thirdperson.sqlite3",
-        "sudo --user thirdperson --preserve-env ": "",
-        "--owner thirdperson ": "",
-    }
-
-    def here(text: str) -> str:
-        names = "|".join(re.escape(name) for name in folders)
-        return re.sub(names, lambda found: folders[found[0]], text)
-
-    def follow(command: str) -> None:
-        script = f"set -e; set -a; . {settings}; set +a; {here(command)}"
-        subprocess.run(["bash", "-c", script], cwd=ROOT, check=True, capture_output=True)
-
-    data.mkdir()
-    copy_migrated(data)
-    settings.write_text(here((ROOT / "deploy/thirdperson.env.example").read_text("utf-8")))
-    page = (ROOT / "docs/backups.md").read_text("utf-8")
-    made = re.search(r"^    (install --directory .*)", page, re.M)
-    restored = re.search(r"^    (sudo .* restore .*)", page, re.M)
-    start = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", BACKUP.read_text("utf-8"), re.M)
-
-    follow(made[1])
-    follow(start[1].replace("%%", "%"))
-    (backup,) = backups.glob("*.zip")
-    (data / "thirdperson.sqlite3").unlink()
-    copy_migrated(data)
-    follow(restored[1].replace("FILE.zip", backup.name))
-
-    assert stat.S_IMODE(backups.stat().st_mode) == 0o700
 
 
 # Stand-ins for what changes the machine. `python3 -m venv` gives the environment of this test.

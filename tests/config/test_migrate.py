@@ -1,19 +1,18 @@
 """A database is migrated whole or not at all, and commands say where it is not."""
 
-import os
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
-import extras
 from config.migrate import what_is_wrong
+from tests.management import python
 from tests.migrated import copy_migrated
 
-OWN = ("studies", "annotation", "judging", "analysis", "api", *extras.NAMES)
+EXTRAS = [app.label for app in apps.get_app_configs() if app.name.startswith("extras.")]
+OWN = ("studies", "annotation", "judging", "analysis", "api", *EXTRAS)
 # The migrations of Django's own apps: the others take seconds.
 MIGRATE = f"""
 import os, django
@@ -38,13 +37,6 @@ migrate()
 """
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "VAR_DIR": str(folder), "DATABASE_URL": "", **variables}
-    environment["DJANGO_SETTINGS_MODULE"] = "config.settings.dev"
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-
-
 def rows(folder: Path, query: str) -> set[tuple]:
     with closing(sqlite3.connect(folder / "thirdperson.sqlite3")) as database:
         return set(database.execute(query))
@@ -59,9 +51,9 @@ def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(t
     tables = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
     applied = "SELECT app, name FROM django_migrations"
 
-    killed = run(tmp_path, "-c", KILLED).returncode
+    killed = python(tmp_path, "-c", KILLED).returncode
     left_behind = rows(tmp_path, tables)
-    again = run(tmp_path, "-c", f"{MIGRATE}\nmigrate()").returncode
+    again = python(tmp_path, "-c", f"{MIGRATE}\nmigrate()").returncode
 
     assert killed == 9
     assert left_behind == set()
@@ -76,7 +68,7 @@ def test_a_kill_in_mid_migration_leaves_nothing_and_the_next_attempt_completes(t
 def test_at_the_end_the_database_is_one_file(tmp_path):
     copy_migrated(tmp_path)
 
-    made = run(tmp_path, "-m", "config.migrate")
+    made = python(tmp_path, "-m", "config.migrate")
 
     assert made.returncode == 0, made.stderr
     assert [path.name for path in tmp_path.glob("*.sqlite3*")] == ["thirdperson.sqlite3"]
@@ -86,7 +78,7 @@ def test_at_the_end_the_database_is_one_file(tmp_path):
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("command", ["judge x --judge y", "create_study x"])
 def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command):
-    failed = run(tmp_path, "manage.py", *command.split())
+    failed = python(tmp_path, "manage.py", *command.split())
 
     assert failed.returncode == 1
     assert failed.stderr == (
@@ -100,7 +92,7 @@ def test_a_command_on_an_empty_database_says_how_to_set_it_up(tmp_path, command)
 @pytest.mark.sqlite
 def test_a_command_whose_database_is_away_says_so(tmp_path):
     server = {"DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none", "SECRET_KEY": "s" * 50}
-    failed = run(tmp_path, "manage.py", "judge", "x", "--judge", "y", **server)
+    failed = python(tmp_path, "manage.py", "judge", "x", "--judge", "y", **server)
 
     assert failed.returncode == 1
     assert failed.stderr.startswith("The database does not answer: ")
@@ -114,7 +106,7 @@ def test_a_command_whose_database_is_away_says_so(tmp_path):
     "arguments", [["manage.py", "study_state", "x", "open"], ["-m", "config.migrate"]]
 )
 def test_an_unreadable_setting_is_reported_without_a_traceback(tmp_path, arguments):
-    failed = run(tmp_path, *arguments, DEBUG="maybe")
+    failed = python(tmp_path, *arguments, DEBUG="maybe")
 
     assert failed.returncode == 1
     assert failed.stderr == "DEBUG must be 1 or 0, not “maybe”.\n"
@@ -134,7 +126,7 @@ def test_an_unreadable_setting_is_reported_without_a_traceback(tmp_path, argumen
 def test_a_missing_secret_key_is_reported_without_a_traceback(tmp_path, arguments):
     server = "postgresql://nobody@127.0.0.1:9/none"
 
-    failed = run(tmp_path, *arguments, DATABASE_URL=server, SECRET_KEY="")
+    failed = python(tmp_path, *arguments, DATABASE_URL=server, SECRET_KEY="")
 
     assert failed.returncode in {1, 2}
     assert failed.stderr.startswith(

@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 
 from config import private_files
+from tests.management import python
 from tests.migrated import copy_migrated
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,21 +23,7 @@ with connection.cursor() as cursor:
 """
 
 
-def start(folder: Path, *command: str) -> None:
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "config.settings.dev",
-        "VAR_DIR": str(folder),
-        "SECRET_KEY": "",
-        "DATABASE_URL": "",
-        "CELERY_BROKER_URL": "",
-    }
-    subprocess.run(
-        ["/bin/sh", "-c", 'umask 022; exec "$@"', "sh", sys.executable, *command],
-        cwd=ROOT,
-        env=environment,
-        check=True,
-    )
+MINE: dict[str, Any] = {"umask": 0o022, "SECRET_KEY": ""}
 
 
 def open_to_others(folder: Path) -> list[Path]:
@@ -50,7 +38,7 @@ def test_other_users_can_read_neither_new_nor_existing_files(tmp_path):
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o755)
 
-    start(folder, "-m", "config.migrate")
+    assert not python(folder, "-m", "config.migrate", **MINE).returncode
 
     assert (folder / "secret_key").exists()
     assert open_to_others(folder) == []
@@ -62,7 +50,7 @@ def test_every_start_closes_the_folder_itself_and_what_it_writes(tmp_path):
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
 
-    start(folder, "-c", MAKE_A_TABLE)
+    assert not python(folder, "-c", MAKE_A_TABLE, **MINE).returncode
 
     assert (folder / "thirdperson.sqlite3").exists()
     assert open_to_others(folder) == []

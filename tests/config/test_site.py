@@ -12,13 +12,11 @@ from base64 import b64encode
 from datetime import timedelta
 from functools import partial
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -26,7 +24,6 @@ from config import celery, health, migrate
 from config.celery import refuse_another_clock, refuse_other_files, store_heartbeat
 from config.health import processes
 from config.log_lines import TextLines
-from config.operations.doctor.examination import another_clock, full_disks, silent_processes
 from config.processes import ProcessDied, Processes
 from config.static_files import StaticFiles
 from studies.models import Heartbeat
@@ -50,14 +47,20 @@ def test_pages_carry_a_strict_policy_and_no_referrer(client):
     assert response.headers["X-Frame-Options"] == "DENY"
 
 
-@pytest.mark.django_db
-def test_health_is_good_while_a_worker_sends_heartbeats(client, settings, tmp_path):
+@pytest.fixture
+def heartbeat(settings, tmp_path) -> Path:
+    """The heartbeat of a worker that takes messages from a folder."""
     settings.CELERY_BROKER_URL = "filesystem://"
     settings.VAR_DIR = tmp_path
     (tmp_path / "queue" / "messages").mkdir(parents=True)
     settings.WORKER_HEARTBEAT = tmp_path / "worker.heartbeat"
     settings.WORKER_HEARTBEAT.touch()
+    return settings.WORKER_HEARTBEAT
 
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("heartbeat")
+def test_health_is_good_while_a_worker_sends_heartbeats(client):
     response = client.get("/healthz")
 
     assert response.status_code == 200
@@ -101,14 +104,11 @@ def test_health_names_the_worker_and_the_schedule_that_are_silent(role, admin_cl
     for each in Heartbeat.Role.values:
         store_heartbeat(each)
     assert {state for name, state in processes().items()} == {"ok"}
-    assert list(silent_processes()) == []
 
     Heartbeat.objects.filter(role=role).update(seen_at=clock.now() - timedelta(minutes=5))
 
     words = "silent for 300 seconds"
     assert admin_client.get("/healthz").json()[role] == words
-    label = str(Heartbeat.Role(role).label)
-    assert [fault.sentence for fault in silent_processes()] == [f"The {label} is {words}."]
 
 
 @pytest.mark.django_db
@@ -136,7 +136,6 @@ def test_health_names_a_disk_that_is_short_of_space(
     assert response.status_code == 200
     assert (words in response.json()["disk"]) == is_short
     assert (response.json()["disk"] == "ok") == (not is_short)
-    assert (f"Only {words}." in [fault.sentence for fault in full_disks()]) == is_short
 
 
 @pytest.mark.django_db
@@ -166,12 +165,9 @@ def test_everything_refuses_a_database_that_a_newer_version_has_migrated(client,
         migrate.main,
         refuse_another_clock,
         partial(refuse_other_files, sender=worker),
-        partial(call_command, "doctor", stdout=StringIO()),
     ):
-        with pytest.raises((SystemExit, CommandError)) as refused:
+        with pytest.raises(SystemExit, match="studies 9999_of_the_future"):
             refuse()
-        if isinstance(refused.value, SystemExit):
-            assert "studies 9999_of_the_future" in str(refused.value)
     assert "The database is newer than this program" in health.refusal()
 
 
@@ -194,7 +190,6 @@ def test_a_process_with_another_clock_does_not_start_and_says_so_later(
     assert bool(refused) == bool(sentence)
     assert sentence in refused
     assert (client.get("/healthz").json()["clock"] == "ok") == (not sentence)
-    assert [fault.sentence for fault in another_clock()] == ([refused] if refused else [])
 
 
 @pytest.mark.django_db
@@ -220,71 +215,52 @@ def test_no_page_is_cached(client, path):
     assert "public" not in response.headers["Cache-Control"]
 
 
-def test_other_hosts_get_no_https_policy_unless_configured(tmp_path):
-    script = (
-        "import os; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings.base');"
-        "from django.conf import settings as s;"
-        "print(s.SECURE_HSTS_SECONDS, s.SECURE_HSTS_INCLUDE_SUBDOMAINS, s.SECURE_HSTS_PRELOAD)"
-    )
+def in_production(folder: Path, *command: str, **variables: str) -> str:
+    """What Python prints with the settings of a server."""
     environment = {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "config.settings.base",
-        "SECRET_KEY": "k" * 60,
+        "SECRET_KEY": "k" * 30 + "0123456789abcdefghijklmnopqrstuvwxyz",
         "PUBLIC_BASE_URL": "https://judge.example.org",
-        "VAR_DIR": str(tmp_path),
+        "VAR_DIR": str(folder),
+        **variables,
     }
+    command = (sys.executable, *command)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=ROOT,
-            env=environment | asked,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.split()
-        for asked in ({}, {"SECURE_HSTS_INCLUDE_SUBDOMAINS": "1", "SECURE_HSTS_PRELOAD": "1"})
-    ]
 
-    assert said == [["31536000", "False", "False"], ["31536000", "True", "True"]]
+def settings_of(folder: Path, *names: str, **variables: str) -> list[str]:
+    script = f"from django.conf import settings as s; print(*(getattr(s, n) for n in {names}))"
+    return in_production(folder, "-c", script, **variables).split()
+
+
+def test_other_hosts_get_no_https_policy_unless_configured(tmp_path):
+    hsts = [f"SECURE_HSTS_{name}" for name in ("SECONDS", "INCLUDE_SUBDOMAINS", "PRELOAD")]
+    asked = {"SECURE_HSTS_INCLUDE_SUBDOMAINS": "1", "SECURE_HSTS_PRELOAD": "1"}
+
+    assert settings_of(tmp_path, *hsts) == ["31536000", "False", "False"]
+    assert settings_of(tmp_path, *hsts, **asked) == ["31536000", "True", "True"]
 
 
 @pytest.mark.parametrize(("scheme", "prefix"), [("https", "__Host-"), ("http", "")])
 def test_cookies_of_accounts_belong_to_this_host_alone(tmp_path, scheme, prefix):
-    script = (
-        "from django.conf import settings as s; print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME,"
-        "s.SESSION_COOKIE_PATH, s.SESSION_COOKIE_DOMAIN, s.SESSION_COOKIE_SECURE)"
-    )
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "config.settings.base",
-        "SECRET_KEY": "k" * 60,
-        "PUBLIC_BASE_URL": f"{scheme}://judge.example.org",
-        "VAR_DIR": str(tmp_path),
-    }
+    names = ["SESSION_COOKIE_NAME", "CSRF_COOKIE_NAME", "SESSION_COOKIE_PATH"]
+    names += ["SESSION_COOKIE_DOMAIN", "SESSION_COOKIE_SECURE"]
 
-    said = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+    said = settings_of(tmp_path, *names, PUBLIC_BASE_URL=f"{scheme}://judge.example.org")
 
     secure = str(scheme == "https")
     assert said == [f"{prefix}sessionid", f"{prefix}csrftoken", "/", "None", secure]
 
 
 @pytest.mark.django_db
-def test_health_is_bad_when_the_worker_has_gone(client, settings, tmp_path):
-    settings.CELERY_BROKER_URL = "filesystem://"
-    settings.VAR_DIR = tmp_path
-    (tmp_path / "queue" / "messages").mkdir(parents=True)
-    settings.WORKER_HEARTBEAT = tmp_path / "worker.heartbeat"
-    settings.WORKER_HEARTBEAT.touch()
+def test_health_is_bad_when_the_worker_has_gone(client, heartbeat):
     long_ago = time.time() - 60
-    os.utime(settings.WORKER_HEARTBEAT, (long_ago, long_ago))
+    os.utime(heartbeat, (long_ago, long_ago))
 
     response = client.get("/healthz")
 
@@ -304,26 +280,11 @@ def test_health_is_bad_when_the_broker_does_not_answer(client, settings):
 
 @pytest.mark.nightly
 def test_production_settings_pass_the_deployment_check(tmp_path):
-    environment = {
-        **os.environ,
-        "DJANGO_SETTINGS_MODULE": "config.settings.base",
-        "SECRET_KEY": "k" * 30 + "0123456789abcdefghijklmnopqrstuvwxyz",
-        "PUBLIC_BASE_URL": "https://judge.example.org",
-        "DATABASE_URL": "postgresql://nobody@localhost/none",
-        "VAR_DIR": str(tmp_path),
-    }
+    command = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
 
-    result = subprocess.run(
-        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    said = in_production(tmp_path, *command, DATABASE_URL="postgresql://nobody@localhost/none")
 
-    assert result.returncode == 0, result.stderr
-    assert "no issues" in result.stdout
+    assert "no issues" in said
 
 
 def test_a_message_is_one_line_whatever_was_typed_into_it():

@@ -4,8 +4,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,11 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from waitress import create_server, wasyncore
 
 from config.processes import Processes, web_command
 from config.web_worker import OPTIONS
+from tests.management import python
 from tests.migrated import copy_migrated
 from tests.servers import free_port
 
@@ -37,16 +35,9 @@ def test_loading_the_site_opens_no_connection_and_starts_no_thread(tmp_path):
     """Forked processes would share the one, and lack the other."""
     copy_migrated(tmp_path)
 
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED],
-        cwd=settings.BASE_DIR,
-        env=os.environ | {"VAR_DIR": str(tmp_path)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = python(tmp_path, "-c", LOADED)
 
-    assert done.stdout.split() == ["[]", "True"]
+    assert done.stdout.split() == ["[]", "True"], done.stderr
 
 
 class Server:

@@ -12,7 +12,6 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.operations.doctor.judge_checks import wrong_run_totals
 from judging.engine.interface import AttemptEnd, BudgetInUse, OverBudget, Parameters, Usage
 from judging.errors import BadRun
 from judging.models import NANO, Attempt, Judge, JudgeRun, Judgment
@@ -23,6 +22,7 @@ from judging.selectors import run_cost
 from judging.worker import chunks, ledger, recovery, run_states
 from judging.worker.ledger_statements import Closing, Opening, apply
 from tests.factories import make_item, make_study
+from tests.invariants import broken_invariants
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion
 from tests.judging.processes import wait_for
@@ -307,7 +307,7 @@ def test_a_request_in_flight_at_the_removal_of_a_person_is_counted_when_it_ends(
     run.refresh_from_db()
     assert (run.spent, run.tokens) == (7, 7)
     assert run.parameters["removed_requests"] == {"nano": 4 * NANO, "tokens": 4, "retries": 0}
-    assert list(wrong_run_totals()) == []
+    assert broken_invariants("run-totals") == []
 
 
 def test_a_reply_that_comes_after_its_request_counts_as_lost_is_counted_once(runs):
@@ -379,7 +379,7 @@ def test_a_reply_comes_in_the_middle_of_the_removal_of_its_judgment(runs, monkey
 
     run.refresh_from_db()
     assert (run.spent, run.parameters["removed_requests"]["nano"]) == (4, 4 * NANO)
-    assert list(wrong_run_totals()) == []
+    assert broken_invariants("run-totals") == []
 
 
 @pytest.mark.postgres
@@ -395,7 +395,7 @@ def test_a_judgment_is_removed_in_the_middle_of_a_sweep_of_leases(runs, monkeypa
 
     run.refresh_from_db()
     assert (run.spent, run.parameters["removed_requests"]["nano"]) == (10, 10 * NANO)
-    assert list(wrong_run_totals()) == []
+    assert broken_invariants("run-totals") == []
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
-from config.operations.doctor.judge_checks import mixed_runs
 from judging.models import Judgment
 from judging.runs import lifecycle, parameters
 from judging.runs.reuse import saving_of
 from judging.runs.spec import Reuse, RunSpec
 from studies.models import Membership, Study
 from tests.factories import make_item, make_persona, make_study
+from tests.invariants import broken_invariants
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all
@@ -158,7 +158,7 @@ def test_answers_before_a_reflection_and_after_it_are_not_the_same(judge, llm, b
     assert taken.reused_from is None
     assert len(llm.requests) - asked == (2 if "reflection" in after else 1)
     assert ("before_reflection" in (taken.details or {})) == ("reflection" in after)
-    assert not list(mixed_runs())
+    assert broken_invariants("mixed-runs") == []
 
 
 def test_answers_with_the_values_that_a_judge_had_earlier_are_not_taken(judge, llm):
@@ -178,23 +178,3 @@ def test_answers_that_another_version_read_are_not_taken(judge, llm, monkeypatch
     run = judge_all(study_of("two"), judge, **ASKED, reuse=Reuse.SAME_PROMPT)
 
     assert run.judgments.get().reused_from is None
-
-
-@pytest.mark.parametrize("is_old", [True, False])
-def test_runs_that_were_mixed_in_the_past_are_found(judge, llm, is_old):
-    reflected = judge_all(study_of("one"), judge, **ASKED, bias_probe="none+reflection")
-    plain = judge_all(study_of("two"), judge, **ASKED)
-    if is_old:  # as runs were before they stored what makes them alike
-        for run in (reflected, plain):
-            del run.parameters["protocol_sha256"], run.parameters["reading_version"]
-            run.save()
-    assert not list(mixed_runs())
-    Judgment.objects.filter(run=plain).update(reused_from=reflected.judgments.get())
-
-    [fault] = mixed_runs()
-
-    assert fault.study == "two"
-    assert fault.sentence == (
-        f"Run {plain.public_id}: 1 of its answers were copied from run {reflected.public_id}, "
-        "which asked or read differently."
-    )

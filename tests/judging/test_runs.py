@@ -11,7 +11,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.operations.doctor.judge_checks import runs_against_judgments
 from judging.errors import BadJudge, BadRun, ConflictingValue
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.runs import lifecycle, row_creation
@@ -19,6 +18,7 @@ from judging.worker import chunks
 from studies.errors import StudyError
 from studies.models import Item
 from tests.factories import make_item, make_items, make_study
+from tests.invariants import broken_invariants
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
 from tests.judging.run_helpers import asked, judge_all, start, states, study_of
@@ -333,7 +333,7 @@ def test_a_run_does_not_ask_about_an_item_that_is_taken_out_and_asks_if_it_retur
     words = "2 of 3 answered, 1 not asked, because the item was taken out."
     assert (run.state, run.sentence) == ("done", words)
     assert states(run) == {"done": 2, "pending": 1}
-    assert not [*runs_against_judgments()]
+    assert broken_invariants("runs") == []
     assert (len(llm.requests), Attempt.objects.filter(judgment__run=run).count()) == (2, 2)
 
     Item.everything.filter(pk=out.pk).update(split=Item.Split.MAIN)

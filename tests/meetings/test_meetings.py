@@ -5,6 +5,7 @@ import zlib
 import pytest
 
 from tests.factories import sign_in
+from tests.invariants import broken_invariants
 from tests.judging.conftest import engine, llm  # noqa: F401
 from tests.meetings import whole_way
 from tests.meetings.building import Building
@@ -46,4 +47,4 @@ def test_a_study_goes_the_whole_way(row, llm, engine, tmp_path, settings):  # no
     assert whole_way.recounted(report, out) == []
     whole_way.verify(report)
     whole_way.comes_back(study, tmp_path / "back")
-    assert whole_way.broken_invariants() == []
+    assert broken_invariants(*whole_way.CHECKS) == []

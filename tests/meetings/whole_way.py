@@ -15,7 +15,6 @@ from analysis.exports.catalogue import formats_of, is_folder
 from analysis.exports.table_files import added_format
 from analysis.lifecycle.requests import request_report
 from analysis.models import Report
-from config.operations.doctor import annotator_checks, examination, file_checks, judge_checks
 from studies.models import Item, Study
 from tests.meetings.recount import Recount
 
@@ -23,7 +22,7 @@ from tests.meetings.recount import Recount
 OPTIONAL = {"anchors", "notes", "versions"} | {each.name for each in catalogue.MORE}
 RECOUNTED = ("items", "annotations", "judgments")
 CLASS = re.compile(r"\b[A-Z][A-Za-z]+(?:Error|Exception|DoesNotExist)\b")
-CHECKS = [*annotator_checks.CHECKS, *judge_checks.CHECKS, *file_checks.CHECKS]
+CHECKS = ("annotator_checks", "judge_checks", "file_checks")
 
 
 def built(study: Study) -> Report:
@@ -106,10 +105,6 @@ def comes_back(study: Study, out: Path) -> None:
     assert sorted(Item.everything.filter(study=copy).values_list(*fields)) == sorted(
         Item.everything.filter(study=study).values_list(*fields)
     )
-
-
-def broken_invariants() -> list[str]:
-    return [fault.sentence for examined in examination.examine(CHECKS) for fault in examined.faults]
 
 
 def recounted(report: Report, out: Path) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
-from studies.importers.items.item_bundle import ReadItems, read_bundle
+from studies.importers.items.item_bundle import ImportOptions, ReadItems, read_bundle
 
 DATASET = {"format": "thirdperson-items", "format_version": "1.0", "title": "Choices"}
 
@@ -45,7 +45,7 @@ def zipped(folder: str = "", /, **members: bytes | str) -> bytes:
 
 
 def read(data: bytes, *, name: str = "items.jsonl", **options: Any) -> ReadItems:
-    return read_bundle(open_bytes(name, data), **{"task": "preference"} | options)
+    return read_bundle(open_bytes(name, data), ImportOptions(**{"task": "preference"} | options))
 
 
 def faults(data: bytes, *, name: str = "items.jsonl", **options: Any) -> list[str]:

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
-from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from studies.importers.items.storage import import_items
 from studies.models import Item, Persona
 from tests.factories import make_study
@@ -65,7 +65,7 @@ def test_reading_four_times_the_items_needs_no_more_memory(tmp_path):
             )
         )
         tracemalloc.start()
-        found = read_bundle(open_path(path), task="preference")
+        found = read_bundle(open_path(path), ImportOptions("preference"))
         count = sum(1 for _ in found.items)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -16,7 +16,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.child import from_child
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_list, read_paths
-from studies.importers.items.item_bundle import report_on
+from studies.importers.items.item_bundle import ImportOptions, report_on
 from tests.studies.child_work import (
     breaks_down,
     finds_a_bad_option,
@@ -147,10 +147,10 @@ def test_items_read_by_a_child_are_those_read_here(kind, children, monkeypatch, 
         def update(self, n=1):
             self.done += n
 
-    [there] = read_paths([path], task="preference", watch=Rows(), **options)
+    [there] = read_paths([path], ImportOptions("preference", **options), watch=Rows())
     assert len(children) == 1
     monkeypatch.setattr(child, "_is_child", True)
-    [here] = read_paths([path], task="preference", **options)
+    [here] = read_paths([path], ImportOptions("preference", **options))
 
     assert list(there.items) == list(here.items)
     assert there.items[600] == here.items[600]
@@ -164,7 +164,7 @@ def test_items_read_by_a_child_are_those_read_here(kind, children, monkeypatch, 
 def test_small_files_start_no_process(children, tmp_path):
     (tmp_path / "items.jsonl").write_bytes(jsonl(raw_item(1)))
 
-    read_paths([tmp_path / "items.jsonl"], task="preference")
+    read_paths([tmp_path / "items.jsonl"], ImportOptions("preference"))
 
     assert children == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
-from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from tests.studies.files import DATASET, faults, jsonl, raw_item, read, zipped
 
 HEADER = "id,persona_id,feature:age,question,response_1,response_2,first_person"
@@ -101,7 +101,7 @@ def test_a_folder_gives_words_for_feature_columns(tmp_path):
         "key,label,template,order\nage,Age group,The person is {value} years old.,1\n"
     )
 
-    result = read_bundle(open_path(tmp_path), task="preference")
+    result = read_bundle(open_path(tmp_path), ImportOptions("preference"))
 
     assert result.dataset["title"] == "Choices"
     assert result.items[0].persona.features == [

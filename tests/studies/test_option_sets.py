@@ -8,8 +8,7 @@ from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_cells, item_rows
 from studies.importers.files.bundle import open_bytes
-from studies.importers.items.item_bundle import read_bundle
-from studies.importers.items.option_sets import PairRule
+from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from studies.models import Item, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
@@ -30,7 +29,7 @@ def scored(*scores):
 
 
 def pairs(raw, rule="all", seed=1):
-    return list(read(jsonl(raw), pairs=PairRule(rule, seed)).items)
+    return list(read(jsonl(raw), options={"pairs": rule}, seed=seed).items)
 
 
 def best_of(item):
@@ -128,7 +127,8 @@ def test_equal_scores_are_a_tie_and_leave_the_chosen_response_open():
     assert [best_of(item) for item in items] == ["A soup.", "tie", "A cake."]
     assert items[0].values["option_set"]["chosen"] is None
     [fault] = faults(
-        jsonl(of_four(responses=scored(9, 1, 9), first_person={})), pairs=PairRule("chosen_vs_rest")
+        jsonl(of_four(responses=scored(9, 1, 9), first_person={})),
+        options={"pairs": "chosen_vs_rest"},
     )
     assert "need the response that the persona chose" in fault
 
@@ -160,7 +160,7 @@ def test_equal_scores_are_a_tie_and_leave_the_chosen_response_open():
     ],
 )
 def test_a_set_that_breaks_a_rule_is_refused_once(overrides, sentence):
-    found = faults(jsonl(of_four(**overrides)), pairs=PairRule("all"))
+    found = faults(jsonl(of_four(**overrides)), options={"pairs": "all"})
 
     assert len(found) == 1
     assert sentence in found[0]
@@ -193,7 +193,7 @@ def test_csv_has_columns_for_more_responses():
     rows = ["q1,p,35,Why?,One,Two,Three,,3,", 'q2,p,35,Why?,One,Two,Three,Four,,"4,1,3,2"']
     data = "\n".join([f"{header}first_person,ranking", *rows]).encode()
 
-    items = list(read(data, name="items.csv", pairs=PairRule("all")).items)
+    items = list(read(data, name="items.csv", options={"pairs": "all"}).items)
 
     by_key = {item.key: best_of(item) for item in items}
     assert by_key == {
@@ -273,7 +273,7 @@ def test_other_options_of_an_item_file_are_refused(tmp_path, options, sentence):
 def test_a_row_in_the_file_format_is_not_changed_by_a_rule():
     plain = jsonl(raw_item())
     (with_rule,) = read_bundle(
-        open_bytes("items.jsonl", plain), task="preference", pairs=PairRule("all")
+        open_bytes("items.jsonl", plain), ImportOptions("preference", options={"pairs": "all"})
     ).items
     (without,) = read(plain).items
 

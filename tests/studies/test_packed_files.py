@@ -17,6 +17,7 @@ from studies.importers.files import packed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.files.lines import BadLine
+from studies.importers.items.item_bundle import ImportOptions
 from studies.models import Item
 from tests.studies.files import faults, jsonl, raw_item, read, zipped
 
@@ -209,7 +210,7 @@ def test_the_own_answer_distinguishes_texts_that_differ_only_in_capitals():
     fields = {"q": "question", "one": "response_1", "two": "response_2", "gold": "own_answer"}
     mapping = ColumnMapping(fields, persona_text="Somebody.")
 
-    found = read_mapped(File("x.csv", table), mapping, task="preference").items
+    found = read_mapped(File("x.csv", table), mapping, ImportOptions("preference")).items
 
     assert [item.values["first_person"] for item in found] == ["r2", "r1"]
 

@@ -19,6 +19,7 @@ from studies.importers.files import packed
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item
 from tests.factories import make_study, sign_in
@@ -266,7 +267,7 @@ def test_binary_values_in_required_fields_are_refused(tmp_path):
     written([raw_item(1) | {"question": "Grüße?".encode("latin-1")}], tmp_path / "items.parquet")
 
     with pytest.raises(Refused, match="question is missing"):
-        read_paths([tmp_path / "items.parquet"], task="preference")
+        read_paths([tmp_path / "items.parquet"], ImportOptions("preference"))
 
 
 @pytest.mark.nightly

@@ -30,9 +30,13 @@ def filled(client, address=NEW, **changes) -> dict:
 
 
 def test_users_with_the_permission_create_a_draft_and_own_it(client, researcher):
-    response = client.post(NEW, filled(client, title="Everyday choices, again"))
+    assert f'href="{NEW}"' in client.get("/studies/").text
+    sent = filled(client, title="Everyday choices, again", licence="own texts")
+
+    response = client.post(NEW, sent)
 
     study = Study.objects.get()
+    assert study.source == {"licence": "own texts"}
     assert response["Location"] == "/studies/everyday-choices-again/"
     assert (study.slug, study.state, study.reward) == ("everyday-choices-again", "draft", 450)
     assert Membership.objects.get(study=study, user=researcher).role == "owner"
@@ -47,10 +51,6 @@ def test_without_the_permission_there_is_neither_page_nor_button(client):
     page = client.get("/studies/").content.decode()
     assert NEW not in page
     assert "Can add study" in page
-
-
-def test_the_list_leads_to_a_new_study(client, researcher):
-    assert f'href="{NEW}"' in client.get("/studies/").content.decode()
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -163,27 +163,16 @@ def test_the_licence_of_the_items_is_kept_with_their_source(client, study):
     assert study.source == released
 
 
-def test_a_new_study_can_name_the_licence_of_its_items(client, researcher):
-    client.post(NEW, filled(client, title="Own items", licence="own texts"))
-
-    assert Study.objects.get().source == {"licence": "own texts"}
-
-
-def test_the_short_name_never_changes(client, study):
-    client.post(SETTINGS, filled(client, SETTINGS) | {"slug": "other"})
-
-    assert Study.objects.get().slug == "one"
-
-
-def test_settings_that_answers_depend_on_are_fixed(client, study):
+def test_settings_that_answers_depend_on_and_the_short_name_are_fixed(client, study):
     Study.objects.update(frozen_at=timezone.now())
 
     page = client.get(SETTINGS).content.decode()
-    client.post(SETTINGS, filled(client, SETTINGS) | {"consent": "Other", "minutes": "25"})
+    changes = {"consent": "Other", "minutes": "25", "slug": "other"}
+    client.post(SETTINGS, filled(client, SETTINGS) | changes)
 
     study.refresh_from_db()
     assert "these settings can no longer change" in page
-    assert (study.consent, study.minutes) == ("", 25)
+    assert (study.consent, study.minutes, study.slug) == ("", 25, "one")
 
 
 @pytest.mark.nightly

@@ -36,6 +36,7 @@ from extras.replication.released.result_files import ReplicationError
 from studies.errors import BadOption, StudyError
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.importers.sets import data_sets
 from studies.management.terminal import explain
@@ -259,7 +260,7 @@ def prepare_study(
     slug = slug_of(prefix, data, variant, simulated=simulated)
     task = sets[data.format].task
     try:
-        files = read_paths([folder], format=data.format, task=task, options=options)
+        files = read_paths([folder], ImportOptions(task, data.format, options=options))
         result = import_items(
             slug,
             files,

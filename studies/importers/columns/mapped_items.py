@@ -21,7 +21,7 @@ from studies.importers.columns.table_file import table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import MAX_NOTED_KEYS, Faults
 from studies.importers.files.lines import BadLine
-from studies.importers.items.item_bundle import ReadItems, refuse
+from studies.importers.items.item_bundle import ImportOptions, ReadItems, refuse
 from studies.importers.items.records import KeptItems, feature
 from studies.importers.items.validation import Validator
 from studies.importers.sets.data_set import Watch
@@ -186,23 +186,14 @@ class MappedRows:
 
 
 def read_mapped(
-    file: File,
-    mapping: ColumnMapping,
-    *,
-    task: str,
-    limit: int | None = None,
-    watch: Watch | None = None,
-    skip_faulty: bool = False,
+    file: File, mapping: ColumnMapping, how: ImportOptions, *, watch: Watch | None = None
 ) -> ReadItems:
-    """Read and check the items of a file by a mapping. Raises `Refused` with every fault.
-
-    With `skip_faulty`, faulty rows are left out instead.
-    """
+    """Read and check the items of a file by a mapping. Raises `Refused` with every fault."""
     if watch is not None:
         watch.total += file.count_lines() + 1
     rows, mapped, items = 0, MappedRows(mapping), KeptItems()
-    faults = Faults(skip=skip_faulty)
-    validator = Validator(file=file.name, task=task, faults=faults)
+    faults, limit = Faults(skip=how.skip_faulty), how.limit
+    validator = Validator(file=file.name, task=how.task, faults=faults)
     for found in table_of(file):
         if limit is not None and len(items) + len(faults) >= limit:
             break
@@ -220,7 +211,7 @@ def read_mapped(
         names=(file.name,),
         dataset={},
         format="mapped",
-        task=task,
+        task=how.task,
         items=items,
         warnings=validator.warnings,
         rows={file.name: rows},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED, Fault, Refused
+from studies.importers.files.faults import MAX_BYTES, MAX_MEMBERS, MAX_UNPACKED, Refused, refused
 from studies.importers.files.lines import document
 from studies.importers.files.packed import (
     BROKEN_ZIP,
@@ -145,7 +145,7 @@ def open_path(path: str | Path) -> Bundle:
         return _opened(file_at(_sized(path)))
     except OSError as error:
         reason = error.strerror or str(error)
-        raise _refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
+        raise refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
 
 
 def open_bytes(name: str, data: bytes) -> Bundle:
@@ -172,7 +172,7 @@ def file_at(path: Path) -> File:
 def _opened(file: File) -> Bundle:
     """The bundle in a file. A zip stays open as long as its members are used."""
     if file.name.lower().endswith(_OTHER_WORKBOOKS):
-        raise _refused(
+        raise refused(
             file.name,
             "this kind of workbook cannot be read.",
             "Save it as .xlsx, or its sheet as ‘CSV UTF-8’.",
@@ -195,7 +195,7 @@ def _opened(file: File) -> Bundle:
 
 def bad_zip(name: str, error: Exception) -> Refused:
     message = f"the zip file cannot be read: {error}."
-    return _refused(name, message, "Pack the folder again, without a password.")
+    return refused(name, message, "Pack the folder again, without a password.")
 
 
 def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
@@ -209,7 +209,7 @@ def open_zip(name: str, file: Path | IO[bytes]) -> zipfile.ZipFile:
     archive.close()
     if size > MAX_UNPACKED:
         message = f"the zip file unpacks to {size // 2**20:,} MB; at most 500 MB are read."
-        raise _refused(name, message, "Split it and import the parts.")
+        raise refused(name, message, "Split it and import the parts.")
     raise too_many_files(name)
 
 
@@ -230,7 +230,7 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
         if info.file_size > MAX_BYTES:
             raise _too_big(f"{name}/{base}")
         if base in parts:
-            raise _refused(name, f"the zip file contains {base} twice.", "Pack one folder only.")
+            raise refused(name, f"the zip file contains {base} twice.", "Pack one folder only.")
         parts[base] = File(base, zipfile.Path(archive, info.filename))
         within = folder if base in _ITEMS else within
         with archive.open(info) as start:
@@ -244,7 +244,7 @@ def _members(name: str, archive: zipfile.ZipFile) -> tuple[dict[str, File], Deli
 
 def _zip_in_zip(name: str, inner: str) -> Refused:
     message = f"the zip file holds another zip file, {inner[:120]}."
-    return _refused(name, message, "Unpack it, and import the inner file or its folder.")
+    return refused(name, message, "Unpack it, and import the inner file or its folder.")
 
 
 def unpacked_size(name: str, file: IO[bytes], size: int) -> int:
@@ -287,7 +287,7 @@ def size_of(path: Path) -> int:
 def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
     items = next((part for part in _ITEMS if part in parts), None)
     if items is None:
-        raise _refused(
+        raise refused(
             name, "the bundle has no items.jsonl.", "Put items.jsonl and dataset.json into it."
         )
     if "dataset.json" in parts:
@@ -295,12 +295,12 @@ def _bundle(name: str, parts: dict[str, File], media: Delivered) -> Bundle:
     elif media.has_files:
         dataset = {}
     else:
-        raise _refused(
+        raise refused(
             name, "the bundle has no dataset.json.", "Add it, or import items.jsonl by itself."
         )
     stated = dataset.get("sha256")
     if stated and stated != parts[items].sha256():
-        raise _refused(
+        raise refused(
             name,
             f"{items} is not the file that dataset.json describes: their sha256 differ.",
             "Use both from one bundle, or remove sha256 from dataset.json.",
@@ -320,16 +320,16 @@ def _dataset(name: str, file: File) -> dict[str, Any]:
         with file.open() as stream:
             dataset = document(stream)
     except (ValueError, RecursionError) as error:
-        raise _refused(name, f"dataset.json is not JSON: {error}.", "Correct it.") from error
+        raise refused(name, f"dataset.json is not JSON: {error}.", "Correct it.") from error
     if any(b"\\u0000" in block for block in file.blocks()):
-        raise _refused(name, "dataset.json holds the character U+0000.", "Remove it.")
+        raise refused(name, "dataset.json holds the character U+0000.", "Remove it.")
     if not isinstance(dataset, dict) or dataset.get("format") != FORMAT:
-        raise _refused(
+        raise refused(
             name, f"dataset.json has no format “{FORMAT}”.", "Add it, or import the right file."
         )
     version = str(dataset.get("format_version", ""))
     if version.partition(".")[0] != "1":
-        raise _refused(
+        raise refused(
             name,
             f"dataset.json has format_version “{version}”; this program reads 1.",
             "Write the bundle in version 1.0.",
@@ -337,10 +337,10 @@ def _dataset(name: str, file: File) -> dict[str, Any]:
     for key, kind in (("source", dict), ("title", str), ("name", str), ("language", str)):
         if not isinstance(dataset.get(key, kind()), kind):
             what = "an object" if kind is dict else "text"
-            raise _refused(name, f"{key} in dataset.json must be {what}.", "Correct it.")
+            raise refused(name, f"{key} in dataset.json must be {what}.", "Correct it.")
     word = dataset.get("source", {}).get("redistribution")
     if word and word not in REDISTRIBUTION:
-        raise _refused(
+        raise refused(
             name,
             f"source.redistribution in dataset.json is “{word}”.",
             f"Use one of: {', '.join(REDISTRIBUTION)}.",
@@ -349,8 +349,4 @@ def _dataset(name: str, file: File) -> dict[str, Any]:
 
 
 def _too_big(name: str) -> Refused:
-    return _refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")
-
-
-def _refused(name: str, message: str, remedy: str) -> Refused:
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])
+    return refused(name, "the file is larger than 200 MB.", "Split it and import the parts.")

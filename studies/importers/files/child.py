@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from studies.importers.files.faults import Fault, Refused
+from studies.importers.files.faults import Refused, refused
 
 if sys.platform != "wasi":  # in a browser, which has no processes
     import resource
@@ -113,12 +113,8 @@ def _died(code: int, name: str, seconds: int) -> Refused:
         message = f"reading it takes more than {seconds} seconds of computing."
     elif code in (_OUT_OF_MEMORY, -signal.SIGKILL):
         message = "there was not enough memory to read it."
-    return _refused(name, message)
-
-
-def _refused(name: str, message: str) -> Refused:
     remedy = "Leave out what you do not need, or split the file and import the parts."
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])
+    return refused(name, message, remedy)
 
 
 def _rebuilt(kind: type[Exception], args: tuple[Any, ...], state: dict[str, Any]) -> Exception:

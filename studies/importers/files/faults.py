@@ -116,6 +116,11 @@ class Refused(ImportRefused):
         super().__init__(summary(self.faults, is_cut=self.is_cut))
 
 
+def refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
+    """The refusal of the file `name` as a whole."""
+    return Refused([Fault(line, "", "file cannot be used", message, remedy, file=name)])
+
+
 class Faults(list[Fault]):
     """The faults of files that are read together. Raises `Refused` if there are too many.
 

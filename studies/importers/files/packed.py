@@ -28,8 +28,8 @@ from studies.importers.files.faults import (
     MAX_PACKED_VALUES,
     MAX_ROW,
     MAX_UNPACKED,
-    Fault,
     Refused,
+    refused,
 )
 
 MAGIC = b"PAR1"
@@ -90,7 +90,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
     except ImportError as error:
         message = "a Parquet file needs the package pyarrow, which is not installed."
         remedy = 'Install it: pip install "thirdperson[parquet]". Or save it as CSV or JSON Lines.'
-        raise _refused(name, message, remedy) from error
+        raise refused(name, message, remedy) from error
 
     try:
         about = pq.read_metadata(file)
@@ -107,14 +107,14 @@ def _opened(file: IO[bytes], name: str) -> Any:
     size = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
     if about.num_rows > MAX_LINES:
         message = f"the file has {about.num_rows:,} rows; at most {MAX_LINES:,} are read."
-        raise _refused(name, message, "Split it and import the parts.")
+        raise refused(name, message, "Split it and import the parts.")
     if about.num_columns > MAX_COLUMNS:
         message = f"the file has {about.num_columns:,} columns; at most {MAX_COLUMNS:,} are read."
-        raise _refused(name, message, "Leave out what is not needed.")
+        raise refused(name, message, "Leave out what is not needed.")
     packed = file.seek(0, io.SEEK_END)
     if size > (most := min(MAX_UNPACKED, MAX_PACKED_BYTES + _BYTES_PER_BYTE * packed)):
         message = f"the file unpacks to {size // _MB:,} MB; at most {most // _MB} are read."
-        raise _refused(name, message, "Split it and import the parts.")
+        raise refused(name, message, "Split it and import the parts.")
     # Nulls, zeros and repeated values need few bytes, but as much work as others.
     values = sum(
         about.row_group(group).column(number).num_values
@@ -124,7 +124,7 @@ def _opened(file: IO[bytes], name: str) -> Any:
     )
     if values > (most := MAX_PACKED_VALUES + _VALUES_PER_BYTE * packed):
         message = f"the file holds {values:,} values, more than its size allows ({most:,})."
-        raise _refused(name, message, "Leave out empty and repeated columns.")
+        raise refused(name, message, "Leave out empty and repeated columns.")
     return found
 
 
@@ -144,13 +144,13 @@ def _lines(found: Any, name: str) -> Iterator[bytes]:
                         f"in rows {first + 1:,} to {first + batch.num_rows:,}, a cell of the "
                         f"column {column} has {longest:,} bytes; at most {MAX_ROW:,} are read."
                     )
-                    raise _refused(name, message, "Shorten it, or leave the column out.")
+                    raise refused(name, message, "Shorten it, or leave the column out.")
             for row in batch.to_pylist():
                 line = json.dumps(_plain(row), ensure_ascii=False).encode("utf-8", "replace")
                 written += len(line) + 1
                 if written > MAX_BYTES:
                     message = f"the rows are larger than {MAX_BYTES // _MB} MB as text."
-                    raise _refused(name, message, "Split it and import the parts.")
+                    raise refused(name, message, "Split it and import the parts.")
                 yield line + b"\n"
             first += batch.num_rows
     except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
@@ -197,11 +197,7 @@ def _plain(value: Any) -> Any:
 def _broken(name: str, error: Exception) -> Refused:
     reason = str(error).split("\n")[0][:200].rstrip(".") or "it is damaged"
     message = f"the Parquet file cannot be read: {reason}."
-    return _refused(name, message, "Write it again, or save it as JSON Lines or CSV.")
-
-
-def _refused(name: str, message: str, remedy: str) -> Refused:
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])
+    return refused(name, message, "Write it again, or save it as JSON Lines or CSV.")
 
 
 ZIPPED, GZIPPED = b"PK\x03\x04", b"\x1f\x8b"
@@ -482,7 +478,3 @@ def _as_text(value: Any) -> str:
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
     return str(value).replace("\r\n", "\r").replace("\n", "\r")
-
-
-def refused(name: str, message: str, remedy: str) -> Refused:
-    return Refused([Fault(None, "", "file cannot be used", message, remedy, file=name)])

@@ -21,13 +21,13 @@ from studies.importers.columns.mapped_items import read_mapped
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.bundle import File, bad_zip, file_at, open_path, open_zip, size_of
 from studies.importers.files.child import Send, from_child, is_needed
-from studies.importers.files.faults import Fault, Faults, Refused
+from studies.importers.files.faults import Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED
-from studies.importers.items.item_bundle import ReadItems, file_formats, read_bundle
-from studies.importers.items.option_sets import OPTION, PairRule
+from studies.importers.items.item_bundle import ImportOptions, ReadItems, file_formats, read_bundle
+from studies.importers.items.option_sets import OPTION
 from studies.importers.items.records import ItemRecord, KeptItems
 from studies.importers.items.validation import Validator
 from studies.importers.sets import data_sets
@@ -57,41 +57,19 @@ def format_names() -> list[str]:
 
 
 def read_paths(
-    paths: Sequence[Path],
-    *,
-    format: str = "auto",
-    task: str,
-    limit: int | None = None,
-    options: Mapping[str, str] | None = None,
-    seed: int | None = None,
-    mapping: Mapping[str, Any] | None = None,
-    media: Path | None = None,
-    skip_faulty: bool = False,
-    watch: Watch | None = None,
+    paths: Sequence[Path], how: ImportOptions, *, watch: Watch | None = None
 ) -> list[ReadItems]:
     """Read and check the files at `paths`; the files of a data set are read as one.
 
-    `media` is a folder with the pictures and sounds that the items name. With a `mapping`, columns
-    of any names are read by it, and the format does not matter. With `skip_faulty`, faulty rows are
-    left out. Files that are not small are read in a child process.
-    Raises `Refused` with every fault, and `BadOption` for an option that the format lacks.
+    Files that are not small are read in a child process. Raises `Refused` with every fault, and
+    `BadOption` for an option that the format lacks.
     """
-    given: dict[str, Any] = {
-        "format": format,
-        "task": task,
-        "limit": limit,
-        "options": options,
-        "seed": seed,
-        "mapping": mapping,
-        "media": media,
-        "skip_faulty": skip_faulty,
-    }
-    size = sum(map(size_of, [*paths, *([media] if media else [])]))
+    size = sum(map(size_of, [*paths, *([how.media] if how.media else [])]))
     if not is_needed(size):
-        return _read(paths, **given, watch=watch)
+        return _read(paths, how, watch)
     name = ", ".join(path.name for path in paths)
     read: list[ReadItems] = []
-    for found in from_child(_send, paths, given, name=name, size=size, prepare=django.setup):
+    for found in from_child(_send, paths, how, name=name, size=size, prepare=django.setup):
         if isinstance(found, ReadItems):
             read.append(found)
         elif watch is not None:
@@ -114,110 +92,61 @@ class _Progress:
             self._rows = 0
 
 
-def _send(send: Send, paths: Sequence[Path], given: Mapping[str, Any]) -> None:
-    for read in _read(paths, **given, watch=_Progress(send)):
+def _send(send: Send, paths: Sequence[Path], how: ImportOptions) -> None:
+    for read in _read(paths, how, _Progress(send)):
         send(read)
 
 
-def _read(
-    paths: Sequence[Path],
-    *,
-    format: str,
-    task: str,
-    limit: int | None,
-    options: Mapping[str, str] | None,
-    seed: int | None,
-    mapping: Mapping[str, Any] | None,
-    media: Path | None,
-    skip_faulty: bool,
-    watch: Watch | None,
-) -> list[ReadItems]:
-    if mapping is not None:
-        if OPTION in (options or {}):
+def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> list[ReadItems]:
+    if how.mapping is not None:
+        if OPTION in how.options:
             raise BadOption(
                 OPTION,
                 "pairs are made only from files in the item format. A mapping makes items with two "
                 "responses. Name the columns response_1 to response_5 and leave the mapping out.",
             )
-        columns = ColumnMapping.of(mapping)
-        return [
-            read_mapped(
-                open_path(path).items,
-                columns,
-                task=task,
-                limit=limit,
-                watch=watch,
-                skip_faulty=skip_faulty,
-            )
-            for path in paths
-        ]
+        columns = ColumnMapping.of(how.mapping)
+        return [read_mapped(open_path(path).items, columns, how, watch=watch) for path in paths]
     parts: dict[Path, list[SetFile]] = {}
     sets = data_sets()
-    if format == "auto" or format in sets:
+    if how.format == "auto" or how.format in sets:
         parts = {path: [] if _is_bundle(path) else parts_of(path) for path in paths}
-    if format == "auto":
-        format = _recognised(parts)
-    if format in sets:
+    if how.format == "auto":
+        how = replace(how, format=_recognised(parts))
+    if how.format in sets:
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
-        return [
-            read_set(
-                sets[format],
-                names=names,
-                parts=found,
-                limit=limit,
-                options=options or {},
-                seed=seed,
-                watch=watch,
-                skip_faulty=skip_faulty,
-            )
-        ]
-    pairs = PairRule.of(options or {}, seed)
-    others = [name for name in options or {} if name != OPTION]
-    if others or (seed is not None and pairs is None):
+        return [_read_set(sets[how.format], names, found, how, watch)]
+    others = [name for name in how.options if name != OPTION]
+    if others or (how.seed is not None and OPTION not in how.options):
         name = others[0] if others else "seed"
-        message = f"{name} belongs to a data set: {', '.join(sets)}. These files are {format}."
+        message = f"{name} belongs to a data set: {', '.join(sets)}. These files are {how.format}."
         raise BadOption(name, message)
     bundles = [open_path(path) for path in paths]
-    if media is not None:
-        delivered = in_folder(media)
+    if how.media is not None:
+        delivered = in_folder(how.media)
         bundles = [replace(bundle, media=delivered) for bundle in bundles]
-    return [
-        read_bundle(
-            bundle,
-            format=format,
-            task=task,
-            limit=limit,
-            watch=watch,
-            pairs=pairs,
-            skip_faulty=skip_faulty,
-        )
-        for bundle in bundles
-    ]
+    return [read_bundle(bundle, how, watch=watch) for bundle in bundles]
 
 
-def read_set(
+def _read_set(
     dataset: DataSet,
-    *,
     names: tuple[str, ...],
     parts: Sequence[SetFile],
-    limit: int | None,
-    options: Mapping[str, str],
-    seed: int | None,
-    watch: Watch | None = None,
-    skip_faulty: bool = False,
+    how: ImportOptions,
+    watch: Watch | None,
 ) -> ReadItems:
     """Make and check the items of a data set, or the first `limit` of them."""
-    chosen = parse_options(dataset.options, options)
-    seed = DEFAULT_SEED if seed is None else seed
+    chosen = parse_options(dataset.options, how.options)
+    seed = DEFAULT_SEED if how.seed is None else how.seed
     files = Files(dataset.title, dataset.roles, parts)
-    tally = Tally(watch=watch, faults=Faults(skip=skip_faulty))
+    tally = Tally(watch=watch, faults=Faults(skip=how.skip_faulty))
     items = KeptItems()
     validators: dict[str, Validator] = {}
     try:
         if watch is not None:
             watch.total += sum(_lines(part) for part in files.used())
-        for file, line, raw in islice(dataset.read(files, chosen, seed, tally), limit):
+        for file, line, raw in islice(dataset.read(files, chosen, seed, tally), how.limit):
             validator = validators.get(file)
             if validator is None:
                 validator = Validator(file=file, task=dataset.task, faults=tally.faults)
@@ -249,7 +178,7 @@ def read_set(
         items=items,
         warnings=[warning for v in validators.values() for warning in v.warnings],
         rows=tally.rows,
-        limit=limit,
+        limit=how.limit,
         dropped=tally.dropped,
         notes=tally.notes,
         ties=tally.ties,
@@ -282,7 +211,7 @@ def _recognised(parts: Mapping[Path, Sequence[SetFile]]) -> str:
         listed += [f"{path.name} (items)" for path in neutral]
         message = f"the files are of different kinds: {', '.join(listed)}."
         remedy = "Import each kind by itself."
-        raise Refused([Fault(None, "", "file cannot be used", message, remedy)])
+        raise refused("", message, remedy)
     return found[0]
 
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from studies.additions import Additions
@@ -94,6 +95,26 @@ _COLUMNS_SHOWN = 20
 
 
 @dataclass(frozen=True)
+class ImportOptions:
+    """How files of items are read.
+
+    Items without a task get `task`. `options` and `seed` are those of a data set, or of pairs made
+    of more responses. With a `mapping`, columns of any names are read by it, and the format does
+    not matter. `media` is a folder with the pictures and sounds that the items name. With
+    `skip_faulty`, faulty rows are left out; otherwise they refuse the file.
+    """
+
+    task: str
+    format: str = "auto"
+    limit: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    mapping: Mapping[str, Any] | None = None
+    media: Path | None = None
+    skip_faulty: bool = False
+
+
+@dataclass(frozen=True)
 class ReadItems:
     """Items without a fault, with facts on how they were read.
 
@@ -122,30 +143,22 @@ class ReadItems:
     skipped: Sequence[Fault] = ()
 
 
-def read_bundle(
-    bundle: Bundle,
-    *,
-    format: str = "auto",
-    task: str,
-    limit: int | None = None,
-    watch: Watch | None = None,
-    pairs: PairRule | None = None,
-    skip_faulty: bool = False,
-) -> ReadItems:
-    """Read and check a bundle, or its first `limit` items.
+def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = None) -> ReadItems:
+    """Read and check a bundle, or its first items.
 
-    Items without a task get `task`. Raises `Refused` with every fault; with `skip_faulty`, faulty
-    rows are left out instead.
+    Raises `Refused` with every fault, and `BadOption`.
     """
+    pairs, limit = PairRule.of(how.options, how.seed), how.limit
     if watch is not None:
         watch.total += bundle.items.count_lines() + 1
     rows = sets = 0
-    file_format = recognise(bundle.items) if format == "auto" else file_formats()[format]
-    faults = Faults(skip=skip_faulty)
+    known = file_formats()
+    file_format = recognise(bundle.items) if how.format == "auto" else known[how.format]
+    faults = Faults(skip=how.skip_faulty)
     personas = _listed_personas(bundle.personas, faults)
     validator = Validator(
         file=bundle.items.name,
-        task=task,
+        task=how.task,
         personas=personas,
         faults=faults,
         is_released=file_format.is_released,
@@ -177,7 +190,7 @@ def read_bundle(
         names=(bundle.name,),
         dataset=bundle.dataset if pairs is None else {**bundle.dataset, "importer": pairs.record},
         format=file_format.name,
-        task=task,
+        task=how.task,
         items=items,
         warnings=validator.warnings,
         rows={bundle.items.name: rows},

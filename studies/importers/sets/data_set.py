@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol, TypeVar, cast
 
 from studies.errors import BadOption
 from studies.importers.files.bundle import bad_zip, open_zip, readable
-from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused
+from studies.importers.files.faults import MAX_BYTES, MAX_ROW, Fault, Faults, Refused, refused
 from studies.importers.files.json_rows import json_lines
 from studies.importers.files.lines import BadLine, header_of, stated_delimiter, table_rows
 from studies.importers.files.packed import BROKEN_ZIP
@@ -349,10 +349,6 @@ def _not_too_many(name: str, count: int) -> None:
     if count > _MOST_FILES:
         message = f"there are {count:,} files in it; at most {_MOST_FILES:,} are read."
         raise refused(name, message, "Give only the folder of the data set.")
-
-
-def refused(name: str, message: str, remedy: str, line: int | None = None) -> Refused:
-    return Refused([Fault(line, "", "file cannot be used", message, remedy, file=name)])
 
 
 DEFAULT_SEED = 20240701

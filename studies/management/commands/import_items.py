@@ -11,7 +11,7 @@ from studies.errors import BadOption, StudyError, UnknownStudy
 from studies.importers.columns.mapping import BadMapping, ColumnMapping
 from studies.importers.files.faults import Refused, place
 from studies.importers.items.import_source import format_names, only_listed, read_list, read_paths
-from studies.importers.items.item_bundle import ReadItems, report_on
+from studies.importers.items.item_bundle import ImportOptions, ReadItems, report_on
 from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.storage import counts, import_items
 from studies.importers.sets import data_sets
@@ -104,18 +104,17 @@ class Command(BaseCommand):
         task = options["task"] or (study.task if study else Task.PREFERENCE.value)
         try:
             with progress_bar(sys.stderr, total=0, label=f"reading {names}") as bar:
-                files = read_paths(
-                    options["files"],
-                    format=options["format"],
-                    task=task,
+                how = ImportOptions(
+                    task,
+                    options["format"],
                     limit=options["limit"],
                     options=dict(options["option"]),
                     seed=options["seed"],
                     mapping=_mapping(options["mapping"]),
                     media=options["media"],
                     skip_faulty=options["skip_faulty"],
-                    watch=bar,
                 )
+                files = read_paths(options["files"], how, watch=bar)
             if options["like"]:
                 known = Item.everything.filter(study=study).values_list("key", "content_hash")
                 files = only_listed(files, read_list(options["like"]), dict(known))

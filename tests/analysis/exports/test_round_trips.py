@@ -24,7 +24,7 @@ from annotation.services import exclude, record_answer
 from judging.models import Judgment
 from studies.exporters.tables import CsvWriter
 from studies.importers.files.bundle import Bundle, File
-from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from studies.importers.items.storage import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
@@ -192,7 +192,7 @@ def _read_parquet(path):
     for row in pyarrow.parquet.read_table(path).to_pylist():
         writer.row(_as_text(row[name]) for name in names)
     file = File("items.csv", out.getvalue().encode())
-    return read_bundle(Bundle("items.csv", file), task="preference")
+    return read_bundle(Bundle("items.csv", file), ImportOptions("preference"))
 
 
 # What a file of answers does not hold: who took part how, and names that an export replaces.

@@ -7,10 +7,9 @@ from django.urls import reverse
 
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
-from config.operations.doctor.annotator_checks import wrong_rankings, wrong_seat_numbers
 from studies.errors import FrozenStudy, StudyError
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.option_sets import PairRule
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.models import Study
 from studies.services.items import store_draw
@@ -19,6 +18,7 @@ from studies.services.whole_studies import copy_study
 from tests.annotation.pages.walking import post_answer, start, token_of
 from tests.api.conftest import program
 from tests.factories import make_study, sign_in
+from tests.invariants import broken_invariants
 from tests.studies.files import jsonl, raw_item, read
 from tests.studies.media.files import picture, zipped
 from tests.studies.test_option_sets import of_four
@@ -32,7 +32,7 @@ def whole_study(**settings):
     """Two sets of four responses, each with six pairs, and one item of two responses."""
     study = make_study(set_display="whole", items_per_annotator=3, **settings)
     rows = [of_four(), of_four(id="q8", question="Another question?"), raw_item(3)]
-    import_items(study.slug, [read(jsonl(*rows), pairs=PairRule("all", 1))])
+    import_items(study.slug, [read(jsonl(*rows), options={"pairs": "all"}, seed=1)])
     return study
 
 
@@ -68,7 +68,7 @@ def seats_of(study):
 def test_one_item_of_each_set_gets_seats(study):
     wanted = {"q7:r1-r2": 3, "q8:r1-r2": 3, "x3": 3}
     assert {key: n for key, n in seats_of(study).items() if n} == wanted
-    assert not list(wrong_seat_numbers())
+    assert broken_invariants("seats") == []
 
     copy = copy_study(study_id=study.pk, slug="copy", title="Copy", with_items=True)
     assert seats_of(copy) == seats_of(study)
@@ -129,7 +129,7 @@ def test_the_ranking_is_stored_with_its_choice_and_can_be_changed(client):
     kept = [revision.ranking["ranking"] for revision in answer.revisions.all()]
     assert kept == [ranking, order]
     assert answer.ranking["ranking"] == order
-    assert not list(wrong_rankings())
+    assert broken_invariants("rankings") == []
 
 
 @pytest.mark.sampled(keep=1)
@@ -214,7 +214,9 @@ def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, 
     files = {name: picture(color=color) for name, color in colors.items()}
     rows = [of_four(responses=responses, first_person=None)]
     path = zipped(tmp_path / "items.zip", rows, files)
-    import_items(study.slug, read_paths([path], task="preference", options={"pairs": "all"}))
+    import_items(
+        study.slug, read_paths([path], ImportOptions("preference", options={"pairs": "all"}))
+    )
     client = start(study)
 
     page = client.get(f"/s/{study.slug}/task/").content.decode()

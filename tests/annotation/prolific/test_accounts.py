@@ -3,7 +3,6 @@
 import io
 import logging
 import re
-import zipfile
 
 import pytest
 from django.contrib.auth.models import User
@@ -34,8 +33,6 @@ from annotation.prolific.sync.polling import follow_all
 from annotation.prolific.sync.webhooks import EVENTS, subscribe
 from annotation.researchers.workbench import annotator_needs
 from annotation.tasks import handle_prolific_event
-from config.operations.backups import make_backup
-from config.operations.doctor.judge_checks import unreadable_keys
 from demo.prolific.records import WORKSPACE
 from demo.prolific.server import LAB_TOKEN
 from studies.models import Membership
@@ -132,18 +129,6 @@ def test_an_owner_enters_a_token_which_no_page_log_or_file_shows(lab, caplog, tm
     call_command("dumpdata", "annotation", stdout=dump)
     assert account.sealed_token in dump.getvalue()
     assert LAB_TOKEN not in dump.getvalue()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_backup_holds_the_sealed_values_only(lab, tmp_path):
-    _, account = of_lab()
-
-    make_backup(tmp_path / "b.zip")
-
-    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
-        everything = b"".join(archive.read(name) for name in archive.namelist())
-    assert account.sealed_token.encode() in everything
-    assert LAB_TOKEN.encode() not in everything
 
 
 @pytest.mark.parametrize("debug", [True, False])
@@ -334,13 +319,10 @@ def test_a_removed_token_leaves_its_studies_waiting_in_their_workspace(prolific,
 def test_after_a_change_of_secret_key_the_token_is_asked_for_again(lab, settings):
     study, _ = of_lab()
     published(study)
-    assert not [*unreadable_keys()]
 
     settings.SECRET_KEY = "another key of another installation, long enough"
 
     assert follow_all() == 0
-    (found,) = unreadable_keys()
-    assert "Second lab" in found.sentence
     assert "SECRET_KEY" in next(annotator_needs(study)).sentence
     settings.PROLIFIC_STORED_TOKENS = False
     assert "PROLIFIC_STORED_TOKENS" in next(annotator_needs(study)).sentence

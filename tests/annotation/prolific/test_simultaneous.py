@@ -14,7 +14,6 @@ from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.money import IN_FULL, PARTIAL, BonusLine
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.sync.sync import follow
-from config.operations.doctor.annotator_checks import paid_twice
 from tests.annotation.prolific.life import (
     answer_some,
     arrive,
@@ -24,6 +23,7 @@ from tests.annotation.prolific.life import (
     published,
     ready,
 )
+from tests.invariants import broken_invariants
 from tests.together import run_together
 
 
@@ -90,6 +90,6 @@ def test_two_people_settling_at_once_pay_everybody_once(pair, state, prolific):
     follow(study_id=row.study_id)
 
     assert all(isinstance(error, NotAllowed) for error in errors), errors
-    assert [fault.sentence for fault in paid_twice()] == []
+    assert broken_invariants("payments") == []
     status = prolific.world.submissions[person["submission"]].status
     assert len(paid_there(prolific)[0]) + (status == "APPROVED") <= 1

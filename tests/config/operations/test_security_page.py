@@ -5,13 +5,15 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/security.md").read_text("utf-8")
+PAGES = [ROOT / "docs/security.md", *ROOT.glob("extras/*/docs/*.md")]
 
 
 def threats() -> list[list[str]]:
-    """The cells of each row of the table of threats."""
-    table = PAGE.partition("## Threats")[2].partition("\n## ")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| ")][2:]
+    """The cells of each row of the tables of threats."""
+    texts = [path.read_text("utf-8") for path in PAGES]
+    tables = [text.partition("\n## Threats\n")[2].partition("\n## ")[0] for text in texts]
+    lines = [[row for row in table.splitlines() if row.startswith("| ")] for table in tables]
+    rows = [row for found in lines for row in found[2:]]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 

@@ -9,7 +9,7 @@ import pytest
 from studies.errors import BadOption
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.item_bundle import quantiles, report_on
+from studies.importers.items.item_bundle import ImportOptions, quantiles, report_on
 from studies.importers.sets import data_sets
 from tests.studies.files import jsonl, raw_item
 from tests.studies.sets.made import RECOGNISED, fixture, keys, made
@@ -18,7 +18,7 @@ WAVE = fixture("opinionqa/American_Trends_Panel_W99")
 
 
 def formats(*paths):
-    return [read.format for read in read_paths(paths, task="preference")]
+    return [read.format for read in read_paths(paths, ImportOptions("preference"))]
 
 
 @pytest.mark.parametrize("name", RECOGNISED)

@@ -17,7 +17,6 @@ from judging.runs.costs import estimate_run
 from judging.runs.spec import Reuse, RunSpec
 from judging.worker.chunks import judge_chunk
 from judging.worker.run_states import share_replies
-from studies.importers.items.option_sets import PairRule
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
 from tests.factories import make_study
@@ -39,7 +38,7 @@ def of(n, *words, chosen=1):
 def study() -> Study:
     study = make_study(slug="sets")
     rows = [of(1, "best", "good", "poor"), of(2, "poor", "bad", "best", "good", chosen=3)]
-    import_items("sets", [read(jsonl(*rows), pairs=PairRule("all"))])
+    import_items("sets", [read(jsonl(*rows), options={"pairs": "all"})])
     study.refresh_from_db()
     return study
 
@@ -120,7 +119,7 @@ def test_both_orders_show_each_set_forwards_and_backwards(study, judge, llm):
 def test_the_simulated_model_of_the_demo_ranks_every_set(judge, llm, language):
     study = make_study(slug="sets", language=language)
     rows = [of(1, "best", "good\n\nor so", "poor"), of(2, "poor", "bad", "best", "good")]
-    import_items("sets", [read(jsonl(*rows), pairs=PairRule("all"))])
+    import_items("sets", [read(jsonl(*rows), options={"pairs": "all"})])
     simulated = Judges(World())
     llm.answer = lambda body, number: completion(
         simulated.reply("demo-steady", body["messages"][0]["content"], attempt=2)
@@ -138,7 +137,7 @@ def test_the_simulated_model_of_the_demo_ranks_every_set(judge, llm, language):
 def test_the_seed_draws_the_order_and_every_position_is_equally_likely(judge, llm):
     study = make_study(slug="many")
     rows = [of(n, "best", "good", "poor") for n in range(300)]
-    import_items("many", [read(jsonl(*rows), pairs=PairRule("chosen_vs_rest"))])
+    import_items("many", [read(jsonl(*rows), options={"pairs": "chosen_vs_rest"})])
     run = start(study, judge, setting="listwise")
 
     items = {item.option_set["id"]: item for item in Item.objects.filter(study=study)}
@@ -240,7 +239,7 @@ def test_other_items_are_skipped_and_a_judge_skips_sets_with_its_own_response(st
     import_items("sets", [read(jsonl(raw_item(9)))])
     rows = [of(7, "best", "good", "poor")]
     rows[0]["responses"][2]["generated_by"] = {"kind": "model", "name": "mock", "family": "own"}
-    import_items("sets", [read(jsonl(*rows), pairs=PairRule("chosen_vs_rest"))])
+    import_items("sets", [read(jsonl(*rows), options={"pairs": "chosen_vs_rest"})])
     judge.own_sources = ["own"]
     judge.save()
 

@@ -13,7 +13,6 @@ from analysis.lifecycle.storage import marked
 from analysis.models import Export, Report
 from annotation.models import Annotation, Assignment
 from annotation.services import withdraw
-from config.operations.doctor.judge_checks import judgments_without_request, wrong_run_totals
 from extras.own_answers.linked_studies import LinkRule, content_of, examples_for, link_study
 from extras.own_answers.models import LinkedStudy, OwnProfile
 from extras.own_answers.profiles import OwnAnswer
@@ -28,6 +27,7 @@ from studies.services.whole_studies import copy_study
 from tests.analysis.builders import judge_item, make_run
 from tests.extras.own_answers.people import make_own_study, make_person
 from tests.factories import make_study, sign_in
+from tests.invariants import broken_invariants
 
 pytestmark = pytest.mark.django_db
 
@@ -232,7 +232,7 @@ def test_withdrawal_removes_the_person_everywhere(django_capture_on_commit_callb
     # What the removed judgments cost was spent all the same.
     run.refresh_from_db()
     assert (run.spent_nano, run.parameters["removed_requests"]["nano"]) == (60, 30)
-    assert list(wrong_run_totals()) == []
+    assert broken_invariants("run-totals") == []
     assert load_dataset(study.slug).runs[0].cost.usd == 60 / 10**9
     assert run.sentence == "3 of 3 answered."
 
@@ -275,8 +275,8 @@ def test_an_answer_that_was_taken_over_keeps_its_request_and_both_runs_their_tot
     taken.refresh_from_db()
     assert taken.reused_from is None
     assert taken.attempts.get().cost_nano == 10
-    assert list(judgments_without_request()) == []
-    assert list(wrong_run_totals()) == []
+    assert broken_invariants("requests") == []
+    assert broken_invariants("run-totals") == []
     assert Judgment.objects.filter(run=source_run).count() == 1
 
 

@@ -403,7 +403,6 @@ def test_few_modules_handle_the_stored_key():
     }
 
     assert found == {
-        "config/operations/doctor/judge_checks.py",
         "judging/catalog/access.py",
         "judging/catalog/changes.py",
         "judging/catalog/connection_test.py",

@@ -12,7 +12,7 @@ from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused, place
 from studies.importers.files.lines import BadLine
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.item_bundle import report_on
+from studies.importers.items.item_bundle import ImportOptions, report_on
 from studies.importers.items.records import further_responses
 from tests.studies.files import raw_item
 from tests.studies.files import read as read_items
@@ -28,7 +28,7 @@ def csv_of(*rows: str, header: str = "q,a,b,age,gold") -> File:
 
 
 def read(file: File, fields=OWN, **options):
-    return read_mapped(file, ColumnMapping(fields, **options), task="preference")
+    return read_mapped(file, ColumnMapping(fields, **options), ImportOptions("preference"))
 
 
 def labels(found) -> list[str]:
@@ -329,7 +329,7 @@ def test_pairs_cannot_be_made_by_a_mapping(tmp_path):
     mapping = ColumnMapping(OWN).as_json()
 
     with pytest.raises(BadOption, match="leave the mapping out"):
-        read_paths([path], task="preference", options={"pairs": "all"}, mapping=mapping)
+        read_paths([path], ImportOptions("preference", options={"pairs": "all"}, mapping=mapping))
 
 
 EARLIER = {
@@ -397,6 +397,6 @@ def test_a_history_in_json_is_guessed_and_read():
     }
     file = File("a.jsonl", json.dumps(row).encode())
 
-    (item,) = read_mapped(file, guess(read_head(file)), task="preference").items
+    (item,) = read_mapped(file, guess(read_head(file)), ImportOptions("preference")).items
 
     assert item.persona.history == [{"prompt": "Tea?", "chosen": "Yes", "rejected": "No"}]

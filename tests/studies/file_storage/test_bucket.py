@@ -4,7 +4,7 @@ from io import StringIO
 
 import pytest
 from django.core.files.storage import storages
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, get_commands
 
 from studies.file_storage.storage import StorageUnreachable, Stored
 from studies.models import MediaFile
@@ -98,7 +98,7 @@ def test_every_outage_of_the_server_is_reported_alike(use_it):
 
 @pytest.mark.nightly
 def test_commands_and_pages_say_that_the_bucket_is_away(away):
-    for command in ("files", "doctor"):
+    for command in {"files", "doctor"} & get_commands().keys():
         with pytest.raises(CommandError):
             call_command(command, stdout=StringIO())
 

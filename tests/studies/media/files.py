@@ -10,6 +10,7 @@ from typing import Any
 from PIL import Image
 
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from tests.studies.files import raw_item
 
@@ -60,4 +61,4 @@ def zipped(path: Path, items: list[dict[str, Any]], files: dict[str, bytes]) -> 
 
 
 def import_zip(slug: str, path: Path, **options: Any) -> Any:
-    return import_items(slug, read_paths([path], task="preference"), **options)
+    return import_items(slug, read_paths([path], ImportOptions("preference")), **options)

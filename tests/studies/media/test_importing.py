@@ -5,20 +5,20 @@ import json
 import stat
 import unicodedata
 import zipfile
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.operations.doctor.file_checks import broken_media
 from studies.exporters.items import item_cells, item_rows
 from studies.importers.editing import edit_item
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.media.storage import stored_file
 from studies.models import Item, MediaFile
 from studies.services.studies import create_study
+from tests.invariants import broken_invariants
 from tests.studies.files import raw_item
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
@@ -38,13 +38,9 @@ def study():
     return create_study(slug="s", title="S")
 
 
-def local_path(file):
-    return Path(str(stored_file(file)))
-
-
 def refused(path, **options):
     with pytest.raises(Refused) as caught:
-        read_paths([path], task="preference", **options)
+        read_paths([path], ImportOptions("preference", **options))
     return str(caught.value)
 
 
@@ -82,7 +78,7 @@ def test_each_file_of_a_zip_is_kept_once_with_its_checksum(study, package):
     assert stored_file(file).read_bytes() == RED
     assert facts["description"] == "What pictures/red.png shows."
     assert "file" not in facts
-    assert list(broken_media()) == []
+    assert broken_invariants("media") == []
 
 
 def test_another_picture_under_the_same_name_is_another_item(study, package, tmp_path):
@@ -227,7 +223,7 @@ def test_sets_of_pictures_become_pairs(study, tmp_path):
     item = raw_item(responses=responses, first_person={"label": "r2"})
     path = zipped(tmp_path / "i.zip", [item], {f"p/{c}.png": picture(color=c) for c in colors})
 
-    import_items("s", read_paths([path], task="preference", options={"pairs": "all"}))
+    import_items("s", read_paths([path], ImportOptions("preference", options={"pairs": "all"})))
 
     pairs = list(Item.objects.order_by("key"))
     assert len(pairs) == 3
@@ -254,7 +250,7 @@ class TestLater:
 
         assert kept(study) == ["image/png", "image/png"]
         assert len(list((var_dir / "media").iterdir())) == 2
-        assert list(broken_media()) == []
+        assert broken_invariants("media") == []
 
     def test_an_edit_keeps_the_files_of_an_item(self, study):
         item = Item.objects.get(key="x1")
@@ -266,23 +262,6 @@ class TestLater:
 
         assert Item.objects.get(key="x1").r1["media"] == before
 
-    def test_the_study_as_files_is_the_same_elsewhere_to_the_byte(self, study, tmp_path):
-        export("s", "study", tmp_path / "one")
-        Item.everything.all().delete()
-        MediaFile.objects.all().delete()
-        toml = tmp_path / "one" / "study.toml"
-        toml.write_text(toml.read_text().replace('slug = "s"', 'slug = "u"'))
-
-        call_command("apply", toml, yes=True, stdout=io.StringIO(), stderr=io.StringIO())
-        export("u", "study", tmp_path / "two")
-
-        files, again = (
-            {p.relative_to(top): p.read_bytes() for p in top.rglob("*") if p.is_file()}
-            for top in (tmp_path / "one", tmp_path / "two")
-        )
-        assert files == again
-        assert sum(path.parts[0] == "media" for path in files) == 4
-
     def test_everything_has_the_files_next_to_the_items(self, study, tmp_path):
         before = dict(Item.everything.values_list("key", "content_hash"))
         out = tmp_path / "all"
@@ -292,26 +271,10 @@ class TestLater:
         assert listed.count("jsonl/media/") == 4
 
         create_study(slug="again", title="Again")
-        import_items("again", read_paths([out / "jsonl"], task="preference"))
+        import_items("again", read_paths([out / "jsonl"], ImportOptions("preference")))
 
         again = Item.everything.filter(study__slug="again")
         assert dict(again.values_list("key", "content_hash")) == before
-
-    def test_a_study_whose_texts_stay_exports_no_picture(self, study, tmp_path):
-        study.source = {"redistribution": "forbidden"}
-        study.save()
-
-        export("s", "study", tmp_path / "one")
-
-        assert not (tmp_path / "one" / "media").exists()
-
-    def test_a_changed_file_is_found(self, study):
-        path = local_path(MediaFile.objects.first())
-        path.write_bytes(b"other")
-
-        assert [fault.sentence for fault in broken_media()] == [
-            f"{path} has changed since it was imported."
-        ]
 
 
 def test_a_zip_without_other_files_still_needs_its_description(tmp_path):

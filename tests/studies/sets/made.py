@@ -10,7 +10,7 @@ import pytest
 
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
-from studies.importers.items.item_bundle import ReadItems
+from studies.importers.items.item_bundle import ImportOptions, ReadItems
 from studies.importers.sets import data_sets
 
 _FOLDERS = [Path(__file__).parent, *Path(__file__).parents[2].glob("extras/*")]
@@ -37,9 +37,8 @@ def made(format: str, *paths: Path, limit: int | None = None, seed: int | None =
     """What is made of the fixture of a format, or of `paths`; options as in a command."""
     given = {name: str(value) for name, value in options.items()}
     paths = paths or (fixture(format),)
-    (read,) = read_paths(
-        paths, format=format, task="preference", limit=limit, options=given, seed=seed
-    )
+    how = ImportOptions("preference", format, limit=limit, options=given, seed=seed)
+    (read,) = read_paths(paths, how)
     return read
 
 

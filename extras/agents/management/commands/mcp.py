@@ -44,7 +44,7 @@ class Command(BaseCommand):
         serve_http(host=options["host"], port=options["port"])
 
     def _write(self, folder: Path) -> None:
-        from config.documentation.views import whole_text
+        from config.documentation.pages import whole_text
 
         skill = Path(__file__).parents[2] / "SKILL.md"
         files = {"SKILL.md": skill.read_text("utf-8"), "llms-full.txt": whole_text()}

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
@@ -33,7 +34,7 @@ def test_the_wording_of_a_result_file_is_found_and_a_damaged_file_is_refused(
     signed_in, study, tmp_path
 ):
     path = written(tmp_path, released())
-    import_items(study.slug, read_paths([path], format="auto", task="preference"))
+    import_items(study.slug, read_paths([path], ImportOptions("preference")))
     damaged = released(line_3={"prompt": released()[2]["prompt"].replace("First:", "One:")})
     page = signed_in()
     page.goto(f"/studies/{study.slug}/judges/wordings/")

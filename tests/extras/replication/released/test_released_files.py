@@ -11,7 +11,7 @@ from judging.models import Judgment
 from studies.exporters.items import item_rows
 from studies.importers.files.bundle import File, open_path
 from studies.importers.files.faults import Refused
-from studies.importers.items.item_bundle import read_bundle
+from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from studies.importers.items.storage import import_items
 from tests.factories import make_study
 from tests.studies.files import jsonl, read
@@ -229,7 +229,7 @@ def test_the_format_can_be_forced(tmp_path):
     path = tmp_path / "prism.txt"
     path.write_text(json.dumps(preference()) + "\n")
 
-    result = read_bundle(open_path(path), format="personalized-judge", task="preference")
+    result = read_bundle(open_path(path), ImportOptions("preference", "personalized-judge"))
 
     assert result.items[0].values["first_person"] == "r2"
 

@@ -17,6 +17,7 @@ from judging.protocols.framings import framing
 from judging.protocols.registry import protocol
 from studies.importers.files.bundle import file_at
 from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions
 from studies.importers.items.storage import import_items
 from studies.models import Item, Study
 from tests.factories import make_study
@@ -68,7 +69,7 @@ def written(tmp_path, rows, name="prism_all_features_x.jsonl"):
 
 
 def study_of(path, slug="released"):
-    import_items(slug, read_paths([path], format="auto", task="preference"), create=True)
+    import_items(slug, read_paths([path], ImportOptions("preference")), create=True)
     return Study.objects.get(slug=slug)
 
 

@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from config.documentation import reference
-from config.documentation.views import INDEX, ROOT, anchor_of, files, pages, render_page, text_of
+from config.documentation.pages import ROOT, pages, text_of
+from extras.documentation_pages.views import anchor_of, files, render_page
 
 PAGES = sorted(pages())
 
@@ -30,18 +30,9 @@ def test_every_link_of_a_page_leads_somewhere(client, name):
             assert path.startswith(("http://", "https://")), address
 
 
-def test_the_index_leads_to_every_page_and_lists_nothing_twice():
-    linked = re.findall(r"\]\((?:[./\w]+/docs/)?([\w/-]+)\.md\)", text_of(INDEX))
-    folders = {name.partition("/")[0] for name in linked if "/" in name} - {"reference"}
-    inside = {name for name in PAGES if name.partition("/")[0] in folders and "/" in name}
-
-    assert len(linked) == len(set(linked))
-    assert set(PAGES) - inside - set(linked) == {INDEX}, "name the page in docs/README.md"
-
-
 def test_html_in_a_page_is_shown_and_not_run(monkeypatch):
     monkeypatch.setattr(
-        "config.documentation.views.text_of",
+        "extras.documentation_pages.views.text_of",
         lambda name: "# T\n\n<script>x</script>\n\n[a](javascript:x) [b](nowhere.md)\n\n    <b>\n",
     )
 
@@ -95,19 +86,6 @@ def test_programs_get_every_page_as_one_text(client):
 
 def test_anchors_are_those_of_github():
     assert anchor_of("From a file: to “verdicts” & `more`") == "from-a-file-to-verdicts--more"
-
-
-@pytest.mark.parametrize("name", ["addresses", "statistics"])
-def test_the_reference_matches_the_code(name):
-    written = (ROOT / "reference" / f"{name}.md").read_text("utf-8")
-
-    assert written == reference.pages()[name], "run `make docs`"
-
-
-def test_every_address_has_a_description():
-    silent = [address for address, view in reference.views() if not reference.first_sentence(view)]
-
-    assert silent == [], "give the view a docstring, then run `make docs`"
 
 
 @pytest.mark.parametrize("query", ["krippendorff alpha", "ALPHA  krippendorff"])

@@ -33,7 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from config.operations.backups import BackupError, first_table_in_use, restore_backup
+        from extras.administration.backups import BackupError, first_table_in_use, restore_backup
 
         path: Path = options["file"]
         if options["replace"] and first_table_in_use():

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         self._write(options["file"], options["with_secret_key"])
 
     def _write(self, path: Path, with_secret_key: bool) -> None:
-        from config.operations.backups import BackupError, make_backup
+        from extras.administration.backups import BackupError, make_backup
 
         try:
             made = make_backup(path, with_secret_key=with_secret_key)

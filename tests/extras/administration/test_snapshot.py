@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from config.operations import backups
-from config.operations.backups import make_backup
+from extras.administration import backups
+from extras.administration.backups import make_backup
 from studies.models import Backup, Study
 from tests.factories import make_study
 

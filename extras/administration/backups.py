@@ -295,6 +295,7 @@ def _manifest_of(bundle: zipfile.ZipFile) -> Manifest:
 
 def key_fingerprint() -> str:
     """A fingerprint that distinguishes keys without revealing them."""
+    # The first argument is part of every fingerprint, so it must not change.
     return salted_hmac("config.operations.backups", "", algorithm="sha256").hexdigest()
 
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from config.documentation import views
+from extras.documentation_pages import views
 
 app_name = "documentation"
 urlpatterns = [

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,12 +17,14 @@ from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_GET
 
+from config.documentation.pages import INDEX, folders, pages, text_of, title_of, whole_text
+from studies.pages.workbench import PageLink
+
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-INDEX = "README"
-ROOT: Path = settings.BASE_DIR / "docs"
+LINK = PageLink("documentation", "Documentation", lambda: reverse("documentation:index"))
 # Kinds of files that pages show or offer besides text.
 TYPES = {
     ".ipynb": "application/x-ipynb+json",
@@ -38,49 +39,14 @@ TYPES = {
 
 
 @cache
-def pages() -> dict[str, Path]:
-    """Every page by its name, such as `judges` or `extending/backend`."""
-    return {
-        path.relative_to(folder).with_suffix("").as_posix(): path
-        for folder in _folders()
-        for path in sorted(folder.rglob("*.md"))
-    }
-
-
-@cache
 def files() -> dict[str, Path]:
     """Pictures and examples, by their path below `docs/`."""
     return {
         path.relative_to(folder).as_posix(): path
-        for folder in _folders()
+        for folder in folders()
         for path in sorted(folder.rglob("*"))
         if path.suffix in TYPES
     }
-
-
-def _folders() -> list[Path]:
-    return [ROOT, *sorted(settings.BASE_DIR.glob("extras/*/docs"))]
-
-
-def text_of(name: str) -> str:
-    """The text of a page; the index includes the pages of extras."""
-    text = pages()[name].read_text("utf-8")
-    return text + _of_extras() if name == INDEX else text
-
-
-def _of_extras() -> str:
-    """Links to the pages of extras, which the core's pages do not name."""
-    paths = [path for path in pages().values() if ROOT not in path.parents]
-    links = [
-        f"- [{title_of(path.read_text('utf-8'))}](../{path.relative_to(settings.BASE_DIR)})"
-        for path in paths
-    ]
-    return "\n".join(["\n## Extras\n", *links]) + "\n" if links else ""
-
-
-def title_of(text: str) -> str:
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found[1].replace("`", "") if found else ""
 
 
 @dataclass(frozen=True)
@@ -189,12 +155,6 @@ def index_for_programs(absolute: Callable[[str], str]) -> str:
         return f"[{found[1]}]({absolute(reverse('documentation:source', args=[name]))})"
 
     return _LINK.sub(full, text_of(INDEX))
-
-
-def whole_text() -> str:
-    """All pages as one text for programs, each after a line with its name."""
-    names = [INDEX, *(name for name in pages() if name != INDEX)]
-    return "\n".join(f"<!-- docs/{name}.md -->\n\n{text_of(name)}" for name in names)
 
 
 _MOST = 30

@@ -1,10 +1,12 @@
 """The doctor finds what was planted, repairs what follows from other data, and nothing else."""
 
+import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F
 
 from analysis.lifecycle.storage import export_folder as export_folder
@@ -26,17 +29,21 @@ from annotation.models import (
     Bonus,
     BonusPayment,
     Draft,
+    ProlificAccount,
     ProlificStudy,
     ProlificSubmission,
     QuotaGroup,
 )
 from annotation.prolific.money import IN_FULL, PARTIAL
 from api.models import Webhook
-from config.operations.doctor.examination import CHECKS, examine
+from config import health
+from extras.doctor.examination import CHECKS, examine
 from judging.models import Attempt, Campaign, Judge, JudgeRun, Judgment
 from studies.jobs.models import STALLED_AFTER
-from studies.models import FilesLocation, ImportJob, Item, Study
+from studies.media.storage import stored_file
+from studies.models import FilesLocation, Heartbeat, ImportJob, Item, MediaFile, Study
 from studies.services.studies import record
+from studies.statements import clock
 from tests.factories import make_annotator
 from tests.stored import path_of
 
@@ -187,6 +194,39 @@ def seal_a_secret_elsewhere(study: Study) -> None:
     )
 
 
+def seal_a_token_elsewhere(study: Study) -> None:
+    ProlificAccount.objects.create(workspace_id="w", sealed_token="gAAAAABmZmZmZg==")
+
+
+def add_a_picture(study: Study) -> Path:
+    sha256 = hashlib.sha256(b"picture").hexdigest()
+    file = MediaFile.objects.create(
+        study=study, sha256=sha256, type="image/png", size=7, width=1, height=1
+    )
+    path = path_of(stored_file(file))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"picture")
+    assert found() == {}
+    return path
+
+
+def lose_a_picture(study: Study) -> None:
+    add_a_picture(study).unlink()
+
+
+def change_a_picture(study: Study) -> None:
+    add_a_picture(study).write_bytes(b"another")
+
+
+def migrate_by_a_later_version(study: Study) -> None:
+    health._looked_up = None  # within a minute, nobody would look again
+    MigrationRecorder.Migration.objects.create(app="studies", name="9999_of_the_future")
+
+
+def stop_a_worker(study: Study) -> None:
+    Heartbeat.objects.create(role=Heartbeat.Role.WORKER, seen_at=clock.now() - timedelta(minutes=5))
+
+
 def change_a_report(study: Study) -> None:
     path = path_of(report_folder(Report.objects.get())) / "report.json"
     document = json.loads(path.read_text())
@@ -269,6 +309,11 @@ PLANTED: list[tuple[Callable[[Study], None], set[str], bool]] = [
     (reopen_a_judgment, {"runs"}, False),
     (seal_a_key_elsewhere, {"keys"}, False),
     (seal_a_secret_elsewhere, {"keys"}, False),
+    (seal_a_token_elsewhere, {"keys"}, False),
+    (lose_a_picture, {"media"}, False),
+    (change_a_picture, {"media"}, False),
+    (migrate_by_a_later_version, {"migrations"}, False),
+    (stop_a_worker, {"processes"}, False),
     (change_a_report, {"reports"}, False),
     (remove_a_page, {"reports"}, False),
     (change_an_export, {"exports"}, False),
@@ -394,6 +439,21 @@ def test_unsafe_settings_are_named(var_dir, settings, changed, words):
     assert words in faults[0].sentence
 
 
+@pytest.mark.parametrize(
+    ("check", "function", "said", "sentence"),
+    [
+        ("disk", "short_disks", ["40 MB free on the disk of files"], "Only 40 MB free on the"),
+        ("clock", "wrong_clock", "Its clock is 12 seconds ahead.", "Its clock is 12 seconds"),
+    ],
+)
+def test_what_health_says_is_a_fault(monkeypatch, check, function, said, sentence):
+    monkeypatch.setattr(f"extras.doctor.examination.{function}", lambda: said)
+
+    (one,) = examine([each for each in CHECKS if each.name == check])
+
+    assert [fault.sentence[: len(sentence)] for fault in one.faults] == [sentence]
+
+
 def test_a_folder_that_others_can_read_is_named(lived_in, var_dir):
     var_dir.chmod(0o755)
 
@@ -410,13 +470,13 @@ def test_the_json_has_every_check(lived_in):
 
 def test_every_check_is_documented():
     root = Path(__file__).parents[3]
-    text = (root / "docs/doctor.md").read_text("utf-8")
+    text = (root / "extras/doctor/docs/doctor.md").read_text("utf-8")
 
     assert [check.name for check in CHECKS if f"| `{check.name}` |" not in text] == []
 
 
 def test_it_reads_in_portions(lived_in, monkeypatch):
-    monkeypatch.setattr("config.operations.doctor.PORTION", 3)
+    monkeypatch.setattr("extras.doctor.checks.PORTION", 3)
     raise_an_item_counter(lived_in)
 
     assert found() == {"item-counters": 1}

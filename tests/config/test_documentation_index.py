@@ -1,0 +1,30 @@
+"""The index of the documentation, and the reference that is made of the code."""
+
+import re
+
+import pytest
+
+from config.documentation import reference
+from config.documentation.pages import INDEX, ROOT, pages, text_of
+
+
+def test_the_index_leads_to_every_page_and_lists_nothing_twice():
+    linked = re.findall(r"\]\((?:[./\w]+/docs/)?([\w/-]+)\.md\)", text_of(INDEX))
+    folders = {name.partition("/")[0] for name in linked if "/" in name} - {"reference"}
+    inside = {name for name in pages() if name.partition("/")[0] in folders and "/" in name}
+
+    assert len(linked) == len(set(linked))
+    assert {*pages()} - inside - set(linked) == {INDEX}, "name the page in docs/README.md"
+
+
+@pytest.mark.parametrize("name", ["addresses", "statistics"])
+def test_the_reference_matches_the_code(name):
+    written = (ROOT / "reference" / f"{name}.md").read_text("utf-8")
+
+    assert written == reference.pages()[name], "run `make docs`"
+
+
+def test_every_address_has_a_description():
+    silent = [address for address, view in reference.views() if not reference.first_sentence(view)]
+
+    assert silent == [], "give the view a docstring, then run `make docs`"
