@@ -83,12 +83,9 @@ from .certainty.human_llm import (
 from .certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
-    ThresholdPoint,
     accuracy_at_coverage,
     check_threshold,
     risk_coverage,
-    threshold_sweep,
-    unreachable_thresholds,
 )
 from .comparison.alt_test import (
     AltTest,
@@ -281,7 +278,6 @@ __all__ = [
     "Sharing",
     "SingleOrderBias",
     "ThresholdCheck",
-    "ThresholdPoint",
     "Trust",
     "TwoWayVariance",
     "Unanimity",
@@ -380,12 +376,10 @@ __all__ = [
     "support",
     "tango_interval",
     "tango_statistic",
-    "threshold_sweep",
     "tie_credit_accuracy",
     "two_way_proportion",
     "two_way_variance",
     "unanimity",
-    "unreachable_thresholds",
     "verbosity_bias",
     "wald_interval",
     "weighted_kappa",

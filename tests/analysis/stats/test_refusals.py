@@ -31,7 +31,6 @@ from analysis.stats import (
     position_bias,
     position_bias_single_order,
     shared_stereotype,
-    threshold_sweep,
     verbosity_bias,
 )
 from analysis.stats.comparison.differences import equivalence
@@ -132,7 +131,6 @@ REFUSED = [
         "`truth` has 2 items, `votes` has 1",
     ),
     (lambda: accuracy_at_coverage([80], [1], 0), "coverage"),
-    (lambda: threshold_sweep([80], [1], n_draws=1, rng=np.random.default_rng(0)), "n_draws"),
     (lambda: verbosity_bias([1], [2, 3], [0], [0]), "must have one length"),
     (lambda: Votes.from_matrix([[0]], n_options=1), "`n_options` must be at least 2, got 1"),
 ]

@@ -14,11 +14,15 @@ from extras.certainty.stats import (
     like_for_like,
     matched_accuracy,
     recalibrate,
+    threshold_sweep,
 )
 from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
 
 STATISTICS = {
+    "threshold_sweep": lambda s: threshold_sweep(
+        s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
+    ),
     "certainty_icc": lambda s: [
         certainty_icc(s.votes),
         certainty_icc(s.votes, centred=True),
@@ -64,6 +68,7 @@ REFUSED = [
     (lambda: recalibrate([80.0], [1], [0], method="beta"), "method"),
     (lambda: recalibrate([80.0], [1], [0, 1]), "folds"),
     (lambda: folds_by_key(["a"], 1), "n_folds"),
+    (lambda: threshold_sweep([80], [1], n_draws=1, rng=rng()), "n_draws"),
 ]
 
 
