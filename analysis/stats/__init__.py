@@ -145,9 +145,6 @@ from .comparison.replacement import (
     pooled_replacement_tests,
 )
 from .comparison.sample_sizes import (
-    draw_items,
-    draw_probabilities,
-    error_spread,
     fewest_items,
     mcnemar_items,
 )
@@ -315,11 +312,8 @@ __all__ = [
     "detectable_difference",
     "difference_bounds",
     "discrimination",
-    "draw_items",
-    "draw_probabilities",
     "effective_number",
     "equivalence",
-    "error_spread",
     "errors_by_group",
     "expected_agreement",
     "expected_majority_accuracy",
