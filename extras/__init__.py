@@ -11,6 +11,7 @@ NAMES = [
     "administration",
     "advice",
     "agents",
+    "annotator_groups",
     "authenticity",
     "certainty",
     "certificates",

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -204,6 +205,8 @@ def _commas() -> Iterator[str]:
 
 # A value shared by fewer personas could identify somebody.
 FEWEST_PERSONAS = 5
+# For keys that extras add: “package.module:function”, which gives what such a copy has there.
+WITHOUT_PEOPLE: dict[str, str] = {}
 
 
 def without_people(report: Mapping[str, Any]) -> Json:
@@ -232,7 +235,11 @@ def without_people(report: Mapping[str, Any]) -> Json:
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report.get("groups", ())],
-        "who_judges_whom": [_fewer_columns(table) for table in report.get("who_judges_whom", ())],
+        **{
+            key: resolve_name(function)(report[key])
+            for key, function in WITHOUT_PEOPLE.items()
+            if key in report
+        },
         "redacted": [
             "human.raters",
             "human.quotas",
@@ -264,20 +271,4 @@ def _coarse(table: Mapping[str, Any]) -> Json:
             "people": among(differences["people"]),
             "judges": [among(pairs) for pairs in differences["judges"]],
         },
-    }
-
-
-def _fewer_columns(table: Mapping[str, Any]) -> Json:
-    """Cross-group tables without small groups of personas; annotator groups are already large."""
-    kept = [
-        place
-        for place in range(len(table["columns"]))
-        if any(row["cells"][place]["personas"] >= FEWEST_PERSONAS for row in table["rows"])
-    ]
-    return {
-        **table,
-        "columns": [table["columns"][place] for place in kept],
-        "rows": [
-            {**row, "cells": [row["cells"][place] for place in kept]} for row in table["rows"]
-        ],
     }
