@@ -151,11 +151,8 @@ from .comparison.sample_sizes import (
 from .core.aggregation import (
     MajorityVote,
     Unanimity,
-    certainty_weights,
-    log_odds_weights,
     majority_vote,
     unanimity,
-    weighted_vote,
 )
 from .core.bootstrap import (
     percentile_interval,
@@ -298,7 +295,6 @@ __all__ = [
     "certainty_alpha",
     "certainty_band_counts",
     "certainty_from_entropy",
-    "certainty_weights",
     "change_beyond_noise",
     "change_of_shift",
     "check_threshold",
@@ -336,7 +332,6 @@ __all__ = [
     "item_clustered_proportion",
     "krippendorff_alpha",
     "length_pull",
-    "log_odds_weights",
     "majority_accuracy",
     "majority_proportion",
     "majority_vote",
@@ -377,7 +372,6 @@ __all__ = [
     "verbosity_bias",
     "wald_interval",
     "weighted_kappa",
-    "weighted_vote",
     "wilson_interval",
     "wilson_proportion",
 ]

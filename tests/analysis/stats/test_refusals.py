@@ -36,7 +36,7 @@ from analysis.stats import (
 from analysis.stats.comparison.differences import equivalence
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, tango_interval
 from analysis.stats.comparison.probes import probe_effect
-from analysis.stats.core.proportions import auroc_score_interval, constant_interval
+from analysis.stats.core.proportions import constant_interval
 
 REFUSED = [
     (lambda: answer_accuracy([2], [1]), "`answer` holds option 2, of 2 options"),
@@ -73,7 +73,6 @@ REFUSED = [
         "several choices",
     ),
     (lambda: constant_interval(1.2, 10), "`value` must lie"),
-    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: position_bias([2], [0]), "hold only"),
     (lambda: position_bias([1], [0, 1]), "differ in length"),
     (lambda: position_bias_single_order(np.zeros(2), np.zeros(3)), "differ in length"),

@@ -16,6 +16,7 @@ from extras.certainty.stats import (
     recalibrate,
     threshold_sweep,
 )
+from extras.certainty.stats.intervals import auroc_score_interval
 from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
 
@@ -67,6 +68,7 @@ REFUSED = [
     ),
     (lambda: recalibrate([80.0], [1], [0], method="beta"), "method"),
     (lambda: recalibrate([80.0], [1], [0, 1]), "folds"),
+    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: folds_by_key(["a"], 1), "n_folds"),
     (lambda: threshold_sweep([80], [1], n_draws=1, rng=rng()), "n_draws"),
 ]
