@@ -14,7 +14,6 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from analysis.stats.accuracy.bands import AccuracyCells
     from analysis.stats.core.results import Interval, Proportion
 
 
@@ -116,20 +115,6 @@ def tested(result: Tested) -> Json:
 def cell(share: Proportion, key: str = "accuracy", count: str = "correct") -> Json:
     """A share with its counts and interval."""
     return {"n": share.n, count: share.correct} | estimate(share, key)
-
-
-def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
-    """Accuracy overall, and of high, low and unstated certainty.
-
-    `paper_compat` counts a missing certainty as low, which changes only the low cell.
-    """
-    return cell(accuracy.overall) | {
-        "high": cell(accuracy.high),
-        "low": cell(accuracy.low),
-        "paper_compat": {"low": cell(paper_compat.low)},
-        "no_certainty": accuracy.no_certainty.n,
-        "at_threshold": accuracy.n_at_threshold,
-    }
 
 
 def pick(result: Any, names: Mapping[str, str]) -> Json:
