@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_sentences, all_tables, build_report
+from analysis.report.build import all_figures, all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.report_json import without_people
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -47,7 +47,7 @@ def test_a_group_that_a_judge_errs_on_is_named_and_others_are_not():
                 judge_item(biased, item, MIRROR[own] if wrong else own, 70)
                 judge_item(fair, item, MIRROR[own] if rng.random() < 0.3 else own, 70)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    report = report_of(study)
 
     found = report["group_errors"]
     by_judge = dict(zip([j["judge"] for j in report["judges"]], found["judges"], strict=True))
@@ -100,7 +100,7 @@ def test_a_report_without_effects_claims_nothing_about_groups_sides_or_certainty
                     right = oldest or rng.random() < 0.88
                     judge_item(run, item, own if right else MIRROR[own], 90)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    report = report_of(study)
 
     assert not [
         text

@@ -4,13 +4,13 @@ import datetime
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from judging.models import Attempt
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -37,10 +37,6 @@ def study_of_two_groups(*, women=5, men=5):
             own = rater.demographics["gender"] == value.casefold()
             answer(rater, item, "r1" if own else "r2", 90)
     return study
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
 @pytest.mark.nightly

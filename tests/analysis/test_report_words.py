@@ -6,22 +6,18 @@ from itertools import product
 
 import pytest
 
-from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
 from analysis.report.sections.position import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 DATE = datetime.date(2026, 11, 20)
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
 @stored_at_once()
