@@ -163,10 +163,9 @@ def test_people_who_were_offered_no_tie_where_all_truths_are_ties():
 
 
 def test_what_never_varies_has_no_interval_of_width_zero():
-    report, page = whole(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
+    report, _ = whole(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
 
     assert report["human"]["individual"]["low"]["pigeonhole_ci_reason"] == "no_variation"
-    assert "At certainty 80: too few answers to mark" in page
 
 
 def test_a_bar_of_fewer_than_ten_answers_has_no_percentage():

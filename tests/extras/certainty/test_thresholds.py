@@ -1,12 +1,16 @@
 import numpy as np
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
+from analysis.report.sentences import CALIBRATION
 from analysis.stats import check_threshold, wilson_interval
+from extras.certainty.reliability import reliability_figure
 from extras.certainty.stats import threshold_sweep, unreachable_thresholds
+from extras.certainty.thresholds import risk_coverage_figure
 from tests.analysis.builders import random_study
+from tests.analysis.partial import report_of
 from tests.analysis.stats.reference import vector
+from tests.analysis.test_report_edges import made
 
 CASE = vector("calibration_200")
 CONF, CORRECT, EXPECTED = CASE["conf_percent"], CASE["correct"], CASE["expected"]
@@ -44,7 +48,7 @@ def test_without_answers_there_is_nothing_to_sweep():
 
 @pytest.mark.django_db
 def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
-    report = build_report(load_dataset(random_study(10).slug), seed=1, bootstrap=100)
+    report = report_of(random_study(10))
 
     side = report["human"]["individual"]["certainty"]
     stated = {20, 40, 55, 60, 79, 80, 81, 95, 100}
@@ -80,3 +84,18 @@ def test_the_band_covers_the_whole_curve_at_its_level():
         )
 
     assert hits / runs == pytest.approx(0.95, abs=0.035)
+
+
+@pytest.mark.django_db
+def test_titles_and_marks_say_what_holds_and_what_is_too_few():
+    report = report_of(made(items=40, answers=[("r1", 50)] * 3, judged=("r1", 50)))
+    assert "At certainty 80: too few answers to mark" in risk_coverage_figure(report).panels[0].alt
+    assert reliability_figure(report | {"claims_tested": {}}).title == "Accuracy by certainty"
+
+    lower = {"kind": CALIBRATION, "who": "majority", "t": -3.0, "p_max": 0.001}
+    level = {"kind": CALIBRATION, "level": 0.05}
+    claims = {"claims_tested": {"kinds": [level], "members": [lower]}}
+
+    assert reliability_figure(report | claims).title == (
+        "Certainty is lower than accuracy for the majority of people"
+    )
