@@ -21,6 +21,7 @@ NAMES = [
     "datasets",
     "estimation",
     "graded",
+    "heat_maps",
     "judge_models",
     "judges_compared",
     "label_models",

@@ -108,7 +108,6 @@ def test_a_report_without_effects_claims_nothing_about_groups_sides_or_certainty
         if " often on personas with" in (text := str(one.text))
     ]
     titles = {name: figure.title for name, figure in all_figures(report).items()}
-    assert titles["heat_personas"] == "Accuracy by features of the persona"
     assert titles["position"] == "How often side A was chosen, and how often it was right"
     tested = report["claims_tested"]
     # Three people at 90 % make a majority that is right more often than each of them, and an

@@ -5,10 +5,8 @@ from functools import cache
 
 import numpy as np
 
-from analysis.report.figures import Figure
 from analysis.report.report_json import Json, cell, estimate, number, put
 from analysis.report.section import Analysis, ReportJson, Section
-from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import run_names, whole_runs
@@ -192,7 +190,7 @@ def group_differences(report: ReportJson) -> list[Table]:
 
 
 def personas(report: ReportJson) -> Table:
-    """All persona features in one table, ordered as in the heat map."""
+    """All persona features in one table."""
     names, shown = run_names(report), whole_runs(report)
     rows = [
         [table["label"], row["value"] or "(not said)", row["items"], row["people"]]
@@ -230,7 +228,3 @@ class GroupAccuracy(Section):
         yield from groups(report)
         yield from group_differences(report)
         yield personas(report)
-
-    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
-        yield topics(report)
-        yield persona_features(report)

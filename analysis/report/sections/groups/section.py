@@ -259,11 +259,13 @@ class GroupsSection(Section):
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         tables = page.tables
-        return {
-            "groups": [
-                (shown, tables.get(name.replace("group_", "differences_")))
-                for name, shown in tables.items()
-                if name.startswith("group_")
-                and not ("heat_topics" in page.figures and name == "group_1")
-            ],
-        }
+        # A table that a figure draws is shown with it, first.
+        drawn = {figure.table: figure for figure in page.figures.values()}
+        groups = [
+            (drawn.get(name), shown, tables.get(name.replace("group_", "differences_")))
+            for name, shown in tables.items()
+            if name.startswith("group_")
+        ]
+        if shown := tables.get("personas"):
+            groups.append((drawn.get("personas"), shown, None))
+        return {"groups": sorted(groups, key=lambda group: group[0] is None)}
