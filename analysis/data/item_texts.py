@@ -9,7 +9,6 @@ from django.db.models import Count, Max
 
 from analysis.data.answers import SetPairs
 from judging.models import JudgeRun, Judgment
-from judging.selectors import labels_of
 from studies.models import Item, Persona, Study
 from studies.personas import profile_for, profile_text
 from studies.services.items import ExpectedTime, expected_time
@@ -77,15 +76,6 @@ def run_labels(study: Study) -> list[dict[str, str]]:
         }
         for run in runs.order_by("judge__name", "key")
     ]
-
-
-def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
-    """Key and name of every run that states a certainty, for a list of choices."""
-    runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
-    named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
-    found = list(named.order_by("judge__name", "key"))
-    labels = labels_of(found)
-    return [(run.key, labels[run.pk]) for run in found]
 
 
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -15,10 +15,7 @@ from django.db.models.functions import Coalesce
 from analysis.data.answers import feature_keys
 from analysis.data.arrays import (
     CHOICES,
-    CODE,
     MISSING,
-    TIE,
-    Floats,
     Index,
     ItemData,
     Judgments,
@@ -398,49 +395,3 @@ def _costs(runs: Sequence[int], among: Q) -> dict[int, RunMoney]:
         )
         for run, requests, failed, sent, got, nano, unpriced in sums
     }
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedItems:
-    """A run's certainty of every item of a study.
-
-    Attributes
-    ----------
-    keys : list of str
-        Keys of all items, sorted.
-    certainty : ndarray of float, shape (items,)
-        Mean over the readings that gave its answer, in percent; NaN without one.
-    correct : ndarray of int, shape (items,)
-        By own answer: 1 right, 0 wrong, -1 unknown.
-    """
-
-    keys: list[str]
-    certainty: Floats
-    correct: np.ndarray[tuple[int], np.dtype[np.int64]]
-
-
-def judged_items(study: Study, run_key: str) -> JudgedItems:
-    """Read the certainty of one run and nothing else."""
-    truths = dict(ItemRow.objects.filter(study=study).values_list("key", "first_person"))
-    readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
-    found = Judgment.objects.filter(
-        run__study=study,
-        run__key=run_key,
-        item__split=ItemRow.Split.MAIN,
-        state=Judgment.State.DONE,
-    )
-    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
-        readings[key].append((choice, certainty))
-    keys = sorted(truths)
-    stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)
-    for place, key in enumerate(keys):
-        counts = Counter(choice for choice, _ in readings[key]).most_common(2)
-        if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
-            continue
-        answer = counts[0][0]
-        given = [each for choice, each in readings[key] if choice == answer and each is not None]
-        if given:
-            stated[place] = sum(given) / len(given)
-        if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
-            correct[place] = int(answer == truths[key])
-    return JudgedItems(keys, stated, correct)

@@ -17,7 +17,6 @@ _REPORTS = [
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
     path("plan/", views.plan, name="plan"),
-    path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),
     path("deviations/", deviation_views.deviations, name="deviations"),
     path("view/", deviation_views.another_view, name="view"),

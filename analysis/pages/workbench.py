@@ -47,7 +47,6 @@ def report_pages(study: Study) -> list[SectionPage]:
         SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
         SectionPage("report", "Deviations", reverse("analysis:deviations", args=[study.slug])),
         SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
-        SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
     ]
 
 
@@ -74,6 +73,5 @@ def register() -> None:
     studies.register_launch_checks(opening_checks)
     marks.register(reports_mark)
     register_pages("report", "analysis:", "disagreements:")
-    register_pages("items", "analysis:draw")
     register_pages("exports", "exports:")
     register_pages("items", "audit:")

@@ -28,12 +28,38 @@ from analysis.report.section import (
     of_extras,
     with_parts,
 )
-from analysis.report.sections import SECTIONS
-from analysis.report.sections.methods import sources_table
+from analysis.report.sections.ablations import Ablations
+from analysis.report.sections.accuracy.section import Accuracy
+from analysis.report.sections.agreement.section import AgreementSection
+from analysis.report.sections.bias.section import Bias
+from analysis.report.sections.certainty.section import CertaintySection
+from analysis.report.sections.glance.section import Glance, ViewSection
+from analysis.report.sections.groups.section import GroupsSection
+from analysis.report.sections.limits import LimitsSection
+from analysis.report.sections.methods import Downloads, Methods, sources_table
+from analysis.report.sections.position import Position
+from analysis.report.sections.record.section import Record
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table
 from studies.prompts import BANDS
 from studies.version import version
+
+# In reading order; extras add theirs in `analysis.report.rules`.
+SECTIONS: list[Section] = [
+    ViewSection(),
+    Glance(),
+    Accuracy(),
+    CertaintySection(),
+    AgreementSection(),
+    GroupsSection(),
+    Ablations(),
+    Position(),
+    Bias(),
+    Record(),
+    Methods(),
+    LimitsSection(),
+    Downloads(),
+]
 
 SCHEMA = "thirdperson.report/1"
 # The parts that read the data, compute the numbers and draw the figures.

@@ -1,6 +1,7 @@
 """A report as one HTML file that works offline and on paper."""
 
 import base64
+import fnmatch
 import hashlib
 import json
 import re
@@ -188,7 +189,9 @@ def _body(
 
 def _added(section: Section, page: ReportPage) -> Iterator[tuple[Figure | None, ShownTable | None]]:
     """What parts of extras show in a chapter: figures with their tables, and tables."""
-    for name in (name for part in MORE_PARTS[section.name] for name in part.shows):
+    shown = [pattern for part in MORE_PARTS[section.name] for pattern in part.shows]
+    made = dict.fromkeys([*page.figures, *page.tables])
+    for name in (name for pattern in shown for name in fnmatch.filter(made, pattern)):
         figure, table = page.figures.get(name), page.tables.get(name)
         if figure is not None:
             yield figure, page.tables.get(figure.table)

@@ -10,10 +10,10 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import repeat
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from analysis.stats.accuracy.bands import AccuracyCells
     from analysis.stats.core.results import Interval, Proportion
 
 
@@ -117,20 +117,6 @@ def cell(share: Proportion, key: str = "accuracy", count: str = "correct") -> Js
     return {"n": share.n, count: share.correct} | estimate(share, key)
 
 
-def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
-    """Accuracy overall, and of high, low and unstated certainty.
-
-    `paper_compat` counts a missing certainty as low, which changes only the low cell.
-    """
-    return cell(accuracy.overall) | {
-        "high": cell(accuracy.high),
-        "low": cell(accuracy.low),
-        "paper_compat": {"low": cell(paper_compat.low)},
-        "no_certainty": accuracy.no_certainty.n,
-        "at_threshold": accuracy.n_at_threshold,
-    }
-
-
 def pick(result: Any, names: Mapping[str, str]) -> Json:
     """A result's fields under the report's names, each with the result's reason."""
     out: Json = {}
@@ -204,6 +190,8 @@ def _commas() -> Iterator[str]:
 
 # A value shared by fewer personas could identify somebody.
 FEWEST_PERSONAS = 5
+# For keys that extras add: “package.module:function”, which gives what such a copy has there.
+WITHOUT_PEOPLE: dict[str, str] = {}
 
 
 def without_people(report: Mapping[str, Any]) -> Json:
@@ -232,7 +220,11 @@ def without_people(report: Mapping[str, Any]) -> Json:
         "human": human,
         "items": [],
         "groups": [_coarse(table) for table in report.get("groups", ())],
-        "who_judges_whom": [_fewer_columns(table) for table in report.get("who_judges_whom", ())],
+        **{
+            key: resolve_name(function)(report[key])
+            for key, function in WITHOUT_PEOPLE.items()
+            if key in report
+        },
         "redacted": [
             "human.raters",
             "human.quotas",
@@ -264,20 +256,4 @@ def _coarse(table: Mapping[str, Any]) -> Json:
             "people": among(differences["people"]),
             "judges": [among(pairs) for pairs in differences["judges"]],
         },
-    }
-
-
-def _fewer_columns(table: Mapping[str, Any]) -> Json:
-    """Cross-group tables without small groups of personas; annotator groups are already large."""
-    kept = [
-        place
-        for place in range(len(table["columns"]))
-        if any(row["cells"][place]["personas"] >= FEWEST_PERSONAS for row in table["rows"])
-    ]
-    return {
-        **table,
-        "columns": [table["columns"][place] for place in kept],
-        "rows": [
-            {**row, "cells": [row["cells"][place] for place in kept]} for row in table["rows"]
-        ],
     }

@@ -117,8 +117,8 @@ class Section:
     results `compute` reads; otherwise sections are computed in reading order. `has_threshold` puts
     a chapter below the slider of thresholds.
 
-    A part that an extra adds to a chapter `shows` tables and figures there, by their names. It can
-    draw into a figure of the core, which it `redraws`.
+    A part that an extra adds to a chapter `shows` tables and figures there, by their names or
+    patterns such as “group_*”. It can draw into a figure of the core, which it `redraws`.
 
     An extra's section that `has_claims` returns their tests, and must not need the claims itself.
 

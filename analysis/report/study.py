@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.arrays import MISSING, TIE, Dataset, Floats, RunData
+from analysis.data.arrays import MISSING, TIE, Dataset, RunData
 from analysis.data.frozen_plan import USUAL_FRAMING
 from analysis.data.verdicts import Ints, Verdicts, people_verdicts, run_options, run_verdicts
-from analysis.report.report_json import Json, put, put_interval
+from analysis.report.report_json import Json, put
 from analysis.report.rules import MIN_COMPARED
-from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.clusters import MIN_BLOCKS, annotator_blocks
 from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import Proportion, n_distinct
@@ -36,6 +35,80 @@ from analysis.stats.core.votes import Votes
 IN_GENERAL = "items, people, personas and questions in general"
 FOR_THESE_PEOPLE = "items, personas and questions in general, and these people"
 NAMES = {"persona": "personas", "question": "questions", "annotator": "people"}
+Entry = Mapping[str, Any]
+# A run competes if it has answered this share of the items of similar runs.
+ENOUGH_ITEMS = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedStudy:
+    """A study's data and a report's options; everything else is computed once.
+
+    `threshold` is the certainty from which an answer is high, `draws` the number of resamples.
+    """
+
+    data: Dataset
+    threshold: int
+    seed: int
+    draws: int
+
+    @cached_property
+    def people(self) -> Verdicts:
+        """The majority of annotators."""
+        return people_verdicts(self.data)
+
+    @cached_property
+    def judges(self) -> list[Verdicts]:
+        """The verdicts of every run, in the order of the runs."""
+        return [run_verdicts(self.data, run) for run in self.data.runs]
+
+    @cached_property
+    def whole_runs(self) -> list[int]:
+        """Positions of the runs that saw the whole persona; of all runs if none did."""
+        runs = self.data.runs
+        return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
+
+    @property
+    def votes(self) -> Votes:
+        """Single answers of annotators."""
+        return self.people.majority.votes
+
+    @cached_property
+    def truth(self) -> Ints:
+        """The right answer to each item among the annotators' options, shape (items,)."""
+        return self.data.scored_truth(offers_tie=self.data.study.allow_tie).astype(np.int64)
+
+    @cached_property
+    def correct_alone(self) -> Ints:
+        """The score of each single answer: 1 right, 0 wrong, -1 without a truth to score it by."""
+        own = self.truth[self.votes.item]
+        return np.where(own >= 0, (self.votes.choice == own).astype(np.int64), MISSING)
+
+    @cached_property
+    def binary_truth(self) -> Ints:
+        """The right answer to each item between two responses; a true tie counts as neither."""
+        return self.data.scored_truth(offers_tie=False).astype(np.int64)
+
+    def is_binary(self, judge: Verdicts) -> bool:
+        """Whether neither annotators nor the run could, or did, answer tie."""
+        return self.votes.n_options == 2 and not (judge.answer == TIE).any()
+
+    @cached_property
+    def shared(self) -> "SharedClusters":
+        """The clusters shared by items and answers."""
+        return shared_by(self.data, self.votes)
+
+    def votes_with_options_of(self, run: RunData) -> Votes:
+        """Single answers, with as many options as annotators or the run had."""
+        return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
+
+    def rng(self) -> np.random.Generator:
+        """A generator that starts from the seed, so that a further run changes no other number."""
+        return np.random.default_rng(self.seed)
+
+    def truth_for(self, run: RunData) -> Ints:
+        """The right answer to each item among a run's options."""
+        return self.data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,39 +168,19 @@ def _questions(data: Dataset) -> Sequence[Hashable]:
     return next((each for each in asked if each), [item.question for item in data.items])
 
 
-def add_clusters(
-    side: Json, correct: Ints, certainty: Floats, sharing: Sharing, *, threshold: float
-) -> None:
-    """Add clusters, and the interval that allows for them, to a side's cells.
+def _codes(values: Iterable[Hashable]) -> Ints:
+    """Codes, equal for equal values, in order of appearance.
 
-    Arrays have one entry per answer; rows that are neither right nor wrong are left out.
+    If some have a value, each one without gets its own code: items about nobody known do not share
+    a persona. If none has, all count as one.
     """
-    for cell, rows in _cells(side, correct, certainty, threshold):
-        within = sharing.take(rows)
-        share = general_proportion(correct[rows] == 1, within)
-        out = counted(within)
-        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
-        if share.interval is not None:
-            out["ci_made"]["by"] = list(within.used)
-        cell["clusters"] = out
-
-
-def add_as_best(
-    side: Json,
-    correct: Ints,
-    certainty: Floats,
-    sharing: Sharing,
-    *,
-    threshold: float,
-    among: int,
-) -> None:
-    """Add the same intervals, allowing for choosing the best of `among` runs."""
-    for cell, rows in _cells(side, correct, certainty, threshold):
-        share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
-        reason = share.interval_reason or share.reason
-        put_interval(cell["clusters"], "ci_as_best", share.interval, reason)
-        if share.interval is not None:
-            cell["clusters"]["ci_as_best_made"]["among"] = among
+    rows = list(values)
+    codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
+    found = np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
+    if "" in codes and len(codes) > 1:
+        empty = np.flatnonzero(found == codes[""])
+        found[empty[1:]] = len(codes) + np.arange(empty.size - 1)
+    return found
 
 
 def counted(sharing: Sharing) -> Json:
@@ -137,17 +190,6 @@ def counted(sharing: Sharing) -> Json:
         for name, label in NAMES.items()
         if name in sharing.n_clusters
     }
-
-
-def _cells(
-    side: Json, correct: Ints, certainty: Floats, threshold: float
-) -> tuple[tuple[Json, npt.NDArray[np.bool_]], ...]:
-    scored = correct >= 0
-    return (
-        (side, scored),
-        (side["high"], scored & (certainty >= threshold)),
-        (side["low"], scored & (certainty < threshold)),
-    )
 
 
 def rests_on(within: Sharing) -> Json:
@@ -184,26 +226,47 @@ def fix_people(found: Json, n_people: int) -> None:
     found["one"] = ["people", *found["one"]]
 
 
-def _codes(values: Iterable[Hashable]) -> Ints:
-    """Codes, equal for equal values, in order of appearance.
+def by_certainty(
+    study: ReportedStudy, side: Verdicts, items: Ints, threshold: float
+) -> tuple[Proportion, Proportion]:
+    """A side's accuracy on some items, in total and at its own high and low certainty."""
+    scored = items[side.correct[items] >= 0]
+    certainty = side.certainty[scored]
 
-    If some have a value, each one without gets its own code: items about nobody known do not share
-    a persona. If none has, all count as one.
+    def share(rows: npt.NDArray[np.bool_]) -> Proportion:
+        chosen = scored[rows]
+        clusters = study.shared.of_items(chosen, by_people=side is study.people)
+        return multiway_proportion(side.correct[chosen] == 1, clusters).proportion
+
+    return share(certainty >= threshold), share(certainty < threshold)
+
+
+def members_of(values: Sequence[str]) -> dict[str, Ints]:
+    """Positions of the items that have each value."""
+    number: dict[str, int] = {}
+    codes = np.fromiter((number.setdefault(value, len(number)) for value in values), np.int64)
+    ends = np.cumsum(np.bincount(codes, minlength=1))
+    parts = np.split(np.argsort(codes, kind="stable"), ends[:-1])
+    return dict(zip(number, parts, strict=False))
+
+
+def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer]) -> Ints:
+    """The chosen side: 0 for side A, 1 for side B, -1 for a tie or nothing."""
+    placed = (choice >= 0) & (choice != TIE) & (shown_first >= 0)
+    return np.where(placed, (choice != shown_first).astype(np.int64), MISSING)
+
+
+def identity(run: RunData) -> Json:
+    """The fields that identify a run, wherever it is named.
+
+    Wording and framing are included if they are not the defaults.
     """
-    rows = list(values)
-    codes = {value: code for code, value in enumerate(dict.fromkeys(rows))}
-    found = np.fromiter(map(codes.__getitem__, rows), dtype=np.int64, count=len(rows))
-    if "" in codes and len(codes) > 1:
-        empty = np.flatnonzero(found == codes[""])
-        found[empty[1:]] = len(codes) + np.arange(empty.size - 1)
+    found = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
+    if run.wording:
+        found["wording"] = run.wording
+    if run.framing != USUAL_FRAMING:
+        found["framing"] = run.framing
     return found
-
-
-Entry = Mapping[str, Any]
-
-
-# A run competes if it has answered this share of the items of similar runs.
-ENOUGH_ITEMS = 0.9
 
 
 def is_whole(judges: Sequence[Entry]) -> list[bool]:
@@ -217,6 +280,16 @@ def is_whole(judges: Sequence[Entry]) -> list[bool]:
         most[judge["features"]] = max(n, most.get(judge["features"], 0))
     pairs = zip(judges, answered, strict=True)
     return [n >= ENOUGH_ITEMS * most[judge["features"]] for judge, n in pairs]
+
+
+def families(judges: Sequence[Entry]) -> list[list[int]]:
+    """Split all runs into families: competing runs, and other runs with equal features."""
+    first = competitors(judges)
+    found = [first] if first else []
+    rest = [index for index in range(len(judges)) if index not in first]
+    for features in dict.fromkeys(judges[index]["features"] for index in rest):
+        found.append([index for index in rest if judges[index]["features"] == features])
+    return found
 
 
 def competitors(judges: Sequence[Entry]) -> list[int]:
@@ -272,127 +345,3 @@ def standing(difference: Entry) -> str:
     if state.startswith("different"):
         return "better" if difference["value"] > 0 else "worse"
     return "equivalent" if state == "equivalent" else "cannot_tell"
-
-
-def families(judges: Sequence[Entry]) -> list[list[int]]:
-    """Split all runs into families: competing runs, and other runs with equal features."""
-    first = competitors(judges)
-    found = [first] if first else []
-    rest = [index for index in range(len(judges)) if index not in first]
-    for features in dict.fromkeys(judges[index]["features"] for index in rest):
-        found.append([index for index in rest if judges[index]["features"] == features])
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class ReportedStudy:
-    """A study's data and a report's options; everything else is computed once.
-
-    `threshold` is the certainty from which an answer is high, `draws` the number of resamples.
-    """
-
-    data: Dataset
-    threshold: int
-    seed: int
-    draws: int
-
-    @cached_property
-    def people(self) -> Verdicts:
-        """The majority of annotators."""
-        return people_verdicts(self.data)
-
-    @cached_property
-    def judges(self) -> list[Verdicts]:
-        """The verdicts of every run, in the order of the runs."""
-        return [run_verdicts(self.data, run) for run in self.data.runs]
-
-    @cached_property
-    def whole_runs(self) -> list[int]:
-        """Positions of the runs that saw the whole persona; of all runs if none did."""
-        runs = self.data.runs
-        return [n for n, run in enumerate(runs) if run.features == "all"] or list(range(len(runs)))
-
-    @property
-    def votes(self) -> Votes:
-        """Single answers of annotators."""
-        return self.people.majority.votes
-
-    @cached_property
-    def truth(self) -> Ints:
-        """The right answer to each item among the annotators' options, shape (items,)."""
-        return self.data.scored_truth(offers_tie=self.data.study.allow_tie).astype(np.int64)
-
-    @cached_property
-    def correct_alone(self) -> Ints:
-        """The score of each single answer: 1 right, 0 wrong, -1 without a truth to score it by."""
-        own = self.truth[self.votes.item]
-        return np.where(own >= 0, (self.votes.choice == own).astype(np.int64), MISSING)
-
-    @cached_property
-    def binary_truth(self) -> Ints:
-        """The right answer to each item between two responses; a true tie counts as neither."""
-        return self.data.scored_truth(offers_tie=False).astype(np.int64)
-
-    def is_binary(self, judge: Verdicts) -> bool:
-        """Whether neither annotators nor the run could, or did, answer tie."""
-        return self.votes.n_options == 2 and not (judge.answer == TIE).any()
-
-    @cached_property
-    def shared(self) -> SharedClusters:
-        """The clusters shared by items and answers."""
-        return shared_by(self.data, self.votes)
-
-    def votes_with_options_of(self, run: RunData) -> Votes:
-        """Single answers, with as many options as annotators or the run had."""
-        return replace(self.votes, n_options=max(self.votes.n_options, run_options(run)))
-
-    def rng(self) -> np.random.Generator:
-        """A generator that starts from the seed, so that a further run changes no other number."""
-        return np.random.default_rng(self.seed)
-
-    def truth_for(self, run: RunData) -> Ints:
-        """The right answer to each item among a run's options."""
-        return self.data.scored_truth(offers_tie=run.offers_tie).astype(np.int64)
-
-
-def identity(run: RunData) -> Json:
-    """The fields that identify a run, wherever it is named.
-
-    Wording and framing are included if they are not the defaults.
-    """
-    found = {"judge": run.judge, "run": run.run, "setting": run.setting, "features": run.features}
-    if run.wording:
-        found["wording"] = run.wording
-    if run.framing != USUAL_FRAMING:
-        found["framing"] = run.framing
-    return found
-
-
-def on_side(choice: npt.NDArray[np.integer], shown_first: npt.NDArray[np.integer]) -> Ints:
-    """The chosen side: 0 for side A, 1 for side B, -1 for a tie or nothing."""
-    placed = (choice >= 0) & (choice != TIE) & (shown_first >= 0)
-    return np.where(placed, (choice != shown_first).astype(np.int64), MISSING)
-
-
-def members_of(values: Sequence[str]) -> dict[str, Ints]:
-    """Positions of the items that have each value."""
-    number: dict[str, int] = {}
-    codes = np.fromiter((number.setdefault(value, len(number)) for value in values), np.int64)
-    ends = np.cumsum(np.bincount(codes, minlength=1))
-    parts = np.split(np.argsort(codes, kind="stable"), ends[:-1])
-    return dict(zip(number, parts, strict=False))
-
-
-def by_certainty(
-    study: ReportedStudy, side: Verdicts, items: Ints, threshold: float
-) -> tuple[Proportion, Proportion]:
-    """A side's accuracy on some items, in total and at its own high and low certainty."""
-    scored = items[side.correct[items] >= 0]
-    certainty = side.certainty[scored]
-
-    def share(rows: npt.NDArray[np.bool_]) -> Proportion:
-        chosen = scored[rows]
-        clusters = study.shared.of_items(chosen, by_people=side is study.people)
-        return multiway_proportion(side.correct[chosen] == 1, clusters).proportion
-
-    return share(certainty >= threshold), share(certainty < threshold)

@@ -83,12 +83,9 @@ from .certainty.human_llm import (
 from .certainty.risk_coverage import (
     RiskCoverage,
     ThresholdCheck,
-    ThresholdPoint,
     accuracy_at_coverage,
     check_threshold,
     risk_coverage,
-    threshold_sweep,
-    unreachable_thresholds,
 )
 from .comparison.alt_test import (
     AltTest,
@@ -148,20 +145,14 @@ from .comparison.replacement import (
     pooled_replacement_tests,
 )
 from .comparison.sample_sizes import (
-    draw_items,
-    draw_probabilities,
-    error_spread,
     fewest_items,
     mcnemar_items,
 )
 from .core.aggregation import (
     MajorityVote,
     Unanimity,
-    certainty_weights,
-    log_odds_weights,
     majority_vote,
     unanimity,
-    weighted_vote,
 )
 from .core.bootstrap import (
     percentile_interval,
@@ -281,7 +272,6 @@ __all__ = [
     "Sharing",
     "SingleOrderBias",
     "ThresholdCheck",
-    "ThresholdPoint",
     "Trust",
     "TwoWayVariance",
     "Unanimity",
@@ -305,7 +295,6 @@ __all__ = [
     "certainty_alpha",
     "certainty_band_counts",
     "certainty_from_entropy",
-    "certainty_weights",
     "change_beyond_noise",
     "change_of_shift",
     "check_threshold",
@@ -319,11 +308,8 @@ __all__ = [
     "detectable_difference",
     "difference_bounds",
     "discrimination",
-    "draw_items",
-    "draw_probabilities",
     "effective_number",
     "equivalence",
-    "error_spread",
     "errors_by_group",
     "expected_agreement",
     "expected_majority_accuracy",
@@ -346,7 +332,6 @@ __all__ = [
     "item_clustered_proportion",
     "krippendorff_alpha",
     "length_pull",
-    "log_odds_weights",
     "majority_accuracy",
     "majority_proportion",
     "majority_vote",
@@ -380,16 +365,13 @@ __all__ = [
     "support",
     "tango_interval",
     "tango_statistic",
-    "threshold_sweep",
     "tie_credit_accuracy",
     "two_way_proportion",
     "two_way_variance",
     "unanimity",
-    "unreachable_thresholds",
     "verbosity_bias",
     "wald_interval",
     "weighted_kappa",
-    "weighted_vote",
     "wilson_interval",
     "wilson_proportion",
 ]

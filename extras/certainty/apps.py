@@ -9,6 +9,7 @@ class CertaintyConfig(AppConfig):
         from analysis.report.rules import MORE_PARTS
 
         parts = MORE_PARTS["certainty"]
+        parts.add("extras.certainty.reliability:RELIABILITY", after="calibration")
         parts.add("extras.certainty.kinds_shown:KINDS_OF_CERTAINTY", after="certainty_distribution")
         parts.add("extras.certainty.sides:LIKE_FOR_LIKE", after="certainty_comparison")
         parts.add(
@@ -17,8 +18,11 @@ class CertaintyConfig(AppConfig):
             "extras.certainty.measures:OTHER_CERTAINTIES",
             after="high_sets",
         )
-        parts.add("extras.certainty.measures:SCALE_USE", after="thresholds")
-        parts.add("extras.certainty.preferences:PREFERENCES")
+        parts.add(
+            "extras.certainty.thresholds:THRESHOLDS",
+            "extras.certainty.measures:SCALE_USE",
+            "extras.certainty.preferences:PREFERENCES",
+        )
         FAMILIES.add(
             "extras.certainty.promises:KINDS_OF_CERTAINTY",
             "extras.certainty.promises:MEASURES",

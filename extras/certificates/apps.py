@@ -24,6 +24,6 @@ class CertificatesConfig(AppConfig):
         rules.MORE_CHAPTERS.add(f"{self.name}.chapter:CERTIFICATES", after="bias")
         parts = rules.MORE_PARTS["certainty"]
         parts.add(f"{self.name}.certified:SIGNALS_SHOWN", after="high_sets")
-        parts.add(f"{self.name}.certified:CERTIFIED", after="thresholds")
+        parts.add(f"{self.name}.certified:CERTIFIED")
         FAMILIES.add(f"{self.name}.promises:CERTIFIED", after="certainty")
         views.register()

@@ -3,11 +3,13 @@ from django.apps import AppConfig
 
 class EstimationConfig(AppConfig):
     name = "extras.estimation"
+    addresses = {"studies/<slug:slug>/reports/": "extras.estimation.urls"}
 
     def ready(self) -> None:
         from analysis.data.extras import READERS
         from analysis.promises import FAMILIES
         from analysis.report.rules import MORE_CHAPTERS
+        from extras.estimation import views
 
         READERS.add("extras.estimation.items:SYSTEMS")
         MORE_CHAPTERS.add(
@@ -16,3 +18,4 @@ class EstimationConfig(AppConfig):
             after="bias",
         )
         FAMILIES.add("extras.estimation.promises:ESTIMATION", "extras.estimation.promises:SYSTEMS")
+        views.register()

@@ -1,17 +1,18 @@
-"""The named systems that wrote the two responses of each item."""
+"""The named systems that wrote the responses of each item, and a run's certainty about it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from analysis.data.arrays import MISSING, Dataset, Extra, Index
+from analysis.data.arrays import CODE, MISSING, TIE, Dataset, Extra, Floats, Index
 from analysis.data.extras import ExtraReader
+from judging.models import Judgment
 from studies.models import Item, Study
 
 MIN_CONTESTS = 10  # items a system needs to be compared
@@ -82,6 +83,52 @@ def systems_of(makers: Sequence[tuple[str | None, str | None]]) -> SystemsOfItem
         if pair and kept.issuperset(pair):
             codes[:, at] = place[pair[0]], place[pair[1]]
     return SystemsOfItems(tuple(names), codes[0], codes[1], tuple(sorted(named - kept)))
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedItems:
+    """A run's certainty of every item of a study.
+
+    Attributes
+    ----------
+    keys : list of str
+        Keys of all items, sorted.
+    certainty : ndarray of float, shape (items,)
+        Mean over the readings that gave its answer, in percent; NaN without one.
+    correct : ndarray of int, shape (items,)
+        By own answer: 1 right, 0 wrong, -1 unknown.
+    """
+
+    keys: list[str]
+    certainty: Floats
+    correct: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+def judged_items(study: Study, run_key: str) -> JudgedItems:
+    """Read the certainty of one run and nothing else."""
+    truths = dict(Item.objects.filter(study=study).values_list("key", "first_person"))
+    readings: dict[str, list[tuple[str, int | None]]] = defaultdict(list)
+    found = Judgment.objects.filter(
+        run__study=study,
+        run__key=run_key,
+        item__split=Item.Split.MAIN,
+        state=Judgment.State.DONE,
+    )
+    for key, choice, certainty in found.values_list("item__key", "choice", "certainty"):
+        readings[key].append((choice, certainty))
+    keys = sorted(truths)
+    stated, correct = np.full(len(keys), np.nan), np.full(len(keys), -1)
+    for place, key in enumerate(keys):
+        counts = Counter(choice for choice, _ in readings[key]).most_common(2)
+        if not counts or (len(counts) == 2 and counts[0][1] == counts[1][1]):
+            continue
+        answer = counts[0][0]
+        given = [each for choice, each in readings[key] if choice == answer and each is not None]
+        if given:
+            stated[place] = sum(given) / len(given)
+        if CODE[truths[key]] in (0, 1) and CODE[answer] != TIE:
+            correct[place] = int(answer == truths[key])
+    return JudgedItems(keys, stated, correct)
 
 
 SYSTEMS = ExtraReader("systems", read_systems)

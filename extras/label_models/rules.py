@@ -10,17 +10,17 @@ from analysis.report.study import ReportedStudy
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
 from analysis.report.words import reason
 from analysis.stats.accuracy.bands import tie_credit_accuracy
-from analysis.stats.core.aggregation import log_odds_weights, majority_vote, weighted_vote
+from analysis.stats.core.aggregation import majority_vote
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
 from analysis.stats.core.results import IntArray
 from analysis.stats.core.votes import Votes
 from extras.label_models.stats.dawid_skene import DawidSkene, OneCoin, dawid_skene, one_coin
 from extras.label_models.stats.fitting import MAX_STEPS
 from extras.label_models.stats.label_models import Glad, Mace, glad, mace
+from extras.label_models.stats.weights import log_odds_weights, weighted_vote
 
 # Every GLAD step has one dimension per item and per annotator.
 GLAD_VOTES = 50_000
-
 
 # Votes that a label model may process in all its steps; most models converge within 150.
 MAX_READ = 60_000_000

@@ -137,20 +137,6 @@ def matrix(counted):
     return {(a, b): agree(sides[a], sides[b]) for a in sides for b in sides}
 
 
-def whom(counted, attribute, label):
-    """n and right of single answers by the group of the annotator and of the persona."""
-    value = feature_of(label)
-    cells: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for row in counted.answers:
-        item = row.assignment.item
-        truth = truth_of(item, counted.study.allow_tie)
-        if truth is not None:
-            own = row.assignment.annotator.demographics.get(attribute, "")
-            cells[own, value(item)][0] += 1
-            cells[own, value(item)][1] += row.choice == truth
-    return {key: tuple(cell) for key, cell in cells.items()}
-
-
 def usd(run):
     """The sum of what the ledger of a run says, in US dollars."""
     costs = [row.cost_nano for row in Attempt.objects.filter(judgment__run=run)]

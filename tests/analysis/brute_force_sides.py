@@ -62,16 +62,6 @@ def bands(stated):
     ]
 
 
-def sweep(stated):
-    """Every certainty that occurs as a threshold, the lowest first."""
-    found = []
-    for threshold in sorted({certainty for certainty, _ in stated}):
-        rows = [right for certainty, right in stated if certainty >= threshold]
-        exactly = sum(certainty == threshold for certainty, _ in stated)
-        found.append((threshold, exactly, len(rows), sum(rows)))
-    return found
-
-
 def singles(counted, run_key):
     """(certainty, right) of people's answers and of a run's, by one truth for both."""
     run = counted.study.judge_runs.get(key=run_key)

@@ -1,9 +1,9 @@
-"""A part of a report, for tests that read little of it: most of a report's time is the rest."""
+"""A report with few resamples, or a part of one: most of the time of a report is the rest."""
 
 from typing import Any
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import frame, in_order_of_computing
+from analysis.report.build import build_report, frame, in_order_of_computing
 from analysis.report.report_json import Json
 from analysis.report.section import merge
 from analysis.report.study import ReportedStudy as Arrays
@@ -30,3 +30,8 @@ def computed(
         if section.name in wanted:
             merge(report, section.compute(arrays, report))
     return report
+
+
+def report_of(study: Study, *, seed: int = 1, bootstrap: int = 20) -> Json:
+    """The whole report, with few resamples."""
+    return build_report(load_dataset(study.slug), seed=seed, bootstrap=bootstrap)

@@ -4,18 +4,14 @@ import datetime
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.render import render_html
 from analysis.report.sections.agreement import coefficients
 from analysis.report.sections.agreement.coefficients import check_words
 from tests.analysis.builders import random_study
+from tests.analysis.partial import report_of
 
 pytestmark = pytest.mark.django_db
-
-
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
 
 
 def rows_of(report):
@@ -29,7 +25,7 @@ def page_of(report):
 @pytest.mark.nightly
 @pytest.mark.parametrize("allow_tie", [False, True])
 def test_both_programs_agree_on_choices_and_certainty(allow_tie):
-    report = built(random_study(3, allow_tie=allow_tie))
+    report = report_of(random_study(3, allow_tie=allow_tie))
 
     found = report["human"]["agreement"]
     check = found["alpha_check"]
@@ -54,7 +50,7 @@ def test_both_programs_agree_on_choices_and_certainty(allow_tie):
 def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(monkeypatch):
     monkeypatch.setattr(coefficients, "MAX_CERTAINTIES", 10)
 
-    report = built(random_study(3))
+    report = report_of(random_study(3))
 
     check = report["human"]["agreement"]["alpha_check"]
     assert check["choices"]["agrees"] is True
@@ -72,7 +68,7 @@ def test_a_study_with_too_many_answers_says_that_alpha_was_not_computed_again(mo
 def test_a_disagreement_is_shown_at_the_top_of_the_page_and_in_the_chapter(monkeypatch):
     monkeypatch.setattr(coefficients, "_alpha", lambda *arguments: 0.25)
 
-    report = built(random_study(3))
+    report = report_of(random_study(3))
 
     ours = report["human"]["agreement"]["krippendorff_alpha"]["value"]
     assert report["human"]["agreement"]["alpha_check"]["choices"] == {

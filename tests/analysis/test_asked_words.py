@@ -4,10 +4,9 @@ import datetime
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from tests.analysis.builders import judge_item, little_study, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +34,7 @@ def test_words_are_those_of_the_run_or_said_to_be_gone():
     for run in (kept, gone):
         judge_item(run, item, "r1", 80)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     records = {each["judge"]: each["record"] for each in report["judges"]}
     assert records["kept"]["prompt"] == "The words of 2026: {{ ask }}"

@@ -8,7 +8,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import aggregate_rows, runs_to_compare
 from analysis.exports.catalogue import Disclosure, make_table
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import ReportedStudy
@@ -16,6 +16,7 @@ from judging.bias.probes import target_of
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study
+from tests.analysis.partial import report_of
 from tests.factories import stored_at_once
 
 
@@ -47,10 +48,6 @@ def table(study, name):
 
 def section_of(study):
     return bias_probes(ReportedStudy(load_dataset(study.slug), 70, seed=1, draws=20))["bias"]
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @pytest.mark.nightly

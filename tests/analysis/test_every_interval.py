@@ -13,6 +13,7 @@ from analysis.report.tables import in_general
 from analysis.report.words import run_names
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults, intervals
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -116,7 +117,7 @@ STUDIES = {
 def test_every_interval_holds_its_estimate_and_has_a_width(name):
     study = STUDIES[name]()
 
-    report = json.loads(to_json(build_report(load_dataset(study.slug), seed=3, bootstrap=100)))
+    report = json.loads(to_json(report_of(study, seed=3)))
 
     assert list(intervals(report))
     assert faults(report) == []

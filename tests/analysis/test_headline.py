@@ -6,7 +6,6 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.report.build import all_figures, all_tables, build_report
-from analysis.report.sections.certainty.section import certainty_headline
 from analysis.report.verdict.first_screen import verdict_of
 from analysis.report.words import run_names
 from studies.models import Study
@@ -192,26 +191,6 @@ def test_a_difference_has_one_interval_wherever_it_stands():
         shown = {row[0]: row[3] for row in tables[name].rows}
         for who, entry in zip(run_names(report), report["comparison"], strict=True):
             assert shown[who] == entry["difference_general"]["ci_as_best"]
-
-
-@pytest.mark.nightly
-def test_certainty_rises_with_that_of_people_only_where_its_test_holds():
-    study = make_study()
-    items = make_items(study, 60, first_person="r1")
-    raters = [make_rater(study=study) for _ in range(12)]
-    run = make_run(study=study)
-    with stored_at_once():
-        for number, item in enumerate(items):
-            answer(raters[number % 12], item, "r1", 40 + number)
-            judge_item(run, item, "r1", 30 + number + number * 7 % 10)
-    report = built(study)
-
-    held = certainty_headline(report)["sentences"][0]
-    report["claims_tested"]["kinds"] = []
-    none = certainty_headline(report)["sentences"][0]
-
-    assert held.startswith("The certainty of steady rises with that of people")
-    assert none.startswith("We cannot tell whether")
 
 
 @pytest.mark.nightly

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from tests.analysis.exports.helpers import export
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +20,7 @@ def study():
 
 
 def test_an_item_without_a_language_counts_for_that_of_the_study(study):
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     assert report["study"]["item_languages"] == ["ar", "en", "pt-BR"]
 

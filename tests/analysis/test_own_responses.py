@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from studies.models import Item
 from tests.analysis.builders import judge_item, make_run, random_study
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import stored_at_once
 
@@ -41,10 +41,10 @@ def asked_about_own(study, *, takes):
 @pytest.mark.django_db
 def test_own_responses_have_their_rows_and_change_nothing_else():
     study = random_study(3, n_items=96, n_personas=24, n_raters=12)
-    before = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    before = report_of(study)
 
     items = asked_about_own(study, takes=0.7)
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    report = report_of(study)
 
     [entry] = report["bias"]["own"]
     assert (entry["judge"], entry["sources"], entry["items"]) == ("vain", ["family GPT"], 95)

@@ -7,12 +7,12 @@ import subprocess
 import openpyxl
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.table_files import tex, to_document, to_markdown, to_tex, write_tables
 from analysis.report.tables import Table, TableColumn
 from tests.analysis import latex
 from tests.analysis.builders import random_study
+from tests.analysis.partial import report_of
 
 HOSTILE = (
     r"50% & \input{x} #1 a_b ~^ $x$ {y} <b> |p| “q” … ≥ τ Ω 中 é ß ł \\ "
@@ -24,7 +24,7 @@ HOSTILE = (
 @pytest.fixture(scope="module")
 def tables(module_db):
     study = random_study(3, n_items=60, title=HOSTILE)
-    return list(all_tables(build_report(load_dataset(study.slug), seed=1, bootstrap=100)).values())
+    return list(all_tables(report_of(study)).values())
 
 
 def test_every_table_is_latex_that_a_parser_accepts(tables):

@@ -5,12 +5,11 @@ import json
 import pytest
 from django.test import Client
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from annotation.models import Annotator
 from studies.models import Study
 from studies.services.settings import save_settings
 from tests.analysis.exports.helpers import export
+from tests.analysis.partial import report_of
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_item, make_study
 
@@ -41,7 +40,7 @@ def study():
 
 
 def test_pay_is_what_each_was_promised(study):
-    pay = build_report(load_dataset(study.slug), seed=1, bootstrap=100)["human"]["pay"]
+    pay = report_of(study)["human"]["pay"]
 
     assert (pay["finished"], pay["rewards"]) == (3, 18.0)
     assert [(each["people"], each["reward"], each["minutes"]) for each in pay["promised"]] == [
@@ -55,7 +54,7 @@ def test_rewards_in_two_currencies_have_no_sum(study):
     agree(study, 4)
     Annotator.objects.update(state="completed")
 
-    pay = build_report(load_dataset(study.slug), seed=1, bootstrap=100)["human"]["pay"]
+    pay = report_of(study)["human"]["pay"]
 
     assert (pay["rewards"], pay["rewards_reason"]) == (None, "several_currencies")
     assert {each["currency"] for each in pay["promised"]} == {"EUR", "USD"}

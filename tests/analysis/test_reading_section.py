@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from analysis.data.dataset import load_dataset
 from analysis.data.judgment_rows import judgment_rows
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from judging.models import Judgment
 from tests.analysis.builders import random_study
+from tests.analysis.partial import report_of
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,7 @@ def test_each_run_is_compared_with_strict_reading():
     assert chosen
     assert certainties
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=50)
+    report = report_of(study)
 
     judges = {judge["run"]: judge for judge in report["judges"]}
     assert sum("reading" in judge for judge in judges.values()) == 2

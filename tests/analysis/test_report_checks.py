@@ -115,27 +115,6 @@ def test_table_a_splits_every_topic_by_certainty():
             assert (cell["correct"], cell["n"]) == (right, right + wrong)
 
 
-def test_the_sweep_names_the_thresholds_that_no_answer_reaches():
-    report = built(random_study(10))
-
-    side = report["human"]["individual"]["certainty"]
-    stated = {20, 40, 55, 60, 79, 80, 81, 95, 100}
-    assert side["unreachable"] == [tau for tau in range(1, 101) if tau not in stated]
-    table = all_tables(report)["thresholds"]
-    shown = [row[1:3] for row in table.rows if row[0] == "People, single"]
-    assert shown == [
-        [20, "1–19"],
-        [40, "21–39"],
-        [55, "41–54"],
-        [60, "56–59"],
-        [79, "61–78"],
-        [80, None],
-        [81, None],
-        [95, "82–94"],
-        [100, "96–99"],
-    ]
-
-
 def test_how_each_person_worked_needs_ten_right_and_ten_wrong_for_an_area():
     study = make_study()
     short, long = make_rater(study=study, pseudonym="P-1"), make_rater(study=study, pseudonym="P-2")

@@ -1,16 +1,16 @@
-"""Groups and prices: who judges whom, heat maps, ablations side by side, what a label costs."""
+"""Ablations side by side, and what a label costs."""
 
 import datetime
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.citation import methods_paragraph
 from analysis.report.render import render_html
 from judging.models import Attempt
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -37,34 +37,6 @@ def study_of_two_groups(*, women=5, men=5):
             own = rater.demographics["gender"] == value.casefold()
             answer(rater, item, "r1" if own else "r2", 90)
     return study
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
-
-
-def test_answers_are_sorted_by_the_groups_of_annotator_and_persona():
-    [found] = report_of(study_of_two_groups())["who_judges_whom"]
-
-    assert (found["annotator"], found["persona"]) == ("gender", "Sex")
-    assert found["columns"] == ["Man", "Woman"]
-    cells = {row["value"]: [(c["correct"], c["n"]) for c in row["cells"]] for row in found["rows"]}
-    assert cells == {"man": [(5, 5), (0, 5)], "woman": [(0, 5), (5, 5)]}
-    assert (found["own"]["correct"], found["own"]["n"]) == (10, 10)
-    assert (found["other"]["correct"], found["other"]["n"]) == (0, 10)
-
-
-def test_a_group_of_fewer_than_five_annotators_is_in_no_cell():
-    study = study_of_two_groups(women=5, men=5)
-    for _ in range(4):
-        rater = make_rater(study=study, demographics={"gender": "other"})
-        answer(rater, make_item(study=study, persona=persona_of(study, "Man")), "r1", 60)
-
-    [found] = report_of(study)["who_judges_whom"]
-
-    assert [row["value"] for row in found["rows"]] == ["man", "woman"]
-    assert found["left_out"] == 4
-    assert "other" not in str(found["rows"])
 
 
 @pytest.mark.nightly

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from analysis.data.dataset import load_dataset
 from analysis.report import render, section
-from analysis.report.build import build_report, sections
+from analysis.report.build import sections
 from analysis.report.report_json import Json, to_json, without_people
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, little_study, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ RUNS = (
 
 def whole(study: Study) -> tuple[Json, str]:
     """The report and its page, as people and readers of a shared copy see it."""
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=10)
+    report = report_of(study)
     to_json(report)
     page = render.render_html(report, date=dt.date(2026, 5, 1))
     render.render_html(without_people(report), date=dt.date(2026, 5, 1))

@@ -6,22 +6,19 @@ from itertools import product
 
 import pytest
 
-from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.render import render_html
+from analysis.report.sections.certainty.section import certainty_headline
 from analysis.report.sections.position import lights as lights_of
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 DATE = datetime.date(2026, 11, 20)
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=100)
 
 
 @stored_at_once()
@@ -208,9 +205,12 @@ def test_certainties_go_together_only_where_an_interval_says_so(sign, people, be
             answer(raters[number * 3 % people], item, "r1", 40 + number)
             judge_item(run, item, "r1", 60 + (number * 7) % 10 + (sign * number) // 2)
 
-    first = report_of(study)["certainty_headline"]["sentences"][0]
+    report = report_of(study)
+    first = report["certainty_headline"]["sentences"][0]
+    unclaimed = certainty_headline(report | {"claims_tested": {}})["sentences"][0]
 
     assert first.startswith(begins)
+    assert unclaimed.startswith("We cannot tell whether")
     assert ("(95 % CI" if people > 1 else "(no interval: people too few") in first
 
 

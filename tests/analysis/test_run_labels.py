@@ -4,14 +4,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import labelled, runs_to_compare
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from analysis.report.verdict.first_screen import verdict_of
 from judging.models import JudgeRun
 from studies.models import Membership
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -40,7 +39,7 @@ def study():
 
 @pytest.mark.nightly
 def test_a_try_out_does_not_take_the_first_screen(study):
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    report = report_of(study)
 
     competes = {(one["judge"], one["features"]): one["competes"] for one in report["judges"]}
     assert competes == {
@@ -85,7 +84,7 @@ def test_a_run_can_be_left_out_and_taken_back_by_command(study, capsys):
 
     call_command("leave_out_run", study.slug, run.public_id)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=20)
+    report = report_of(study)
     assert {one["judge"] for one in report["judges"]} == {"tried"}
     assert report["inputs"]["runs_left_out"] == 1
     missing = [str(one.text) for one in all_sentences(report, "missing")]

@@ -7,8 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.render import render_html
 from analysis.report.report_json import without_people
 from analysis.report.sections.certainty.section import certainty_headline
@@ -16,6 +15,7 @@ from analysis.report.sentences import at, pieces
 from analysis.report.table_files import write_tables
 from tests.analysis.builders import make_run, random_study
 from tests.analysis.lifecycle.test_plans import before_data
+from tests.analysis.partial import report_of
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -88,20 +88,16 @@ def never_begun():
     return study
 
 
-def built(study):
-    return build_report(load_dataset(study.slug), seed=7, bootstrap=100)
-
-
 @pytest.fixture(scope="module")
 def planned(module_db):
-    return built(planned_study())
+    return report_of(planned_study(), seed=7)
 
 
 @pytest.fixture(scope="module", params=[planned_study, without_truth, empty, never_begun])
 def report(request, module_db):
     if request.param is planned_study:
         return request.getfixturevalue("planned")
-    return built(request.param())
+    return report_of(request.param(), seed=7)
 
 
 def page_of(report):

@@ -12,7 +12,7 @@ from django.template import engines
 import analysis.stats.accuracy
 from analysis.data.dataset import load_dataset
 from analysis.lifecycle.build_job import write_report
-from analysis.report import sections
+from analysis.report import build, sections
 from analysis.report.build import all_tables, analyses, build_report
 from analysis.report.registration import mark_of
 from analysis.report.render import render_html
@@ -25,7 +25,7 @@ from tests.factories import make_item, make_study, stored_at_once
 pytestmark = pytest.mark.django_db
 PAGE = "statistic.md"
 STATISTIC = "analysis/stats/accuracy/pace.py"
-SECTION, REGISTRY = "analysis/report/sections/pace.py", "analysis/report/sections/__init__.py"
+SECTION, REGISTRY = "analysis/report/sections/pace.py", "analysis/report/build.py"
 RIGHT_MS, WRONG_MS = 12_000, 31_000
 
 
@@ -39,17 +39,17 @@ def registered(tmp_path, monkeypatch):
         (folder / "pace.py").write_text(code[path], encoding="utf-8")
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     add_template(tmp_path / "templates", monkeypatch)
-    names = dict(vars(sections))
+    names = dict(vars(build))
     exec(compile(code[REGISTRY], REGISTRY, "exec"), names)
     kinds = [type(section) for section in names["SECTIONS"]]
     assert [kind for kind in kinds if kind.__name__ != "Pace"] == [
-        type(section) for section in sections.SECTIONS
+        type(section) for section in build.SECTIONS
     ]
     monkeypatch.setitem(ANALYSES, "pace", "How long right and wrong answers took")
-    before = list(sections.SECTIONS)
-    sections.SECTIONS[:] = names["SECTIONS"]
+    before = list(build.SECTIONS)
+    build.SECTIONS[:] = names["SECTIONS"]
     yield
-    sections.SECTIONS[:] = before
+    build.SECTIONS[:] = before
     for name in ("analysis.stats.accuracy.pace", "analysis.report.sections.pace"):
         del sys.modules[name]
 

@@ -1,7 +1,7 @@
 """Entries of extras stand behind entries of the core, which are there without any other extra."""
 
 from analysis.data import dataset, extras
-from analysis.report import rules, sections
+from analysis.report import build, rules
 from judging.backends import registry as backends
 from judging.protocols import registry as protocols
 from studies.importers import sets
@@ -9,7 +9,7 @@ from studies.importers import sets
 
 def test_every_entry_has_its_place_without_any_other_extra():
     lists = (
-        (rules.MORE_CHAPTERS, sections.SECTIONS),
+        (rules.MORE_CHAPTERS, build.SECTIONS),
         (extras.READERS, [dataset.DRAW]),
         (backends.MORE, backends.BACKENDS),
         (protocols.MORE, protocols.PROTOCOLS),
@@ -20,4 +20,4 @@ def test_every_entry_has_its_place_without_any_other_extra():
 
 
 def test_the_report_ends_with_its_downloads():
-    assert rules.MORE_CHAPTERS.among(sections.SECTIONS)[-1].name == "downloads"
+    assert rules.MORE_CHAPTERS.among(build.SECTIONS)[-1].name == "downloads"

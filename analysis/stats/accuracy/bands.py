@@ -237,7 +237,7 @@ def majority_accuracy(
     Parameters
     ----------
     majority : MajorityVote
-        From `majority_vote` or `weighted_vote`. Undecided items count only in `excluded`.
+        From `majority_vote`. Undecided items count only in `excluded`.
     truth : array_like of int, shape (n_items,)
         True option; -1 is unknown.
     threshold : float, default 80

@@ -134,117 +134,14 @@ def majority_vote(
 
     counts = votes.counts()
     answer, tied = single_maximum(counts.astype(np.float64), counts > 0)
-    means = _mean_certainty(votes)
+    means = mean_certainty(votes)
     if ties == "certainty":
         broken, _ = single_maximum(means, tied & ~np.isnan(means))
         answer = np.where(tied.any(axis=1), broken, answer)
     elif ties == "random" and rng is not None:
         keys = np.where(tied, rng.random(tied.shape), -1.0)
         answer = np.where(tied.any(axis=1), keys.argmax(axis=1), answer)
-    return _majority(votes, counts, answer, tied, means, ties)
-
-
-def weighted_vote(votes: Votes, weights: npt.ArrayLike | None = None) -> MajorityVote:
-    r"""Majority of weighted votes, by default weighted by certainty.
-
-    Parameters
-    ----------
-    votes : Votes
-        Choices of the annotators.
-    weights : array_like of float, shape (n,), optional
-        Finite weight of each vote. By default ``certainty / 100``; a missing certainty counts as
-        that annotator's mean certainty, or 0.5 without any.
-
-    Returns
-    -------
-    MajorityVote
-        With the rule ``"exclude"``; `counts` and `share` are those of the unweighted votes.
-
-    Raises
-    ------
-    ValueError
-        If `weights` has another shape or holds a value that is not finite.
-
-    Examples
-    --------
-    >>> votes = Votes.from_matrix([[0, 0, 1]], [[20, 30, 90]])
-    >>> weighted_vote(votes).answer.tolist()
-    [1]
-    """
-    given = certainty_weights(votes) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != votes.item.shape or not np.isfinite(given).all():
-        raise ValueError(f"`weights` must be {votes.n} finite numbers, got shape {given.shape}.")
-    totals = _totals(votes, given)
-    counts = votes.counts()
-    answer, tied = single_maximum(totals, counts > 0)
-    return _majority(votes, counts, answer, tied, _mean_certainty(votes), "exclude")
-
-
-def certainty_weights(votes: Votes) -> FloatArray:
-    """Certainty of each vote as a weight in (0, 1], shape (n,); see `weighted_vote`.
-
-    Parameters
-    ----------
-    votes : Votes
-        Choices with certainties.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        ``certainty / 100``; for a missing certainty the mean of the annotator, or 0.5.
-
-    Examples
-    --------
-    >>> certainty_weights(Votes.from_matrix([[0], [1], [1]], [[40], [60], [np.nan]])).tolist()
-    [0.4, 0.6, 0.5]
-    """
-    given = ~np.isnan(votes.certainty)
-    sums = np.bincount(votes.annotator[given], votes.certainty[given], minlength=votes.n_annotators)
-    n = np.bincount(votes.annotator[given], minlength=votes.n_annotators)
-    own_mean = np.divide(sums, n, out=np.full(votes.n_annotators, 50.0), where=n > 0)
-    return np.asarray(np.where(given, votes.certainty, own_mean[votes.annotator]) / 100)
-
-
-def log_odds_weights(votes: Votes, truth: npt.ArrayLike) -> FloatArray:
-    r"""Log-odds of each annotator's accuracy on all *other* items, shape (n,).
-
-    Parameters
-    ----------
-    votes : Votes
-        Choices of the annotators.
-    truth : array_like of int, shape (n_items,)
-        True option; -1 is unknown.
-
-    Returns
-    -------
-    ndarray of float, shape (n,)
-        Natural logarithm of the odds, one per vote.
-
-    Notes
-    -----
-    :math:`w_{ij} = \ln\frac{a}{1-a}` with :math:`a = \frac{s + 2}{m + 4}`: s of the m other
-    judged votes of annotator j are right, shrunk by a Beta(2, 2) prior. Leaving out the item
-    itself prevents its truth from deciding its own vote. Weights may be negative.
-
-    Examples
-    --------
-    >>> votes = Votes.from_matrix([[0, 1], [0, 1], [0, 1]])
-    >>> log_odds_weights(votes, [0, 0, -1]).round(3).tolist()
-    [0.405, -0.405, 0.405, -0.405, 0.693, -0.693]
-    """
-    truths = np.asarray(truth, dtype=np.int64)[votes.item]
-    known = truths >= 0
-    right = known & (votes.choice == truths)
-    cell = votes.item * votes.n_annotators + votes.annotator
-    _, cell = np.unique(cell, return_inverse=True)
-
-    def others(rows: BoolArray) -> FloatArray:
-        own = np.bincount(cell, rows, minlength=cell.max(initial=-1) + 1)
-        all_of = np.bincount(votes.annotator, rows, minlength=votes.n_annotators)
-        return np.asarray(all_of[votes.annotator] - own[cell], dtype=np.float64)
-
-    accuracy = (others(right) + 2) / (others(known) + 4)
-    return np.asarray(np.log(accuracy / (1 - accuracy)), dtype=np.float64)
+    return majority_of(votes, counts, answer, tied, means, ties)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +215,7 @@ def single_maximum(scores: FloatArray, candidates: BoolArray) -> tuple[IntArray,
     return answer, shares & (n_shared > 1)[:, None]
 
 
-def _totals(votes: Votes, weights: FloatArray) -> FloatArray:
+def weight_totals(votes: Votes, weights: FloatArray) -> FloatArray:
     """Sum of `weights`, shape (n,), per item and option."""
     cells = np.bincount(
         votes.item * votes.n_options + votes.choice,
@@ -328,15 +225,15 @@ def _totals(votes: Votes, weights: FloatArray) -> FloatArray:
     return cells.reshape(votes.n_items, votes.n_options).astype(np.float64)
 
 
-def _mean_certainty(votes: Votes) -> FloatArray:
+def mean_certainty(votes: Votes) -> FloatArray:
     """Mean certainty per item and option, missing ones ignored; NaN where there is none."""
     given = votes.take(~np.isnan(votes.certainty))
     n = given.counts()
-    totals = _totals(given, given.certainty)
+    totals = weight_totals(given, given.certainty)
     return np.asarray(np.divide(totals, n, out=np.full(n.shape, np.nan), where=n > 0))
 
 
-def _majority(
+def majority_of(
     votes: Votes,
     counts: IntArray,
     answer: IntArray,
@@ -344,6 +241,7 @@ def _majority(
     means: FloatArray,
     ties: TiePolicy,
 ) -> MajorityVote:
+    """The majority with these answers; `means` are certainties per item and option."""
     n_votes = row_sums(counts)
     winner = np.where(answer >= 0, answer, 0)[:, None]
     return MajorityVote(

@@ -28,6 +28,7 @@ from extras.certainty.stats.like_for_like import (
     like_for_like,
     matched_accuracy,
 )
+from extras.certainty.stats.sweep import ThresholdPoint, threshold_sweep, unreachable_thresholds
 
 __all__ = [
     "CertaintyBySource",
@@ -38,6 +39,7 @@ __all__ = [
     "LikeForLike",
     "PanelSide",
     "Recalibration",
+    "ThresholdPoint",
     "TrustedCoverage",
     "centred_certainty",
     "certainty_by_source",
@@ -50,5 +52,7 @@ __all__ = [
     "like_for_like",
     "matched_accuracy",
     "recalibrate",
+    "threshold_sweep",
     "trusted_coverage",
+    "unreachable_thresholds",
 ]

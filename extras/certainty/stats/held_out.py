@@ -10,7 +10,6 @@ import numpy.typing as npt
 import scipy
 
 from analysis.stats.certainty.calibration import isotonic, usable_answers
-from analysis.stats.certainty.risk_coverage import threshold_sweep
 from analysis.stats.core.proportions import EMPTY, wilson_proportion
 from analysis.stats.core.results import (
     FloatArray,
@@ -20,6 +19,7 @@ from analysis.stats.core.results import (
     check_level,
     distinct_values,
 )
+from extras.certainty.stats.sweep import threshold_sweep
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from analysis.stats.certainty.calibration import MIN_EACH, usable_answers
 from analysis.stats.core.bootstrap import resampled_estimate, resampled_weights
-from analysis.stats.core.proportions import auroc_score_interval, constant_interval
+from analysis.stats.core.proportions import constant_interval
 from analysis.stats.core.results import (
     Estimate,
     FloatArray,
@@ -22,8 +22,11 @@ from analysis.stats.core.results import (
     n_distinct,
     normal_quantile,
     relabel,
+    root_between,
 )
 
+# Distance from an area of 0 or 1, which solves its own equation.
+STEP = 1e-9
 # Wrong answers added to n right ones in a row, after Agresti and Coull.
 UNSEEN = 2
 
@@ -369,3 +372,52 @@ def _measures(cells: FloatArray, confidence: FloatArray) -> dict[str, FloatArray
         "skill": base * (1 - base) - brier,
         "auroc": np.divide(won, pairs, out=np.full(n.shape, np.nan), where=pairs > 0),
     }
+
+
+def auroc_score_interval(
+    auroc: float, n_right: int, n_wrong: int, *, level: float = 0.95, n_items: int | None = None
+) -> Interval:
+    r"""Score interval of an area under the ROC curve, also at 0, at 1 and if all certainties tie.
+
+    Parameters
+    ----------
+    auroc : float
+        In [0, 1].
+    n_right, n_wrong : int
+        Right and wrong answers, at least 1 each.
+    level : float, default 0.95
+    n_items : int, optional
+        Number of items; by default the number of answers.
+
+    Notes
+    -----
+    Newcombe's method 5: the :math:`\theta` with
+    :math:`(\hat\theta-\theta)^2=z^2\frac{\theta(1-\theta)}{mn}\left[1+(N-1)\left(
+    \frac{1-\theta}{2-\theta}+\frac{\theta}{1+\theta}\right)\right]`, where
+    :math:`N=(m+n)/2`.
+
+    References
+    ----------
+    .. [1] R. G. Newcombe, "Confidence Intervals for an Effect Size Measure Based on the
+       Mann-Whitney Statistic. Part 2", Statistics in Medicine 25, 2006.
+
+    Examples
+    --------
+    >>> interval = auroc_score_interval(1.0, 30, 20)
+    >>> round(interval.low, 3), interval.high
+    (0.916, 1.0)
+    """
+    if not (0 <= auroc <= 1 and min(n_right, n_wrong) >= 1):
+        raise ValueError(f"{auroc} is not an area for {n_right} right and {n_wrong} wrong answers.")
+    z = normal_quantile(level)
+    others = (n_right + n_wrong) / 2 - 1
+
+    def excess(theta: float) -> float:
+        factor = 1 + others * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        variance = theta * (1 - theta) / (n_right * n_wrong) * factor
+        return float((auroc - theta) ** 2 - z * z * variance)
+
+    low = root_between(excess, STEP / 1000, auroc - STEP) if auroc > 2 * STEP else 0.0
+    high = root_between(excess, auroc + STEP, 1 - STEP / 1000) if auroc < 1 - 2 * STEP else 1.0
+    n = n_right + n_wrong if n_items is None else n_items
+    return Interval(low, high, level, "newcombe score", n)

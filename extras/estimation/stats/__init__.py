@@ -6,6 +6,7 @@ from extras.estimation.stats.calibrated import (
     calibrated_mean,
     weighted_mean,
 )
+from extras.estimation.stats.draws import draw_items, draw_probabilities, error_spread
 from extras.estimation.stats.prediction_powered import PoweredMean, powered_mean, ppi_mean
 from extras.estimation.stats.ranking import RankingAgreement, ranking_agreement
 from extras.estimation.stats.rogan_gladen import RoganGladen, rogan_gladen
@@ -32,6 +33,9 @@ __all__ = [
     "answers_saved",
     "calibrated_mean",
     "corrected_win_rates",
+    "draw_items",
+    "draw_probabilities",
+    "error_spread",
     "powered_mean",
     "ppi_mean",
     "ranking_agreement",

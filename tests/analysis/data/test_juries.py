@@ -5,9 +5,9 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts
-from analysis.report.build import build_report
 from judging.models import Judge, Jury
 from tests.analysis.builders import judge_item, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -102,7 +102,7 @@ def test_a_jury_stands_in_the_report_like_any_judge(study):
             judge_item(run, item, item.first_person, 90)
     make_jury(study, "x", "y")
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     (entry,) = [entry for entry in report["judges"] if entry["judge"] == "panel"]
     assert (entry["accuracy"], entry["n"], entry["excluded"]["tie"]) == (1.0, 4, 0)
@@ -118,7 +118,7 @@ def test_a_jury_of_judges_that_are_all_torn_is_reported_without_an_answer(study)
         judge_item(run, item, "r2", 60, shown_first="r2")
     make_jury(study, "a", "b")
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     (entry,) = [entry for entry in report["judges"] if entry["judge"] == "panel"]
     assert (entry["n"], entry["accuracy"], entry["accuracy_reason"]) == (0, None, "empty_group")

@@ -3,14 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.stats import wilson_interval
 from analysis.stats.comparison.paired import PairedCounts, tango_interval
 from annotation.machine_signs import COUNTED
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from tests.analysis import brute_force
+from tests.analysis.partial import report_of
 from tests.analysis.recomputed.comparing import (
     assert_agreement,
     assert_comparison,
@@ -86,12 +85,12 @@ def test_accuracy_before_exclusions_is_that_of_everybody(study, report):
 @pytest.mark.nightly
 def test_accuracy_without_flagged_people_is_that_of_the_others(study):
     people = Annotator.objects.filter(study=study, excluded_at=None)
-    before = build_report(load_dataset(study.slug), seed=1, bootstrap=20)["human"]
+    before = report_of(study)["human"]
     flagged = people.filter(assignments__annotation__standing="counted").first()
     own = Annotation.objects.filter(assignment__annotator=flagged)
     own.update(signals=dict.fromkeys(COUNTED, 1))
 
-    human = build_report(load_dataset(study.slug), seed=1, bootstrap=20)["human"]
+    human = report_of(study)["human"]
     people.filter(pk=flagged.pk).update(excluded_at=timezone.now(), exclusion_reason="-")
     others = brute_force.report(study)
 

@@ -55,9 +55,6 @@ def test_use_of_certainty(report, counted):
         certainty = found["certainty"]
         assert [pair(bar) for bar in certainty["histogram"]] == by_side.histogram(stated)
         assert [pair(band) for band in certainty["bands"]] == by_side.bands(stated)
-        assert [
-            (step["threshold"], step["at"], *pair(step)) for step in certainty["sweep"]
-        ] == by_side.sweep(stated)
 
 
 def test_who_is_certain_where(report, counted):

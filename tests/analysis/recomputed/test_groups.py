@@ -1,4 +1,4 @@
-"""Groups of items and of people, and what a judge loses without a part of the profile."""
+"""Groups of items, and what a judge loses without a part of the profile."""
 
 import pytest
 
@@ -42,15 +42,3 @@ def test_agreement_of_everybody_with_everybody(report, counted):
             n, agreement = expected[one, other]
             assert cell["n"] == n
             assert same(cell["agreement"], agreement), (one, other)
-
-
-def test_who_judges_whom(report, counted):
-    expected = by_hand.whom(counted, "age", "Age")
-
-    for found in report["who_judges_whom"]:
-        for row in found["rows"]:
-            for value, cell in zip(found["columns"], row["cells"], strict=True):
-                assert pair(cell) == expected.get((row["value"], value), (0, 0))
-    shown = sum(len(found["rows"]) for found in report["who_judges_whom"])
-    # Eight people are four and four: too few of either to be shown.
-    assert shown == (2 if len(report["human"]["raters"]) >= 10 else 0)

@@ -12,7 +12,7 @@ from analysis.stats import (
     percentile_interval,
 )
 from analysis.stats.core.bootstrap import resampled_estimate
-from analysis.stats.core.proportions import auroc_score_interval, constant_interval
+from analysis.stats.core.proportions import constant_interval
 
 
 def rng():
@@ -25,20 +25,6 @@ def test_all_right_has_the_one_sided_interval_of_clopper_and_pearson(n):
 
     assert constant_interval(1.0, n).low == pytest.approx(expected)
     assert constant_interval(0.0, n).high == pytest.approx(1 - expected)
-
-
-@pytest.mark.parametrize("theta", [0.5, 0.8, 0.95])
-def test_the_score_interval_of_an_area_covers(theta):
-    """Two normal distributions at the distance that gives the area."""
-    shift, seeded, covered = 2**0.5 * scipy_stats.norm.ppf(theta), rng(), 0
-    for _ in range(600):
-        right, wrong = seeded.normal(shift, 1, 40), seeded.normal(0, 1, 15)
-        area = np.mean(right[:, None] > wrong)
-        interval = auroc_score_interval(float(area), 40, 15)
-        covered += interval.low <= theta <= interval.high
-        assert interval.low <= area <= interval.high
-
-    assert 0.92 <= covered / 600 <= 0.985
 
 
 ALL_TIES, ALL_AGREE = [[1, 1]] * 40, [[2, 0]] * 20 + [[0, 2]] * 20

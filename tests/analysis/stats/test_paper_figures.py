@@ -18,7 +18,7 @@ from analysis.stats import (
     mcnemar,
     paired_difference,
     position_bias_single_order,
-    threshold_sweep,
+    risk_coverage,
     verbosity_bias,
 )
 from tests.analysis.stats.reference import vector
@@ -54,17 +54,18 @@ if RELEASED:
     def certainty(rows):
         return np.array([float(row["certainty"]) for row in rows])
 
-    def test_auroc_brier_score_and_sweep(rows, certainty):
+    def test_auroc_brier_score_and_risk(rows, certainty):
         expected = vector("prism_command_r_plus_metrics")
 
         assert discrimination(certainty, right(rows)).auroc == pytest.approx(expected["auroc"])
         assert brier_score(certainty, right(rows)).value == pytest.approx(expected["brier"])
         assert certainty.mean() == pytest.approx(expected["mean_conf"])
-        sweep = threshold_sweep(certainty, right(rows))
-        assert [point.n_at for point in sweep if point.threshold == 80] == []
+        curve = risk_coverage(certainty, right(rows))
+        assert 80 not in curve.threshold
         for tau, (k, n) in expected["sweep"].items():
-            point = min((p for p in sweep if p.threshold >= int(tau)), key=lambda p: p.threshold)
-            assert (point.accuracy.correct, point.accuracy.n) == (k, n)
+            last = np.flatnonzero(curve.threshold >= int(tau))[-1]
+            assert curve.coverage[last] * curve.n == pytest.approx(n)
+            assert (1 - curve.risk[last]) * n == pytest.approx(k)
 
     def test_verbosity(rows):
         """The reference takes the second of two equally long responses for the longer one."""

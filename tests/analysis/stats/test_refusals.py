@@ -31,13 +31,12 @@ from analysis.stats import (
     position_bias,
     position_bias_single_order,
     shared_stereotype,
-    threshold_sweep,
     verbosity_bias,
 )
 from analysis.stats.comparison.differences import equivalence
 from analysis.stats.comparison.paired import PairedCounts, count_pairs, tango_interval
 from analysis.stats.comparison.probes import probe_effect
-from analysis.stats.core.proportions import auroc_score_interval, constant_interval
+from analysis.stats.core.proportions import constant_interval
 
 REFUSED = [
     (lambda: answer_accuracy([2], [1]), "`answer` holds option 2, of 2 options"),
@@ -74,7 +73,6 @@ REFUSED = [
         "several choices",
     ),
     (lambda: constant_interval(1.2, 10), "`value` must lie"),
-    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: position_bias([2], [0]), "hold only"),
     (lambda: position_bias([1], [0, 1]), "differ in length"),
     (lambda: position_bias_single_order(np.zeros(2), np.zeros(3)), "differ in length"),
@@ -132,7 +130,6 @@ REFUSED = [
         "`truth` has 2 items, `votes` has 1",
     ),
     (lambda: accuracy_at_coverage([80], [1], 0), "coverage"),
-    (lambda: threshold_sweep([80], [1], n_draws=1, rng=np.random.default_rng(0)), "n_draws"),
     (lambda: verbosity_bias([1], [2, 3], [0], [0]), "must have one length"),
     (lambda: Votes.from_matrix([[0]], n_options=1), "`n_options` must be at least 2, got 1"),
 ]

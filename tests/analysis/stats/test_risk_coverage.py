@@ -9,8 +9,6 @@ from analysis.stats import (
     accuracy_at_coverage,
     check_threshold,
     risk_coverage,
-    threshold_sweep,
-    wilson_interval,
 )
 from tests.analysis.stats.reference import vector
 
@@ -45,19 +43,6 @@ def test_ties_count_as_the_mean_over_all_orders_of_the_tied_answers(rows):
     assert curve.e_aurc >= -1e-12
 
 
-def test_the_sweep_counts_what_each_threshold_accepts():
-    points = {point.threshold: point for point in threshold_sweep(CONF, CORRECT)}
-    high = EXPECTED["high80"]
-
-    assert [points[80].accuracy.correct, points[80].accuracy.n] == high
-    assert points[80].n_at == CONF.count(80)
-    assert points[80].coverage == high[1] / 200
-    wilson = wilson_interval(*high)
-    assert points[80].accuracy.interval.low == pytest.approx(wilson.low)
-    assert list(points) == sorted(set(CONF))
-    assert sum(point.n_at for point in points.values()) == 200
-
-
 def test_both_readings_of_the_threshold_differ_by_the_answers_exactly_at_it():
     check = check_threshold([80, 80, 90, 70, np.nan], [1, 0, 1, 1, 1], 80)
 
@@ -74,25 +59,6 @@ def test_accuracy_at_a_coverage_takes_part_of_a_tied_group_with_its_mean():
     assert accuracy_at_coverage(certainty, correct, 1.0) == pytest.approx(0.4)
 
 
-def test_without_answers_there_is_nothing_to_sweep():
-    assert threshold_sweep([], []) == ()
+def test_without_answers_there_is_no_curve():
     assert risk_coverage([np.nan], [1]).reason == "empty_group"
     assert accuracy_at_coverage([], [], 0.5) is None
-
-
-@pytest.mark.slow
-def test_the_band_covers_the_whole_curve_at_its_level():
-    rng, runs, hits = np.random.default_rng(12), 300, 0
-    values = np.array([50.0, 60, 70, 80, 90])
-    right = np.array([0.5, 0.55, 0.6, 0.7, 0.8])
-    truth = np.cumsum(right[::-1])[::-1] / np.arange(5, 0, -1)
-    for _ in range(runs):
-        group = rng.integers(0, 5, 400)
-        correct = (rng.random(400) < right[group]).astype(int)
-        points = threshold_sweep(values[group], correct, n_draws=400, rng=rng)
-        hits += all(
-            point.band.low <= expected <= point.band.high
-            for point, expected in zip(points, truth, strict=True)
-        )
-
-    assert hits / runs == pytest.approx(0.95, abs=0.035)

@@ -176,9 +176,6 @@ STATISTICS = {
     "brier": lambda s: stats.brier_score(s.certainty, s.model_right),
     "discrimination": lambda s: stats.discrimination(s.certainty, s.model_right, min_each=1),
     "risk_coverage": lambda s: stats.risk_coverage(s.certainty, s.model_right),
-    "threshold_sweep": lambda s: stats.threshold_sweep(
-        s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
-    ),
     "check_threshold": lambda s: stats.check_threshold(s.certainty, s.model_right, 80),
     "compare_certainty": lambda s: stats.compare_certainty(
         stats.majority_vote(s.votes).certainty, s.certainty

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from annotation.models import InitialAnswer, ProlificIdentity
 from extras.advice import arm_effects
@@ -17,6 +16,7 @@ from extras.advice.models import BeliefSource
 from extras.advice.promises import DEBATE, NONE, ArmWorld, people
 from studies.services.related_studies import related_studies
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, store, stored_at_once
 
 DEBATED = {"kind": "debate", "title": "", "text": "They say.", "favors": ""}
@@ -29,10 +29,6 @@ SOURCE = {
     "arms": ["none", "consultancy", "debate"],
     "rounds": 1,
 }
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @pytest.fixture

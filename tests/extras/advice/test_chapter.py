@@ -6,20 +6,16 @@ import pytest
 from django.utils import timezone
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import InitialAnswer
 from extras.advice.answers_before import Advised
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study, store, stored_at_once
 
 pytestmark = pytest.mark.django_db
 
 ADVICE = {"kind": "debate", "title": "", "text": "Take the second.", "favors": "r2"}
-
-
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @pytest.fixture
@@ -49,7 +45,7 @@ def study():
 
 
 def test_the_chapter_counts_who_was_persuaded(study):
-    report = built(study)
+    report = report_of(study)
 
     found = report["advice"]
     assert (found["items"], found["kinds"], found["favors"]) == (10, {"debate": 10}, 10)
@@ -78,7 +74,7 @@ def test_the_page_has_the_chapter_only_where_items_have_advice(study):
     item = make_item(study=plain)
     answer(make_rater(study=plain), item, "r1")
 
-    assert "advice" not in built(plain)
+    assert "advice" not in report_of(plain)
     assert load_dataset(plain.slug).of(Advised) is None
     assert load_dataset(study.slug).of(Advised) is not None
 

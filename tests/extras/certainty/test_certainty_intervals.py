@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 from scipy.stats import rankdata
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -13,6 +14,7 @@ from analysis.stats import (
 from extras.certainty.stats import (
     certainty_quality,
 )
+from extras.certainty.stats.intervals import auroc_score_interval
 from tests.analysis.stats.reference import vector
 
 CASE = vector("calibration_200")
@@ -140,3 +142,17 @@ def test_a_certainty_that_never_varies_separates_nothing_and_says_how_sure_that_
     assert always_right.brier.interval.method == "exact, all values the same"
     assert always_right.brier.interval.high == pytest.approx(0.01 + (1 - 0.05 ** (1 / 40)) * 0.99)
     assert always_right.skill.interval_reason == "no_variation"
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.8, 0.95])
+def test_the_score_interval_of_an_area_covers(theta):
+    """Two normal distributions at the distance that gives the area."""
+    shift, seeded, covered = 2**0.5 * scipy_stats.norm.ppf(theta), np.random.default_rng(1), 0
+    for _ in range(600):
+        right, wrong = seeded.normal(shift, 1, 40), seeded.normal(0, 1, 15)
+        area = np.mean(right[:, None] > wrong)
+        interval = auroc_score_interval(float(area), 40, 15)
+        covered += interval.low <= theta <= interval.high
+        assert interval.low <= area <= interval.high
+
+    assert 0.92 <= covered / 600 <= 0.985

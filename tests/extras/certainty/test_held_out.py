@@ -1,10 +1,7 @@
 import numpy as np
 import pytest
 
-from analysis.stats import check_threshold, unreachable_thresholds
-from extras.certainty.stats import (
-    held_out_threshold,
-)
+from extras.certainty.stats import held_out_threshold
 
 
 def test_the_lowest_threshold_that_reaches_the_target_is_measured_on_the_other_part():
@@ -51,19 +48,3 @@ def test_an_empty_part_says_so_and_bad_input_is_refused():
         held_out_threshold([80], [1], [True], target=0)
     with pytest.raises(ValueError, match="`held_out` has 2 rows"):
         held_out_threshold([80], [1], [True, False], target=0.5)
-
-
-def test_both_readings_coincide_at_exactly_the_thresholds_that_no_answer_has():
-    rng = np.random.default_rng(4)
-    certainty = np.where(rng.random(60) < 0.1, np.nan, rng.integers(2, 202, 60) / 2)
-    correct = rng.integers(-1, 2, 60)
-
-    found = unreachable_thresholds(certainty, correct)
-
-    checks = {tau: check_threshold(certainty, correct, tau) for tau in range(1, 101)}
-    assert found == tuple(tau for tau, c in checks.items() if c.at_least == c.above)
-    assert 0 < len(found) < 100
-
-
-def test_without_answers_no_threshold_is_called_unreachable():
-    assert unreachable_thresholds([80, np.nan], [-1, 1]) == ()

@@ -5,10 +5,11 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import run_verdicts, sampled_certainty
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from extras.certainty.kinds import on_same_items
 from judging.backends.decisions import DecisionsKind
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,7 @@ def kinds_of(report):
 
 
 def build(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
+    return report_of(study)
 
 
 @pytest.mark.nightly

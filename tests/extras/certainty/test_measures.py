@@ -2,10 +2,9 @@
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from tests.analysis.builders import judge_item, make_run
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +39,6 @@ def test_what_never_varies_has_no_interval():
     for _ in range(40):
         judge_item(run, make_item(study=study, first_person="r1"), "r1", 50)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=50)
+    report = report_of(study)
 
     assert {row[6] for row in all_tables(report)["recalibration"].rows} == {None}

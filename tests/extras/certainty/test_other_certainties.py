@@ -11,9 +11,9 @@ from analysis.data.verdicts import (
     run_verdicts,
 )
 from analysis.exports.rows import judgment_table
-from analysis.report.build import build_report
 from judging.models import Judgment
 from tests.analysis.builders import judge_item, make_run
+from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_the_report_says_what_they_are_worth_and_the_export_holds_them():
         reading(run, item, "r1", "r1", r1=share, r2=1 - share)
         reading(run, item, "r1", "r2", r1=share, r2=1 - share)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     other = report["judges"][0]["other_certainties"]
     assert other["probabilities"]["brier"] == pytest.approx((0.01 + 0.04 + 0.36) / 3)
@@ -112,7 +112,7 @@ def test_a_signal_that_is_the_stated_certainty_has_its_thresholds():
         shares = {"r1": certainty / 100, "r2": 1 - certainty / 100}
         Judgment.objects.filter(run=run, item=item).update(probabilities=shares)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     (judge,), (stated,) = report["judges"], report["selective"]
     (name,) = judge["signals"]
@@ -136,7 +136,7 @@ def test_a_signal_that_is_the_same_everywhere_is_no_threshold():
         for first in ("r1", "r2"):
             reading(run, item, "r1", first)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
 
     assert "signals" not in report["judges"][0]
     assert report["judges"][0]["other_certainties"]["agreement"]["n"] == 2

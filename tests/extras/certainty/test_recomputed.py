@@ -1,4 +1,4 @@
-"""Plain Python computes accuracy at the coverage of single people again."""
+"""Plain Python computes accuracy at every threshold, and at the coverage of single people."""
 
 import pytest
 
@@ -6,12 +6,29 @@ from analysis.stats import accuracy_at_coverage
 from tests.analysis import brute_force
 from tests.analysis import brute_force_intervals as intervals
 from tests.analysis import brute_force_sides as by_side
-from tests.analysis.recomputed.comparing import close, same
+from tests.analysis.recomputed.comparing import close, pair, same
 from tests.analysis.recomputed.conftest import counted, package_db, report, study
 from tests.analysis.recomputed.test_certainty import scorable, stated
 
 __all__ = ["counted", "package_db", "report", "study"]
 pytestmark = pytest.mark.django_db
+
+
+def sweep(stated):
+    """Every certainty that occurs as a threshold, the lowest first."""
+    found = []
+    for threshold in sorted({certainty for certainty, _ in stated}):
+        rows = [right for certainty, right in stated if certainty >= threshold]
+        exactly = sum(certainty == threshold for certainty, _ in stated)
+        found.append((threshold, exactly, len(rows), sum(rows)))
+    return found
+
+
+def test_every_threshold(report, counted):
+    for found, rows in by_side.all_sides(report, counted):
+        stated = [(certainty, right) for right, certainty in rows if certainty is not None]
+        steps = found["certainty"]["sweep"]
+        assert [(step["threshold"], step["at"], *pair(step)) for step in steps] == sweep(stated)
 
 
 def _at_coverage(rows, coverage):

@@ -14,11 +14,16 @@ from extras.certainty.stats import (
     like_for_like,
     matched_accuracy,
     recalibrate,
+    threshold_sweep,
 )
+from extras.certainty.stats.intervals import auroc_score_interval
 from tests.analysis.stats.test_undefined import check, rng, studies
 from tests.sampling import examples
 
 STATISTICS = {
+    "threshold_sweep": lambda s: threshold_sweep(
+        s.certainty, s.model_right, rng=rng(), n_draws=20, min_n=2
+    ),
     "certainty_icc": lambda s: [
         certainty_icc(s.votes),
         certainty_icc(s.votes, centred=True),
@@ -63,7 +68,9 @@ REFUSED = [
     ),
     (lambda: recalibrate([80.0], [1], [0], method="beta"), "method"),
     (lambda: recalibrate([80.0], [1], [0, 1]), "folds"),
+    (lambda: auroc_score_interval(0.5, 0, 10), "is not an area"),
     (lambda: folds_by_key(["a"], 1), "n_folds"),
+    (lambda: threshold_sweep([80], [1], n_draws=1, rng=rng()), "n_draws"),
 ]
 
 

@@ -7,13 +7,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.report_json import without_people
 from extras.certificates import tasks, views
 from extras.certificates.computed import Certificates
 from extras.certificates.models import Certificate, Labelling
 from extras.certificates.passports import read_passport
+from tests.analysis.partial import report_of
 from tests.extras.certificates.builders import judge_it, make_certifiable
 
 pytestmark = pytest.mark.django_db
@@ -58,10 +59,6 @@ def label(job):
     tasks.label_items(made.pk)
 
 
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
-
-
 def findings(report):
     return " ".join(str(each.text) for each in all_sentences(report, "finding"))
 
@@ -70,7 +67,7 @@ def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
     job = certify(study)
     label(job)
 
-    report = built(study)
+    report = report_of(study)
 
     [entry] = report["certificates"]["entries"]
     passport = read_passport(job.passport)
@@ -94,7 +91,7 @@ def test_a_certificate_and_its_labels_are_told_with_their_numbers(study):
 def test_a_refusal_says_how_many_labels_would_be_enough(study):
     job = certify(study, error=0.02)
 
-    report = built(study)
+    report = report_of(study)
 
     [entry] = report["certificates"]["entries"]
     assert (entry["state"], entry["threshold"], entry["coverage"]) == ("refused", None, None)
@@ -109,7 +106,7 @@ def test_the_table_has_a_row_for_each_and_the_choice_among_several_is_a_finding(
     certify(study, error=0.02)
     certify(study, error=0.2, among=3)
 
-    report = built(study)
+    report = report_of(study)
 
     table = all_tables(report)["certificates"]
     assert sorted(row[2] for row in table.rows) == ["certified", "certified", "refused"]
@@ -121,14 +118,14 @@ def test_certificates_that_were_chosen_among_all_need_no_warning(study):
     certify(study, among=2)
     certify(study, error=0.2, among=2)
 
-    assert "certificates were computed" not in findings(built(study))
+    assert "certificates were computed" not in findings(report_of(study))
 
 
 def test_a_certificate_of_a_run_that_is_not_reported_is_only_counted(study):
     certify(study)
     Certificate.objects.update(run="gone")
 
-    report = built(study)
+    report = report_of(study)
 
     assert report["certificates"] == {"computed": 1, "entries": []}
     assert "1 that" in render_html(report, date=dt.date(2026, 3, 5)).replace("\n", " ")
@@ -139,7 +136,7 @@ def test_changed_items_are_said(study):
     study.content_hash = "0" * 64
     study.save()
 
-    report = built(study)
+    report = report_of(study)
 
     assert not report["certificates"]["entries"][0]["same_items"]
     assert "Items of this study changed after some certificates" in findings(report)
@@ -150,7 +147,7 @@ def test_waiting_and_failed_requests_are_no_certificates(study):
     Certificate.objects.filter(pk=job.pk).update(state="failed", message="No.")
 
     assert load_dataset(study.slug).of(Certificates) is None
-    assert "certificates" not in built(study)
+    assert "certificates" not in report_of(study)
 
 
 def test_certificates_and_labels_are_part_of_the_hash_of_the_data(study):
@@ -182,4 +179,4 @@ def test_more_certificates_take_no_more_queries(study, django_assert_num_queries
 def test_a_shared_copy_keeps_them(study):
     certify(study)
 
-    assert without_people(built(study))["certificates"]["entries"]
+    assert without_people(report_of(study))["certificates"]["entries"]

@@ -3,10 +3,9 @@
 import pytest
 from scipy.stats import binom
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_figures, all_tables
 from tests.analysis.builders import judge_item, make_run, random_study
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -27,10 +26,6 @@ def study_of(n, *, right, certainty, personas=None, runs=1, question="Question {
         for run in judged:
             judge_item(run, item, "r1" if right(number) else "r2", certainty(number))
     return study
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=50)
 
 
 def certified(study, **options):

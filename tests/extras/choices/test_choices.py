@@ -7,19 +7,14 @@ import pytest
 from django.utils import timezone
 
 from analysis.data.arrays import Answers
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_figures, all_tables, build_report
+from analysis.report.build import all_figures, all_tables
 from annotation.models import Annotator
 from extras.choices.multiverse import hasty_or_one_sided
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
-
-
-def built(study):
-    return build_report(load_dataset(study.slug), seed=7, bootstrap=100)
 
 
 def claims(report):
@@ -50,7 +45,7 @@ def rich():
     """A report with ties, failures and certainties; built once, for nobody changes it."""
     if not RICH:
         study = random_study(81, n_items=150, n_raters=20, truths=("r1", "r2"), per_item=(2, 3, 4))
-        RICH.append(built(study))
+        RICH.append(report_of(study, seed=7))
     return RICH[0]
 
 
@@ -95,7 +90,7 @@ def test_options_that_change_nothing_are_left_out_and_named(rich):
 
 @pytest.mark.nightly
 def test_missing_answers_that_count_as_wrong_turn_the_headline():
-    report = built(close_study())
+    report = report_of(close_study(), seed=7)
 
     whole = claims(report)["all"]
     states = {(row["unit"], row["exclusions"]): row["state"] for row in whole["specifications"]}
@@ -145,7 +140,7 @@ def test_without_a_comparison_there_is_nothing_to_try():
     study = make_study()
     answer(make_rater(study=study), make_item(study=study), "r1")
 
-    report = built(study)
+    report = report_of(study, seed=7)
 
     assert report["multiverse"]["claims"] == []
     assert report["multiverse"]["sentence_reason"] == "nothing_compared"

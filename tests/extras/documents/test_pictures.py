@@ -37,7 +37,7 @@ def test_every_plot_of_a_report_is_drawn_as_svg_and_png(tmp_path):
 
     folder = tmp_path / "r/figures"
     plots = {path.stem for path in folder.glob("*.json")}
-    assert {"accuracy-1", "heat_topics-1", "histograms-1", "reliability-1", "sheets-1"} <= plots
+    assert {"accuracy-1", "histograms-1", "position-1", "sheets-1"} <= plots
     for path in folder.glob("*.json"):
         # Raises if plotly does not know a property or its value.
         go.Figure(json.loads(path.read_text("utf-8")))

@@ -6,11 +6,11 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -46,10 +46,6 @@ def judged_study(*, n_items=120, answered=60, systems=False, **settings):
         right = rng.random() < (0.97 if sure else 0.5)
         judge_item(run, item, liked if right else OTHER[liked], 95 if sure else 55)
     return study
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=60)
 
 
 def estimates(report):

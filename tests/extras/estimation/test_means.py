@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.stats.comparison.sample_sizes import draw_items, draw_probabilities, error_spread
 from analysis.stats.core.results import Estimate, Interval
 from analysis.stats.core.shared_variance import Sharing
+from extras.estimation.stats import draw_items, draw_probabilities, error_spread
 from extras.estimation.stats.calibrated import calibrated_mean, weighted_mean
 from extras.estimation.stats.prediction_powered import powered_mean, ppi_mean, tuned_weight
 from extras.estimation.stats.rogan_gladen import rogan_gladen

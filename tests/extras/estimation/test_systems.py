@@ -6,13 +6,13 @@ import random
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from extras.estimation.items import SystemsOfItems, systems_of
 from judging.models import Judgment
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -57,10 +57,6 @@ def judged_study(*, accuracies=(0.9,), n_items=90, n_personas=15, sure=0.0):
             is_right = rng.random() < (0.97 if is_sure else accuracy)
             judge_item(run, item, liked if is_right else other, 95 if is_sure else 70)
     return study
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=60)
 
 
 def findings(report, place="finding"):

@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from analysis.stats import Sharing
 from extras.graded.agreement import RatedRows, graded_kappa, signed, within_people
@@ -17,6 +16,7 @@ from extras.graded.models import Grades
 from extras.graded.setup import set_questions
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.extras.graded.answering import ALL, CRITERIA
 from tests.factories import make_item, make_study, store, stored_at_once
 
@@ -70,10 +70,6 @@ def made(*, items=24, raters=10, parts=1):
     return study
 
 
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
-
-
 def matrix(values):
     """Ratings by rater and target, of data in which everybody rated everything, by item."""
     rows = [
@@ -86,7 +82,7 @@ def matrix(values):
 
 
 def test_the_numbers_are_those_of_other_implementations():
-    found = built(made())["graded"]
+    found = report_of(made())["graded"]
 
     n = 24
     strength = matrix(lambda g: g.strength * (1 if g.answer.choice == "r1" else -1)).reshape(n, 10)
@@ -122,7 +118,7 @@ def _scores_of_judge():
 
 @pytest.mark.nightly
 def test_claims_are_made_where_their_tests_hold():
-    report = built(made(items=60, raters=30, parts=6))
+    report = report_of(made(items=60, raters=30, parts=6))
 
     page = render_html(report, date=date(2026, 1, 1))
     assert "People state a higher certainty where their preference is stronger" in page
@@ -146,11 +142,13 @@ def test_a_study_with_few_or_odd_grades_says_what_is_missing():
     study = make_study()
     item = make_item(study=study, first_person="")
     set_questions(study_id=study.pk, wanted=ALL | {"criteria": False}, user=None)
-    assert built(study)["graded"]["scores"]["people"]["alpha"]["value_reason"] == "too_few_items"
+    assert (
+        report_of(study)["graded"]["scores"]["people"]["alpha"]["value_reason"] == "too_few_items"
+    )
     tie = answer(make_rater(study=study), item, "tie")
     store(Grades(answer=tie, revision=1, score_1=3, score_2=3))
 
-    report = built(study)
+    report = report_of(study)
 
     people = report["graded"]["strength"]["people"]
     assert (people["n"], people["ties"], people["certainty"]["value"]) == (1, 1, None)

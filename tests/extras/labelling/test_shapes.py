@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from analysis.data.dataset import load_dataset
 from analysis.errors import ExportError
 from analysis.report.build import build_report
 from annotation import services
 from annotation.models import Annotator
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, judged, rows
+from tests.analysis.partial import report_of
 from tests.factories import make_study
 from thirdperson.check.command import options_of
 from thirdperson.check.dataset import choices_of, dataset_of
@@ -77,7 +77,7 @@ def test_what_was_excluded_is_in_no_shape(study, tmp_path, what):
 def test_our_own_exports_give_the_agreement_of_the_study(what, tmp_path):
     runs = ({"judge": "steady", "setting": "certainty"}, {"judge": "lefty", "setting": "standard"})
     study = random_study(2, runs=runs)
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=100)
+    report = report_of(study)
     path = export(study, what, tmp_path / ("t.json" if what == "label-studio" else "t.jsonl"))
 
     labels = read_labels(options_of([str(path)]))

@@ -4,21 +4,16 @@ from datetime import date
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from analysis.stats.core.proportions import wilson_interval
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
 CRITERIA = [{"key": "warmth", "name": "Warmth"}, {"key": "length", "name": "<Length>"}]
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @pytest.fixture

@@ -8,19 +8,15 @@ from django.core.exceptions import ValidationError
 
 from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import answer_shares, probability_shares, reading_shares, run_verdicts
-from analysis.report.build import all_tables, build_report
+from analysis.report.build import all_tables
 from analysis.report.render import render_html
 from judging.models import Judgment
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
-
-
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @stored_at_once()
@@ -54,7 +50,7 @@ def study(db, stored):
 
 @pytest.fixture(scope="module")
 def report(stored):
-    return built(stored)
+    return report_of(stored)
 
 
 @pytest.mark.nightly
@@ -84,7 +80,7 @@ def test_it_is_left_out_without_second_answers_or_judges(without):
     per_item = (1, 1, 2) if without == "second answers" else (3,)
     study = random_study(5, n_items=12, per_item=per_item, runs=runs)
 
-    report = built(study)
+    report = report_of(study)
 
     assert "disagreement" not in report
     assert 'id="disagreement"' not in render_html(report, date=date(2026, 1, 2))
@@ -133,7 +129,7 @@ def test_a_stated_retest_makes_accuracies_shares_of_the_possible(study):
     study.full_clean()
     study.save(update_fields=["source"])
 
-    report = built(study)
+    report = report_of(study)
 
     found = report["possible_accuracy"]
     steady = next(each for each in found["judges"] if each["judge"] == "steady")

@@ -6,15 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, all_tables, build_report
+from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.stats import Sharing
 from annotation.models import Annotation
 from extras.methods.stats import insight
 from judging.models import Judgment
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -51,10 +50,6 @@ def asked(*, knows, judges=("telling", "blind"), items=120):
             is_right, certainty = certain(rng, knows=JUDGES[run.judge.name])
             judge_item(run, item, truth if is_right else wrong, certainty)
     return study
-
-
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 SIDES = {"r1": 0, "r2": 1}
@@ -108,7 +103,7 @@ def test_the_chapter_shows_what_the_rows_give():
     ],
 )
 def test_the_page_says_who_has_more_insight(knows, judges, words):
-    report = built(asked(knows=knows, judges=judges, items=300))
+    report = report_of(asked(knows=knows, judges=judges, items=300))
 
     page = render_html(report, date=dt.date(2026, 5, 1))
 
@@ -123,7 +118,7 @@ def test_the_page_says_who_has_more_insight(knows, judges, words):
 
 @pytest.mark.nightly
 def test_without_a_difference_it_says_no_more():
-    report = built(asked(knows=0.5, judges=["blind"]))
+    report = report_of(asked(knows=0.5, judges=["blind"]))
 
     words = [str(one.text) for one in all_sentences(report, "finding")]
 
@@ -134,9 +129,9 @@ def test_without_a_difference_it_says_no_more():
 def test_a_study_with_too_few_answers_or_no_certainty_has_no_chapter():
     study = asked(knows=0.75)
     Annotation.objects.update(certainty=None, certainty_asked=False)
-    only_judges = built(study)
+    only_judges = report_of(study)
     Judgment.objects.update(certainty=None)
-    nobody = built(study)
+    nobody = report_of(study)
 
     assert only_judges["insight"]["people"]["m_ratio_reason"] == "empty_group"
     findings = [str(one.text) for one in all_sentences(only_judges, "finding")]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from studies.models import Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
@@ -33,12 +33,8 @@ def either_study(**overrides):
     return study
 
 
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
-
-
 def test_judges_with_equal_sets_tie_on_them_and_differ_when_forced():
-    report = built(either_study())
+    report = report_of(either_study())
 
     found = report["response_sets"]
     one, other = sorted(found["judges"], key=lambda each: each["judge"])
@@ -57,6 +53,6 @@ def test_judges_with_equal_sets_tie_on_them_and_differ_when_forced():
 
 
 def test_a_study_that_offers_no_clear_difference_has_no_sets():
-    meant = built(either_study(tie_meaning=Study.TieMeaning.DIFFERENCE))
+    meant = report_of(either_study(tie_meaning=Study.TieMeaning.DIFFERENCE))
 
     assert "response_sets" not in meant

@@ -12,20 +12,17 @@ from analysis.data.dataset import load_dataset
 from analysis.data.item_answers import answers_to, as_given, majority_on, shown_with
 from analysis.data.item_comparisons import annotator_aggregates
 from analysis.data.item_texts import item_facts
-from analysis.report.build import all_sentences, build_report
+from analysis.report.build import all_sentences
 from analysis.report.render import render_html
 from annotation.models import Annotation, Annotator
 from judging.models import Judgment
 from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.partial import report_of
 from tests.analysis.walking import faults
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
-
-
-def report_of(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
 
 
 @stored_at_once()

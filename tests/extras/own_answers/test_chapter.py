@@ -7,9 +7,7 @@ from datetime import date, timedelta
 import pytest
 from django.utils import timezone
 
-from analysis.data.dataset import load_dataset
 from analysis.exports.study_export import export_study
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from annotation.models import Annotator
 from annotation.services import withdraw
@@ -18,7 +16,7 @@ from extras.own_answers.linked_studies import LinkRule, link_study
 from extras.own_answers.models import RetestAnswer, RetestVisit
 from studies.models import Item
 from tests.analysis.builders import answer, judge_item, make_rater, make_run
-from tests.analysis.partial import computed
+from tests.analysis.partial import computed, report_of
 from tests.extras.own_answers.people import make_own_study, make_person
 from tests.factories import make_study, stored_at_once
 
@@ -94,10 +92,6 @@ def linked(first, planted):
     return study
 
 
-def built(study):
-    return build_report(load_dataset(study.slug), seed=1, bootstrap=20)
-
-
 @pytest.mark.nightly
 def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, planted):
     found = computed(first, "retest")["retest"]
@@ -114,7 +108,7 @@ def test_the_first_study_shows_how_often_its_people_repeat_their_answers(first, 
 
 @pytest.mark.nightly
 def test_the_linked_study_gives_accuracy_as_a_share_of_the_ceiling(linked):
-    report = built(linked)
+    report = report_of(linked)
 
     found = report["retest"]
     judge, _ = found["share_of_judges"]
@@ -238,7 +232,7 @@ def test_other_reports_have_no_such_chapter():
     from tests.factories import make_item
 
     answer(make_rater(study=study), make_item(study=study), "r1", 60)
-    report = built(study)
+    report = report_of(study)
 
     assert "retest" not in report
     assert "Own answers given twice" not in render_html(report, date=date(2026, 11, 23))

@@ -1,41 +1,24 @@
-"""Calibration, discrimination and reliability of certainty, stated or from other sources."""
+"""Calibration and discrimination of certainty, stated or from other sources."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator
 
 from analysis.data.arrays import Floats
 from analysis.data.verdicts import Ints
-from analysis.report.figures import (
-    REFERENCE,
-    Figure,
-    Panel,
-    panel,
-    scatter_trace,
-    share_axis,
-    whiskers,
-)
 from analysis.report.report_json import Json, cell, number, pick, put
-from analysis.report.rules import TOO_SMALL
 from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     certain_sides,
-    drawn_sides,
     on_every_side,
 )
-from analysis.report.sentences import CALIBRATION, held, of_names
 from analysis.report.study import ReportedStudy
-from analysis.report.tables import Table, TableColumn, table_of_entries
-from analysis.report.words import percent
+from analysis.report.tables import Table, table_of_entries
 from analysis.stats.certainty.calibration import (
     Binning,
     brier_score,
     calibration_error,
     discrimination,
 )
-from analysis.stats.certainty.risk_coverage import risk_coverage
-from analysis.stats.core.proportions import wilson_proportion
+from analysis.stats.certainty.risk_coverage import check_threshold, risk_coverage
 
 # Equal numbers of answers per bin, and one bin per value, because few values are common.
 OTHER_BINNINGS: tuple[Binning, ...] = ("mass", "distinct")
@@ -70,13 +53,10 @@ def calibration(certainty: Floats, correct: Ints) -> Json:
     return out
 
 
-def reliability(certainty: Floats, correct: Ints) -> list[Json]:
-    """Points of the reliability diagram: equal width, non-empty bins, with Wilson intervals."""
-    points = []
-    for bar in calibration_error(certainty, correct).bins:
-        share = wilson_proportion(np.arange(bar.n) < bar.correct)
-        points.append({"from": bar.low, "to": bar.high, "confidence": bar.confidence} | cell(share))
-    return points
+def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
+    """High certainty as "at least" (ours) and as "above", and the answers exactly at it."""
+    check = check_threshold(certainty, correct, threshold)
+    return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
 
 def certainty_table(report: ReportJson) -> Table:
@@ -100,21 +80,6 @@ def certainty_table(report: ReportJson) -> Table:
         "Lower is better for ECE, Brier and AURC; AUROC .5 means that certainty says nothing.",
         first="Who",
     )
-
-
-def reliability_table(report: ReportJson) -> Table:
-    rows = [
-        [who, f"{point['from']:g}–{point['to']:g}", point["confidence"], point]
-        for who, side in certain_sides(report)
-        for point in side["certainty"]["reliability"]
-    ]
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Certainty"),
-        TableColumn("Mean certainty", "percent"),
-        TableColumn("Right", "share"),
-    )
-    return Table("reliability", "Accuracy against stated certainty", columns, rows)
 
 
 def measures(report: ReportJson) -> Table:
@@ -146,74 +111,6 @@ def measures(report: ReportJson) -> Table:
     )
 
 
-def reliability_figure(report: ReportJson) -> Figure | None:
-    """Accuracy by stated certainty, with the line of a perfect match."""
-    found = [(side, side.entry["certainty"]["reliability"]) for side in drawn_sides(report)]
-    found = [(side, points) for side, points in found if points]
-    if not found:
-        return None
-    return Figure(
-        "reliability",
-        _reliability_title(report),
-        "Share of right answers by mean stated certainty in ten bins of equal width, with 95 % "
-        "intervals; dot areas show numbers of answers, the dashed line a perfect match. "
-        "Certainty 80 is read as a probability of .80.",
-        "reliability",
-        [_reliability(side.name, points, side.colour) for side, points in found],
-    )
-
-
-def _reliability(name: str, points: Sequence[ReportJson], colour: str) -> Panel:
-    largest = max(point["n"] for point in points)
-    diagonal = scatter_trace(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        hoverinfo="skip",
-        line={"color": REFERENCE, "dash": "dash", "width": 1},
-    )
-    dots = scatter_trace(
-        x=[point["confidence"] for point in points],
-        y=[point["accuracy"] for point in points],
-        mode="markers",
-        marker={
-            "color": colour,
-            "size": [6 + 16 * (point["n"] / largest) ** 0.5 for point in points],
-            "opacity": 0.85,
-            "line": {"color": "#ffffff", "width": 1},
-        },
-        error_y=whiskers(points),
-        customdata=[point["n"] for point in points],
-        hovertemplate="certainty %{x:.0%}<br>%{y:.1%} of %{customdata}<extra></extra>",
-    )
-    words = (
-        f"{point['confidence'] * 100:.0f}: {_right(point)} of {point['n']} right"
-        for point in points
-    )
-    return panel(
-        name,
-        f"{name}, by certainty: " + ", ".join(words),
-        [diagonal, dots],
-        height=250,
-        xaxis=share_axis("stated certainty", range=[0, 1.03]),
-        yaxis=share_axis("right", range=[0, 1.03]),
-    )
-
-
-def _reliability_title(report: ReportJson) -> str:
-    parts = [
-        f"{which} than accuracy for {of_names(names)}"
-        for which, names in zip(("higher", "lower"), held(report, CALIBRATION), strict=True)
-        if names
-    ]
-    return f"Certainty is {', '.join(parts)}" if parts else "Accuracy by certainty"
-
-
-def _right(point: Mapping[str, Any]) -> str:
-    """A point's share of right answers, in percent if there are enough."""
-    return percent(point["accuracy"]) if point["n"] >= TOO_SMALL else str(point["correct"])
-
-
 class CalibrationSection(Section):
     """Calibration of every side."""
 
@@ -224,9 +121,6 @@ class CalibrationSection(Section):
             tables=(
                 "certainty",
                 "certainty_histogram",
-                "reliability",
-                "thresholds",
-                "coverage",
                 "bands",
                 "certainty_measures",
             ),
@@ -248,14 +142,10 @@ class CalibrationSection(Section):
             study,
             lambda side: {
                 "calibration": calibration(side.certainty, side.correct),
-                "certainty": {"reliability": reliability(side.certainty, side.correct)},
+                "certainty": {"rules": both_rules(side.certainty, side.correct, study.threshold)},
             },
         )
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield certainty_table(report)
         yield measures(report)
-        yield reliability_table(report)
-
-    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
-        yield reliability_figure(report)

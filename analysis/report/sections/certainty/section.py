@@ -9,7 +9,6 @@ from analysis.report.section import ReportJson, Section, Sentence
 from analysis.report.sections.certainty.calibration import CalibrationSection
 from analysis.report.sections.certainty.comparison import CertaintyComparison, HighSetsSection
 from analysis.report.sections.certainty.distribution import DistributionSection
-from analysis.report.sections.certainty.thresholds import Thresholds
 from analysis.report.sentences import (
     CERTAIN,
     THRESHOLD,
@@ -250,7 +249,6 @@ class CertaintySection(Section):
         CalibrationSection(),
         CertaintyComparison(),
         HighSetsSection(),
-        Thresholds(),
     )
 
     def sentences(self, report: ReportJson) -> Iterator[Sentence]:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-from analysis.data.arrays import RunData
+from analysis.data.arrays import Floats, RunData
 from analysis.data.verdicts import (
+    Ints,
     Verdicts,
     run_options,
 )
@@ -24,151 +26,30 @@ from analysis.report.figures import (
     whiskers,
 )
 from analysis.report.registration import run_mark
-from analysis.report.report_json import Json, cells
+from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.section import RUN, Analysis, NumberSource, ReportJson, Section, Sentence
 from analysis.report.study import (
     ReportedStudy,
-    add_as_best,
-    add_clusters,
     asked_of_all,
+    counted,
     families,
     identity,
     is_whole,
 )
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
 from analysis.report.words import percent, percent_range, run_names, share_of
-from analysis.stats.accuracy.bands import answer_accuracy, individual_accuracy, majority_accuracy
+from analysis.stats.accuracy.bands import (
+    AccuracyCells,
+    answer_accuracy,
+    individual_accuracy,
+    majority_accuracy,
+)
+from analysis.stats.accuracy.general_accuracy import general_proportion
 from analysis.stats.core.results import n_distinct
+from analysis.stats.core.shared_variance import Sharing
 
 # Labels of the rows of annotators.
 MAJORITY, SINGLE = "People, majority", "People, single answers"
-
-
-def at_a_glance(report: ReportJson) -> Table:
-    people = report["human"]
-    majority, single = (in_general(people[key]) for key in ("majority", "individual"))
-    rows = [
-        ["People, majority", majority, None, None, majority["ties"]],
-        ["People, single answers", single, None, None, None],
-    ]
-    for each in people["reference_accuracy"]:
-        uncounted = {"correct": None, "n": None, "ci": None, "small": False}
-        reached = uncounted | {"accuracy": each["accuracy"]}
-        rows.append([f"Reference: {each['reference']}", reached, None, None, None])
-    for name, judge, versus in zip(
-        run_names(report), report["judges"], report["comparison"], strict=True
-    ):
-        gap, share = versus["difference_general"], in_general(judge)
-        ends = gap["ci_as_best"] or gap["ci"]
-        rows.append([name, share, gap["value"], ends, judge["excluded"]["tie"]])
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Accuracy", "share"),
-        TableColumn("Minus the majority", "points"),
-        TableColumn("95 % interval", "points_range"),
-        TableColumn("Undecided", "count"),
-    )
-    return Table(
-        "at_a_glance",
-        "Accuracy of people and of every run",
-        columns,
-        rows,
-        CONDITIONAL
-        + " The difference is on items that both decided; for runs that were asked different "
-        "items, on the items that all were asked. All intervals allow for shared people, "
-        "personas and questions, so they are about others like these. References are trivial "
-        "judges; the single answers of people are another reference.",
-    )
-
-
-def clusters(report: ReportJson) -> Table:
-    human = report["human"]
-    sides = [("People, majority", human["majority"])]
-    sides += [("People, single answers", human["individual"])]
-    sides += zip(run_names(report), report["judges"], strict=True)
-    rows = []
-    for who, side in sides:
-        for part, cell in (("overall", side), ("high", side["high"]), ("low", side["low"])):
-            found = cell["clusters"]
-            if cell["n"]:
-                kinds = (found["personas"], found["questions"], found.get("people"))
-                rows.append([who, part, in_general(cell), *kinds])
-    columns = (
-        TableColumn("Who"),
-        TableColumn("Certainty"),
-        TableColumn("Accuracy", "share"),
-        TableColumn("Personas", "count"),
-        TableColumn("Questions", "count"),
-        TableColumn("People", "count"),
-    )
-    return Table(
-        "clusters",
-        "Personas and questions behind each accuracy",
-        columns,
-        rows,
-        "Answers about the same persona or question, or by the same person, are correlated. The "
-        "interval, which the headline uses too, allows for all three and, for a run, for choosing "
-        "the best of several. " + CONDITIONAL,
-    )
-
-
-def forest(report: ReportJson) -> Figure | None:
-    """Accuracy of all sides, with intervals."""
-    human = report["human"]
-    rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
-    rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))
-    for name, judge, (colour, _, symbol) in styled_runs(report):
-        rows.append((name, in_general(judge), colour, symbol))
-    rows = [row for row in rows if row[1]["accuracy"] is not None]
-    if not rows:
-        return None
-    traces = [
-        scatter_trace(
-            x=[side["accuracy"]],
-            y=[row],
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 11},
-            error_x=whiskers([side]),
-            hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
-        )
-        for row, (name, side, colour, symbol) in enumerate(rows)
-    ]
-    reference = human["majority"]["accuracy"]
-    lines = [] if reference is None else [vertical(reference, PEOPLE)]
-    drawing = panel(
-        "",
-        "Accuracy with 95 % intervals: "
-        + "; ".join(f"{name} {percent(side['accuracy'])}" for name, side, *_ in rows),
-        traces,
-        height=70 + 46 * len(rows),
-        xaxis=share_axis("accuracy"),
-        yaxis=row_axis(len(rows)),
-        shapes=lines,
-        annotations=[
-            row_label(row, name, percent(side["accuracy"]))
-            for row, (name, side, *_) in enumerate(rows)
-        ],
-        margin=ROW_MARGIN,
-    )
-    return Figure(
-        "accuracy",
-        _forest_title(report),
-        "Share of right answers, with 95 % intervals for items, people, personas and questions "
-        "like these. The line marks the majority of people.",
-        "at_a_glance",
-        [drawing],
-    )
-
-
-def _forest_title(report: ReportJson) -> str:
-    margin = f"{report['parameters']['margin'] * 100:g} points"
-    people = "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
-    return {
-        "better": f"The best judge is correct more often than {people}",
-        "worse": f"{people[:1].upper()}{people[1:]} is correct more often than the best judge",
-        "equivalent": f"The best judge and {people} are equally accurate within {margin}",
-        "cannot_tell": f"We cannot tell whether the best judge or {people} is more accurate",
-    }.get(report["headline"]["state"], "Accuracy of people and judges")
 
 
 class Accuracies(Section):
@@ -295,6 +176,66 @@ def _of_judge(study: ReportedStudy, run: RunData, verdicts: Verdicts) -> Json:
     return out
 
 
+def cells(accuracy: AccuracyCells, paper_compat: AccuracyCells) -> Json:
+    """Accuracy overall, and of high, low and unstated certainty.
+
+    `paper_compat` counts a missing certainty as low, which changes only the low cell.
+    """
+    return cell(accuracy.overall) | {
+        "high": cell(accuracy.high),
+        "low": cell(accuracy.low),
+        "paper_compat": {"low": cell(paper_compat.low)},
+        "no_certainty": accuracy.no_certainty.n,
+        "at_threshold": accuracy.n_at_threshold,
+    }
+
+
+def add_clusters(
+    side: Json, correct: Ints, certainty: Floats, sharing: Sharing, *, threshold: float
+) -> None:
+    """Add clusters, and the interval that allows for them, to a side's cells.
+
+    Arrays have one entry per answer; rows that are neither right nor wrong are left out.
+    """
+    for part, rows in _cells(side, correct, certainty, threshold):
+        within = sharing.take(rows)
+        share = general_proportion(correct[rows] == 1, within)
+        out = counted(within)
+        put_interval(out, "ci", share.interval, share.interval_reason or share.reason)
+        if share.interval is not None:
+            out["ci_made"]["by"] = list(within.used)
+        part["clusters"] = out
+
+
+def add_as_best(
+    side: Json,
+    correct: Ints,
+    certainty: Floats,
+    sharing: Sharing,
+    *,
+    threshold: float,
+    among: int,
+) -> None:
+    """Add the same intervals, allowing for choosing the best of `among` runs."""
+    for part, rows in _cells(side, correct, certainty, threshold):
+        share = general_proportion(correct[rows] == 1, sharing.take(rows), among=among)
+        reason = share.interval_reason or share.reason
+        put_interval(part["clusters"], "ci_as_best", share.interval, reason)
+        if share.interval is not None:
+            part["clusters"]["ci_as_best_made"]["among"] = among
+
+
+def _cells(
+    side: Json, correct: Ints, certainty: Floats, threshold: float
+) -> tuple[tuple[Json, npt.NDArray[np.bool_]], ...]:
+    scored = correct >= 0
+    return (
+        (side, scored),
+        (side["high"], scored & (certainty >= threshold)),
+        (side["low"], scored & (certainty < threshold)),
+    )
+
+
 def _methods(report: ReportJson) -> Iterator[Sentence]:
     people = report["human"]["majority"]
     if people["accuracy"] is not None:
@@ -302,3 +243,130 @@ def _methods(report: ReportJson) -> Iterator[Sentence]:
         interval = f" (95 % CI {percent_range(ends)})" if ends else ""
         share = share_of(people["accuracy"], people["n"], "item")
         yield Sentence.of("methods", f"The majority was correct on {share}{interval}.")
+
+
+def at_a_glance(report: ReportJson) -> Table:
+    people = report["human"]
+    majority, single = (in_general(people[key]) for key in ("majority", "individual"))
+    rows = [
+        ["People, majority", majority, None, None, majority["ties"]],
+        ["People, single answers", single, None, None, None],
+    ]
+    for each in people["reference_accuracy"]:
+        uncounted = {"correct": None, "n": None, "ci": None, "small": False}
+        reached = uncounted | {"accuracy": each["accuracy"]}
+        rows.append([f"Reference: {each['reference']}", reached, None, None, None])
+    for name, judge, versus in zip(
+        run_names(report), report["judges"], report["comparison"], strict=True
+    ):
+        gap, share = versus["difference_general"], in_general(judge)
+        ends = gap["ci_as_best"] or gap["ci"]
+        rows.append([name, share, gap["value"], ends, judge["excluded"]["tie"]])
+    columns = (
+        TableColumn("Who"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Minus the majority", "points"),
+        TableColumn("95 % interval", "points_range"),
+        TableColumn("Undecided", "count"),
+    )
+    return Table(
+        "at_a_glance",
+        "Accuracy of people and of every run",
+        columns,
+        rows,
+        CONDITIONAL
+        + " The difference is on items that both decided; for runs that were asked different "
+        "items, on the items that all were asked. All intervals allow for shared people, "
+        "personas and questions, so they are about others like these. References are trivial "
+        "judges; the single answers of people are another reference.",
+    )
+
+
+def clusters(report: ReportJson) -> Table:
+    human = report["human"]
+    sides = [("People, majority", human["majority"])]
+    sides += [("People, single answers", human["individual"])]
+    sides += zip(run_names(report), report["judges"], strict=True)
+    rows = []
+    for who, side in sides:
+        for part, within in (("overall", side), ("high", side["high"]), ("low", side["low"])):
+            found = within["clusters"]
+            if within["n"]:
+                kinds = (found["personas"], found["questions"], found.get("people"))
+                rows.append([who, part, in_general(within), *kinds])
+    columns = (
+        TableColumn("Who"),
+        TableColumn("Certainty"),
+        TableColumn("Accuracy", "share"),
+        TableColumn("Personas", "count"),
+        TableColumn("Questions", "count"),
+        TableColumn("People", "count"),
+    )
+    return Table(
+        "clusters",
+        "Personas and questions behind each accuracy",
+        columns,
+        rows,
+        "Answers about the same persona or question, or by the same person, are correlated. The "
+        "interval, which the headline uses too, allows for all three and, for a run, for choosing "
+        "the best of several. " + CONDITIONAL,
+    )
+
+
+def forest(report: ReportJson) -> Figure | None:
+    """Accuracy of all sides, with intervals."""
+    human = report["human"]
+    rows = [("People, majority", in_general(human["majority"]), PEOPLE, "circle")]
+    rows.append(("People, single answers", in_general(human["individual"]), PEOPLE, "circle-open"))
+    for name, judge, (colour, _, symbol) in styled_runs(report):
+        rows.append((name, in_general(judge), colour, symbol))
+    rows = [row for row in rows if row[1]["accuracy"] is not None]
+    if not rows:
+        return None
+    traces = [
+        scatter_trace(
+            x=[side["accuracy"]],
+            y=[row],
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 11},
+            error_x=whiskers([side]),
+            hovertemplate=f"{plain(name)}<br>%{{x:.1%}} of {side['n']}<extra></extra>",
+        )
+        for row, (name, side, colour, symbol) in enumerate(rows)
+    ]
+    reference = human["majority"]["accuracy"]
+    lines = [] if reference is None else [vertical(reference, PEOPLE)]
+    drawing = panel(
+        "",
+        "Accuracy with 95 % intervals: "
+        + "; ".join(f"{name} {percent(side['accuracy'])}" for name, side, *_ in rows),
+        traces,
+        height=70 + 46 * len(rows),
+        xaxis=share_axis("accuracy"),
+        yaxis=row_axis(len(rows)),
+        shapes=lines,
+        annotations=[
+            row_label(row, name, percent(side["accuracy"]))
+            for row, (name, side, *_) in enumerate(rows)
+        ],
+        margin=ROW_MARGIN,
+    )
+    return Figure(
+        "accuracy",
+        _forest_title(report),
+        "Share of right answers, with 95 % intervals for items, people, personas and questions "
+        "like these. The line marks the majority of people.",
+        "at_a_glance",
+        [drawing],
+    )
+
+
+def _forest_title(report: ReportJson) -> str:
+    margin = f"{report['parameters']['margin'] * 100:g} points"
+    people = "the only person" if report["human"]["annotators"] == 1 else "the majority of people"
+    return {
+        "better": f"The best judge is correct more often than {people}",
+        "worse": f"{people[:1].upper()}{people[1:]} is correct more often than the best judge",
+        "equivalent": f"The best judge and {people} are equally accurate within {margin}",
+        "cannot_tell": f"We cannot tell whether the best judge or {people} is more accurate",
+    }.get(report["headline"]["state"], "Accuracy of people and judges")

@@ -1,19 +1,15 @@
-"""Accuracy by topic, by features of the personas, and by annotators' own characteristics."""
+"""Accuracy by topic and by features of the personas."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
 
-from analysis.data.arrays import MISSING
-from analysis.report.figures import Figure
 from analysis.report.report_json import Json, cell, estimate, number, put
 from analysis.report.section import Analysis, ReportJson, Section
-from analysis.report.sections.groups.heat_maps import persona_features, topics
 from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, Table, TableColumn
-from analysis.report.words import number_of, run_names, whole_runs
+from analysis.report.words import run_names, whole_runs
 from analysis.stats.core.groups import GroupComparison, compare_groups
 from analysis.stats.core.proportions import EMPTY
 from analysis.stats.core.results import n_distinct
@@ -194,7 +190,7 @@ def group_differences(report: ReportJson) -> list[Table]:
 
 
 def personas(report: ReportJson) -> Table:
-    """All persona features in one table, ordered as in the heat map."""
+    """All persona features in one table."""
     names, shown = run_names(report), whole_runs(report)
     rows = [
         [table["label"], row["value"] or "(not said)", row["items"], row["people"]]
@@ -219,8 +215,8 @@ class GroupAccuracy(Section):
     analyses = (
         Analysis(
             "groups",
-            tables=("groups", "personas", "own_group"),
-            paths=("groups", "group_errors", "who_judges_whom", "annotator_groups"),
+            tables=("groups", "personas"),
+            paths=("groups", "group_errors"),
         ),
     )
 
@@ -232,85 +228,3 @@ class GroupAccuracy(Section):
         yield from groups(report)
         yield from group_differences(report)
         yield personas(report)
-
-    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
-        yield topics(report)
-        yield persona_features(report)
-
-
-# Fewest annotators in a group.
-MIN_PEOPLE = 5
-
-
-def annotator_groups(study: ReportedStudy) -> list[Json]:
-    """Accuracy of single answers by annotators' own characteristics.
-
-    Groups of fewer than five annotators are only counted, so that nobody can be identified.
-    """
-    data, votes = study.data, study.votes
-    labels = dict.fromkeys(key for group in data.rater_groups for key in group)
-    tables = []
-    for label in labels:
-        values = [group.get(label, "") for group in data.rater_groups]
-        people = Counter(values)
-        names = sorted(value for value, n in people.items() if n >= MIN_PEOPLE)
-        if not 1 < len(names) <= MAX_VALUES:
-            continue
-        code_of = {value: code for code, value in enumerate(names)}
-        codes = np.array([code_of.get(value, MISSING) for value in values], dtype=np.int64)
-        clusters = study.shared.of_items(votes.item) | {"annotator": votes.annotator}
-        side = compare_groups(study.correct_alone, codes[votes.annotator], clusters=clusters)
-        rows = [
-            {"value": value, "people": people[value], "answers": group_cell(side, code)}
-            for code, value in enumerate(names)
-        ]
-        table: Json = {"label": label, "rows": rows, "differences": differences(side, names)}
-        tables.append(table | {"left_out": int((codes == MISSING).sum())})
-    return tables
-
-
-def annotator_group_tables(report: ReportJson) -> list[Table]:
-    """Accuracy and differences by annotators' own characteristics."""
-    tables = []
-    for place, group in enumerate(report["annotator_groups"], start=1):
-        rows = [
-            [row["value"] or "(not said)", row["people"], row["answers"]] for row in group["rows"]
-        ]
-        columns = (
-            TableColumn(group["label"]),
-            TableColumn("People", "count"),
-            TableColumn("Single answers", "share"),
-        )
-        title = f"People's accuracy by their own {group['label']}"
-        few = number_of(group["left_out"], "person")
-        note = f"Groups of fewer than five people are left out ({few}). {CONDITIONAL}"
-        tables.append(Table(f"annotators_{place}", title, columns, rows, note, family=FAMILY))
-        pairs = [
-            [pair["first"] or "(not said)", pair["second"] or "(not said)"]
-            + [pair[key] for key in ("difference", "ci", "p", "p_holm")]
-            for pair in group["differences"]
-        ]
-        tables.append(
-            Table(
-                f"annotator_differences_{place}",
-                f"Differences by annotators' {group['label']}",
-                (TableColumn("Group"), TableColumn("less"), *DIFFERENCE),
-                pairs,
-                "Only the Holm p separates a difference from chance in many comparisons. "
-                "Intervals allow for shared items, people, personas and questions.",
-                family=FAMILY,
-            )
-        )
-    return tables
-
-
-class AnnotatorGroups(Section):
-    """Accuracy by annotators' own characteristics."""
-
-    name = "annotator_groups"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        return {"annotator_groups": annotator_groups(study)}
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield from annotator_group_tables(report)

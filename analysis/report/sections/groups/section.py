@@ -1,31 +1,26 @@
-"""The chapter on groups: where a side errs more, and who guesses personas like their own better."""
+"""The chapter on groups: on which topics and personas a side errs more."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from analysis.data.arrays import Dataset
-from analysis.data.verdicts import Ints, Verdicts
-from analysis.report.report_json import Json, cell, estimate, number, put, undefined
+from analysis.data.verdicts import Verdicts
+from analysis.report.report_json import Json, estimate, number, put, undefined
 from analysis.report.section import ReportJson, ReportPage, Section, Sentence
 from analysis.report.sections.groups.accuracy import (
     FAMILY,
     MAX_VALUES,
     MIN_SHARE,
-    AnnotatorGroups,
     GroupAccuracy,
 )
 from analysis.report.sentences import GROUPS, holds, level_of
-from analysis.report.study import ReportedStudy, SharedClusters
-from analysis.report.tables import CONDITIONAL, Table, TableColumn, table_of_entries
+from analysis.report.study import ReportedStudy
+from analysis.report.tables import Table, TableColumn
 from analysis.report.words import p_value, points, run_names, whole_runs
 from analysis.stats.core.groups import FEWEST_PERSONAS, GroupErrors, errors_by_group
 from analysis.stats.core.multiplicity import benjamini_yekutieli, holm, permuted_groups
-from analysis.stats.core.multiway import multiway_proportion
 from analysis.stats.core.results import BoolArray, FloatArray, IntArray, n_distinct, relabel
-from analysis.stats.core.votes import Votes
 
 
 def group_errors(study: ReportedStudy) -> Json:
@@ -254,196 +249,23 @@ def _words(who: str, entry: ReportJson, level: float) -> str:
     return f"{words}; it is not shown that this goes beyond the errors of people."
 
 
-# Smaller groups could identify an annotator, so they have no cells.
-FEWEST_PEOPLE = 5
-# Characteristics with more values give groups of one annotator.
-MOST_VALUES = 8
-MOST_TABLES = 6
-# Different words for one characteristic.
-SAME = {
-    "sex": "gender",
-    "work": "employment",
-    "political affiliation": "politics",
-    "race": "ethnicity",
-}
-
-
-def cross_group_accuracy(
-    data: Dataset, votes: Votes, correct: Ints, shared: SharedClusters
-) -> list[Json]:
-    """Accuracy of single answers by group of the annotator and group of the persona.
-
-    Both sides use the same characteristic if there is one, otherwise the first of each. Intervals
-    allow for shared items, annotators and personas.
-    """
-    people = _people(data)
-    labels = dict.fromkeys(label for pairs in data.personas.values() for label, _ in pairs)
-    personas = {label: values for label in labels if (values := _personas(data, label))}
-    pairs = [
-        (one, other) for one in people for other in personas if _concept(one) == _concept(other)
-    ]
-    pairs = pairs or [(one, other) for one in people for other in personas]
-    return [
-        _table(one, other, people[one], personas[other], votes, correct, shared)
-        for one, other in pairs[:MOST_TABLES]
-    ]
-
-
-def _concept(name: str) -> str:
-    plain = name.casefold().replace("_", " ").strip()
-    return SAME.get(plain, plain)
-
-
-def _people(data: Dataset) -> dict[str, Sequence[str]]:
-    """Every annotator's value for each characteristic, blank in small groups."""
-    found: dict[str, Sequence[str]] = {}
-    for key in sorted({key for group in data.rater_groups for key in group}):
-        values = [group.get(key, "") for group in data.rater_groups]
-        large = {value for value, n in Counter(values).items() if n >= FEWEST_PEOPLE} - {""}
-        if 1 < len(large) <= MOST_VALUES:
-            found[key] = [value if value in large else "" for value in values]
-    return found
-
-
-def _personas(data: Dataset, label: str) -> Sequence[str]:
-    """Each item's value for a persona feature; empty if it gives no useful groups."""
-    value_of = {key: dict(pairs).get(label, "") for key, pairs in data.personas.items()}
-    values = [value_of[item.persona] for item in data.items]
-    return values if 1 < len(set(values) - {""}) <= MOST_VALUES else []
-
-
-def _table(
-    annotator: str,
-    persona: str,
-    people: Sequence[str],
-    items: Sequence[str],
-    votes: Votes,
-    correct: Ints,
-    shared: SharedClusters,
-) -> Json:
-    of_annotator = np.array(people, dtype=np.str_)[votes.annotator]
-    of_item = np.array(items, dtype=np.str_)[votes.item]
-    scored = correct >= 0
-    clusters = shared.of_items(votes.item) | {"annotator": votes.annotator}
-
-    def share(rows: np.ndarray) -> Json:
-        chosen = rows & scored
-        within = {name: codes[chosen] for name, codes in clusters.items()}
-        found = cell(multiway_proportion(correct[chosen] == 1, within).proportion)
-        return found | {
-            "people": int(n_distinct(votes.annotator[chosen])),
-            "personas": int(n_distinct(shared.persona[votes.item[chosen]])),
-        }
-
-    columns = sorted(set(items) - {""})
-    rows = sorted(set(people) - {""})
-    out: Json = {
-        "annotator": annotator,
-        "persona": persona,
-        "columns": columns,
-        "rows": [
-            {
-                "value": row,
-                "people": sum(value == row for value in people),
-                "cells": [share((of_annotator == row) & (of_item == column)) for column in columns],
-            }
-            for row in rows
-        ],
-        "left_out": int(sum(value == "" for value in people)),
-    }
-    known = (of_annotator != "") & (of_item != "")
-    alike = np.char.lower(of_annotator) == np.char.lower(of_item)
-    comparable = {row.casefold() for row in rows} & {column.casefold() for column in columns}
-    put(out, "own", share(known & alike) if comparable else None, "empty_group")
-    put(out, "other", share(known & ~alike) if comparable else None, "empty_group")
-    return out
-
-
-def cross_group_tables(report: ReportJson) -> list[Table]:
-    """One table per pair of characteristics: annotators in rows, personas in columns."""
-    return [
-        Table(
-            f"whom_{number}",
-            f"Who judges whom: {found['annotator']} of the annotator, {found['persona']} of the "
-            "persona",
-            (
-                TableColumn(f"Annotator: {found['annotator']}"),
-                TableColumn("People", "count"),
-                *(
-                    TableColumn(value, "share", f"Persona: {found['persona']}")
-                    for value in found["columns"]
-                ),
-            ),
-            [[row["value"], row["people"], *row["cells"]] for row in found["rows"]],
-            _cross_group_note(found),
-            family=FAMILY,
-        )
-        for number, found in enumerate(report["who_judges_whom"], start=1)
-    ]
-
-
-def _cross_group_note(found: ReportJson) -> str:
-    n = found["left_out"]
-    who = "1 person" if n == 1 else f"{n} people"
-    left_out = f" Left out: {who} in smaller or unknown groups." if n else ""
-    return (
-        "Single answers. Intervals allow for shared items, people, personas and questions. "
-        f"Groups of at least five annotators.{left_out} {CONDITIONAL}"
-    )
-
-
-def own_group(report: ReportJson) -> Table:
-    """Personas of the annotator's own group compared with all others."""
-    return table_of_entries(
-        "own_group",
-        "Are people better at judging for others like them?",
-        [
-            (f"{found['annotator']} / {found['persona']}", found)
-            for found in report["who_judges_whom"]
-            if found["own"] is not None
-        ],
-        [("Same group", "share", "own"), ("Another group", "share", "other")],
-        "Same group: both have the same word for the characteristic. Single answers. "
-        + CONDITIONAL,
-        first="Annotator / persona",
-    )
-
-
-class CrossGroupAccuracy(Section):
-    """Accuracy by group of the annotator and group of the persona."""
-
-    name = "cross_group"
-
-    def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
-        found = cross_group_accuracy(study.data, study.votes, study.correct_alone, study.shared)
-        return {"who_judges_whom": found}
-
-    def tables(self, report: ReportJson) -> Iterator[Table]:
-        yield from cross_group_tables(report)
-        yield own_group(report)
-
-
 class GroupsSection(Section):
-    """Accuracy by topic, by persona feature, and across groups of annotators."""
+    """Accuracy by topic and by persona feature."""
 
     name = "groups"
     title = "Who and what is hard"
     inside = "By topic, by persona feature, and who judges whom"
-    parts = (GroupAccuracy(), GroupsOfErrors(), CrossGroupAccuracy(), AnnotatorGroups())
+    parts = (GroupAccuracy(), GroupsOfErrors())
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         tables = page.tables
-        return {
-            "groups": [
-                (shown, tables.get(name.replace("group_", "differences_")))
-                for name, shown in tables.items()
-                if name.startswith("group_")
-                and not ("heat_topics" in page.figures and name == "group_1")
-            ],
-            "whom": [shown for name, shown in tables.items() if name.startswith("whom_")],
-            "annotators": [
-                (shown, tables.get(name.replace("annotators_", "annotator_differences_")))
-                for name, shown in tables.items()
-                if name.startswith("annotators_")
-            ],
-        }
+        # A table that a figure draws is shown with it, first.
+        drawn = {figure.table: figure for figure in page.figures.values()}
+        groups = [
+            (drawn.get(name), shown, tables.get(name.replace("group_", "differences_")))
+            for name, shown in tables.items()
+            if name.startswith("group_")
+        ]
+        if shown := tables.get("personas"):
+            groups.append((drawn.get("personas"), shown, None))
+        return {"groups": sorted(groups, key=lambda group: group[0] is None)}

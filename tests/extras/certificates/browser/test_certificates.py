@@ -6,11 +6,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
 from extras.certificates import tasks
 from extras.certificates.models import Certificate, Labelling
+from tests.analysis.partial import report_of
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.certificates.builders import judge_it, make_certifiable
 
@@ -37,7 +36,7 @@ def test_both_pages_and_the_chapter_fit_and_pass_axe(signed_in, tmp_path):
         page.goto(address)
         is_well_in_both_themes(page)
 
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=60)
+    report = report_of(study)
     file = tmp_path / "report.html"
     file.write_text(render_html(report, date=dt.date(2026, 3, 4)), "utf-8")
     page.goto(file.as_uri(), wait_until="networkidle")

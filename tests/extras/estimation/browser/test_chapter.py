@@ -4,9 +4,8 @@ import datetime as dt
 
 import pytest
 
-from analysis.data.dataset import load_dataset
-from analysis.report.build import build_report
 from analysis.report.render import render_html
+from tests.analysis.partial import report_of
 from tests.browser.conftest import is_well_in_both_themes
 from tests.extras.estimation.test_few_people import judged_study
 
@@ -17,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_estimates_are_well_in_a_report(open_page, tmp_path):
     page = open_page()
     study = judged_study()
-    report = build_report(load_dataset(study.slug), seed=1, bootstrap=60)
+    report = report_of(study)
     file = tmp_path / "report.html"
     file.write_text(render_html(report, date=dt.date(2026, 3, 4)), "utf-8")
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
-from analysis.data.item_texts import runs_with_certainty
 from analysis.errors import BadParameters
+from judging.models import JudgeRun
+from judging.selectors import labels_of
 from studies.models.studies import Study
 from studies.services.items import store_draw
 
@@ -22,6 +23,15 @@ class ItemDraw:
     lowest: float
     highest: float
     seed: int
+
+
+def runs_with_certainty(study: Study) -> list[tuple[str, str]]:
+    """Key and name of every run that states a certainty, for a list of choices."""
+    runs = study.judge_runs.filter(bias_probe="", judgments__certainty__isnull=False)
+    named = JudgeRun.objects.filter(pk__in=runs.values("pk")).select_related("judge", "wording")
+    found = list(named.order_by("judge__name", "key"))
+    labels = labels_of(found)
+    return [(run.key, labels[run.pk]) for run in found]
 
 
 def find_run(study: Study, name: str) -> str:
@@ -53,13 +63,9 @@ def draw_by_judge(
     """
     import numpy as np
 
-    from analysis.data.runs import judged_items
     from analysis.stats.certainty.calibration import isotonic
-    from analysis.stats.comparison.sample_sizes import (
-        draw_items,
-        draw_probabilities,
-        error_spread,
-    )
+    from extras.estimation.items import judged_items
+    from extras.estimation.stats import draw_items, draw_probabilities, error_spread
 
     study = Study.objects.get(pk=study_id)
     found = judged_items(study, run)

@@ -5,7 +5,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.errors import BadParameters
-from analysis.lifecycle.item_draw import draw_by_judge, find_run
+from extras.estimation.item_draw import draw_by_judge, find_run
 from studies.errors import FrozenStudy
 from studies.models import Item, Study, StudyLog
 from studies.services.items import end_draw
@@ -153,7 +153,7 @@ def test_the_command_draws_and_takes_it_back(capsys):
 def test_the_page_draws_shows_the_draw_and_ends_it():
     study, run, _ = judged_draft()
     client = sign_in(study)
-    address = reverse("analysis:draw", args=[study.slug])
+    address = reverse("estimation:draw", args=[study.slug])
 
     assert "Draw items" in client.get(address).content.decode()
     refused = client.post(address, {"run": run.key, "size": 60})

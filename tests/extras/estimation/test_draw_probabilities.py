@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.stats import draw_items, draw_probabilities, error_spread
+from extras.estimation.stats import draw_items, draw_probabilities, error_spread
 
 
 def test_probabilities_are_proportional_between_their_bounds_and_add_up():

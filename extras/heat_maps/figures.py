@@ -17,7 +17,7 @@ from analysis.report.figures import (
     stripes,
 )
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.section import ReportJson
+from analysis.report.section import ReportJson, Section
 from analysis.report.sentences import GROUPS, TOPICS, holds, level_of, members
 from analysis.report.words import points, run_names, whole_runs
 
@@ -247,3 +247,16 @@ def _tested(report: ReportJson, kind: str) -> Iterator[tuple[ReportJson, str, st
     for who, entries in sides:
         for entry in entries:
             yield entry["difference"], who, f"{entry['label']} {entry['value']}"
+
+
+class HeatMaps(Section):
+    """Heat maps of topics and of features of personas, above the tables of the same groups."""
+
+    name = "heat_maps"
+
+    def figures(self, report: ReportJson) -> Iterator[Figure | None]:
+        yield topics(report)
+        yield persona_features(report)
+
+
+HEAT_MAPS = HeatMaps()

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.lifecycle.item_draw import draw_by_judge, find_run
+from extras.estimation.item_draw import draw_by_judge, find_run
 from studies.errors import StudyError
 from studies.management.terminal import find_study
 from studies.services.items import end_draw

@@ -10,7 +10,7 @@ from analysis.data.verdicts import Ints
 from analysis.report.figures import Figure, Key, panel, plain, scatter_trace, share_axis
 from analysis.report.report_json import Json, cell, put_interval
 from analysis.report.rules import TOO_SMALL
-from analysis.report.section import ReportJson, Section
+from analysis.report.section import Analysis, ReportJson, Section
 from analysis.report.sections.certainty.distribution import (
     SideOfCertainty,
     certain_sides,
@@ -21,11 +21,7 @@ from analysis.report.sentences import RANKING, held, of_names
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import Table, TableColumn, in_general, without_interval
 from analysis.report.words import percent
-from analysis.stats.certainty.risk_coverage import (
-    check_threshold,
-    threshold_sweep,
-    unreachable_thresholds,
-)
+from extras.certainty.stats import threshold_sweep, unreachable_thresholds
 
 
 def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Json]:
@@ -42,12 +38,6 @@ def sweep(certainty: Floats, correct: Ints, *, seed: int, draws: int) -> list[Js
         put_interval(entry, "band", point.band, "too_few_items")
         points.append(entry)
     return points
-
-
-def both_rules(certainty: Floats, correct: Ints, threshold: float) -> Json:
-    """High certainty as "at least" (ours) and as "above", and the answers exactly at it."""
-    check = check_threshold(certainty, correct, threshold)
-    return {"at": check.n_at, "at_least": cell(check.at_least), "above": cell(check.above)}
 
 
 def sweep_table(report: ReportJson) -> Table:
@@ -235,6 +225,14 @@ class Thresholds(Section):
     """Coverage and accuracy of every threshold."""
 
     name = "thresholds"
+    shows = ("risk_coverage", "coverage", "paper_compat")
+    analyses = (Analysis("calibration", tables=("thresholds", "coverage")),)
+    keys = """
+unreachable | list | Whole certainties that no answer has.
+sweep | list | Accuracy and coverage at every threshold that the answers allow.
+sweep.at | count | Answers whose certainty is exactly this threshold.
+band | interval | Simultaneous band over all thresholds.
+"""
 
     def compute(self, study: ReportedStudy, earlier: ReportJson) -> Json:
         return on_every_side(
@@ -245,7 +243,6 @@ class Thresholds(Section):
                         side.certainty, side.correct, seed=study.seed, draws=study.draws
                     ),
                     "unreachable": list(unreachable_thresholds(side.certainty, side.correct)),
-                    "rules": both_rules(side.certainty, side.correct, study.threshold),
                 }
             },
         )
@@ -257,3 +254,6 @@ class Thresholds(Section):
 
     def figures(self, report: ReportJson) -> Iterator[Figure | None]:
         yield risk_coverage_figure(report)
+
+
+THRESHOLDS = Thresholds()

@@ -1,0 +1,1 @@
+"""Heat maps of accuracy by topic and by features of personas."""
