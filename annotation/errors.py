@@ -88,7 +88,3 @@ class ItemError(AnnotationError):
 
 class AmendmentError(AnnotationError):
     """The consent cannot be amended as requested; the message says why and what to do."""
-
-
-class RequestError(AnnotationError):
-    """What a person asked for cannot be done now; the message says why."""

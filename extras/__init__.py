@@ -35,6 +35,7 @@ NAMES = [
     "personas",
     "planning",
     "planted_truth",
+    "privacy",
     "publication",
     "rehearsal",
     "replication",

@@ -109,7 +109,6 @@ def annotator_pages(study: Study) -> list[SectionPage]:
     own = [
         SectionPage("annotators", "All annotators", reverse("people:list", args=[study.slug])),
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
-        SectionPage("annotators", "Find", reverse("people:find", args=[study.slug]), True),
         SectionPage(
             "annotators",
             "Consent",

@@ -19,7 +19,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from annotation import services
 from annotation.models import Annotator
-from annotation.researchers import personal_data
 from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
@@ -83,7 +82,9 @@ def lives_on(
     apart += differences(first.result["human"], asked[0].result["human"], PEOPLE)
     assert not apart, apart
     blind(study, folder / "blind")
-    if deleted is not None:
+    if deleted is not None and apps.is_installed("extras.privacy"):
+        from extras.privacy import personal_data
+
         words = [deleted.pseudonym]
         personal_data.delete(annotator_id=deleted.pk, user=user)
         left = {place.partition(":")[0] for place in everywhere(words, folder / "nothing")}

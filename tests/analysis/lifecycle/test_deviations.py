@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
@@ -15,11 +14,10 @@ from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.plans import deviations_as_json, deviations_as_text, freeze_plan
 from analysis.lifecycle.requests import request_report
 from annotation import services
-from annotation.researchers.personal_data import delete
 from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import take_out
 from judging.runs.lifecycle import leave_out_run
-from studies.models import Item, Study
+from studies.models import Item, RemovedPerson, Study
 from studies.services.settings import save_settings
 from studies.services.studies import freeze
 from tests.analysis.builders import judge_item, make_run
@@ -61,7 +59,8 @@ def test_the_list_has_everything_that_was_done(study):
     faulty = Item.objects.first().key
     take_out(study_id=study.pk, key=faulty, reason="Equal responses.")
     make_item(study=study, metadata={"_replaces": faulty})
-    delete(annotator_id=people[1].pk, user=User.objects.create_user("ada"))
+    services.withdraw(annotator_id=people[1].pk)
+    RemovedPerson.objects.create(study=study, own_answers=6)
     run = make_run(study=study, judge="another")
     judge_item(run, Item.objects.first(), "r1")
     study.refresh_from_db()

@@ -30,6 +30,7 @@ from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import make_recruiting, time_to_read
 from tests.stored import everywhere
 
+pytest.importorskip("extras.privacy")
 # With --all: less than a minute in Chromium.
 pytestmark = [
     pytest.mark.browser,
@@ -188,7 +189,7 @@ def amend_the_consent(ada: Researcher) -> None:
 
 
 def find(ada: Researcher, words: str) -> str:
-    ada.open("people:find")
+    ada.open("privacy:find")
     ada.write(ids=words)
     ada.page.locator("main").get_by_role("button", name="Find").click()
     ada.page.get_by_role("heading", name="Found").wait_for()

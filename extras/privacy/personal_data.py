@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import ForeignKey, ManyToOneRel, Model, Q, QuerySet
 
-from annotation.errors import AlreadyEnded, RequestError
+from annotation.errors import AlreadyEnded, AnnotationError
 from annotation.models import (
     Annotation,
     Annotator,
@@ -37,6 +37,10 @@ from studies.services.studies import lock_study, record
 from studies.services.whole_studies import backups_with, delete_with_all_that_refers
 
 REQUEST = "person’s request"
+
+
+class RequestError(AnnotationError):
+    """What a person asked for cannot be done now; the message says why."""
 
 
 def person_in(annotator: Annotator) -> PersonIn:
