@@ -11,6 +11,7 @@ NAMES = [
     "administration",
     "advice",
     "agents",
+    "amended_consents",
     "authenticity",
     "certainty",
     "certificates",

@@ -7,7 +7,6 @@ from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
 from annotation.researchers import (
     admission_views,
-    consent_views,
     item_views,
     quota_views,
     text_views,
@@ -42,7 +41,6 @@ urlpatterns = [
     path("checks/", text_views.checks, name="checks"),
     path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
-    path("consent/", consent_views.consent_versions, name="consent-versions"),
     path("preview/", preview.frames, name="preview"),
     path("preview/<slug:step>/", preview.frames, name="preview-step"),
     path("invitations/", admission_views.invitations, name="invitations"),

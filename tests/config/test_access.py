@@ -70,7 +70,6 @@ FOR_VIEWERS = {
     "monitor/",
     "next-step/",
     "people/",
-    "people/consent/",
     "people/items/",
     "people/panel/",
     "people/preview/",

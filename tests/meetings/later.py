@@ -19,7 +19,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from annotation import services
 from annotation.models import Annotator
-from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
 from studies.services.studies import set_state
@@ -66,8 +65,7 @@ def lives_on(
     faulty = items.first()
     if faulty is not None:
         take_out(study_id=study.pk, key=faulty.key, reason="Both responses say the same.")
-        amended = {"consent": "Take *part*. Data are kept for ten years."}
-        amend_consent(study_id=study.pk, fields=amended, note="Asked for.", asks_again=True)
+        _amend_consent(study)
     changes(study)
     second = built(study)
     views = [View(as_of=moment.isoformat())]
@@ -115,6 +113,15 @@ def _copied(study: Study) -> None:
     ]
     assert keys[0] == keys[1]
     delete_study(study_id=copy.pk, by=None)
+
+
+def _amend_consent(study: Study) -> None:
+    if not apps.is_installed("extras.amended_consents"):
+        return
+    from extras.amended_consents.amendments import amend_consent
+
+    amended = {"consent": "Take *part*. Data are kept for ten years."}
+    amend_consent(study_id=study.pk, fields=amended, note="Asked for.", asks_again=True)
 
 
 def _next_wave(study: Study) -> None:
