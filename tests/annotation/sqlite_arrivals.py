@@ -19,7 +19,7 @@ def main(slug: str, first: int, last: int) -> int:
 
     from annotation import services
     from studies.models import Study
-    from tests.factories import walk_in
+    from tests.factories import answer_item, walk_in
 
     study = Study.objects.get(slug=slug)
 
@@ -27,7 +27,7 @@ def main(slug: str, first: int, last: int) -> int:
         try:
             annotator = walk_in(study, f"person{number}")
             for assignment in annotator.assignments.order_by("position"):
-                services.record_answer(
+                answer_item(
                     annotator_id=annotator.pk,
                     assignment_id=assignment.pk,
                     choice="r1",

@@ -10,7 +10,15 @@ from django.urls import reverse
 from annotation import services
 from annotation.models import Annotation, Annotator
 from studies.models import Membership, Study
-from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    make_item,
+    make_items,
+    make_study,
+    sign_in,
+    walk_in,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -162,7 +170,7 @@ def test_the_page_costs_the_same_queries_however_many_answers(
 def test_the_list_can_be_narrowed_to_flags(study, done, editor):
     careful = walk_in(study)
     for number, assignment in enumerate(careful.assignments.all()):
-        services.record_answer(
+        answer_item(
             annotator_id=careful.pk,
             assignment_id=assignment.pk,
             choice=assignment.as_content("ab"[number % 2]),

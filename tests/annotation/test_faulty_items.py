@@ -17,7 +17,7 @@ from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.faulty_items import put_back, take_out
 from config.operations.doctor import annotator_checks
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, sign_in, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -47,9 +47,7 @@ def out(study: Study, item: Item, reason: str = "Both responses are equal.") -> 
 
 def answer_one(annotator: Annotator, item: Item) -> Annotation:
     seat = annotator.assignments.get(item=item)
-    return services.record_answer(
-        annotator_id=annotator.pk, assignment_id=seat.pk, choice="r1", certainty=70
-    )
+    return answer_item(annotator_id=annotator.pk, assignment_id=seat.pk, choice="r1", certainty=70)
 
 
 def test_people_in_mid_work_are_not_asked_and_are_paid_in_full(study):

@@ -21,7 +21,7 @@ from annotation.seats import flow
 from annotation.services.identities import purge_identities
 from annotation.tasks import release_expired_seats
 from studies.models import Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -132,9 +132,7 @@ def test_every_ending_has_its_own_code(study):
 def test_leaving_releases_every_seat_and_keeps_the_answers(study, leave, standing):
     annotator = walk_in(study)
     first = annotator.assignments.get(position=1)
-    services.record_answer(
-        annotator_id=annotator.pk, assignment_id=first.pk, choice="r1", certainty=60
-    )
+    answer_item(annotator_id=annotator.pk, assignment_id=first.pk, choice="r1", certainty=60)
 
     ended = leave(annotator_id=annotator.pk)
     leave(annotator_id=annotator.pk)

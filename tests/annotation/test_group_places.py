@@ -10,7 +10,7 @@ from annotation.researchers.workbench import annotator_needs
 from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -94,9 +94,7 @@ def test_a_stand_in_takes_the_leavers_place_and_every_seat():
     take_part(study, "man")
     stand_in = walk_in(study, gender="man")
     first = stand_in.assignments.get(position=1)
-    services.record_answer(
-        annotator_id=stand_in.pk, assignment_id=first.pk, choice="r1", certainty=50
-    )
+    answer_item(annotator_id=stand_in.pk, assignment_id=first.pk, choice="r1", certainty=50)
 
     services.mark_returned(annotator_id=leaver.pk)
 

@@ -18,7 +18,7 @@ from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, walk_in
 from tests.sampling import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -79,12 +79,12 @@ def happen(study: Study, event: str, argument: int | str) -> None:
     if event == "answer":
         open_one = annotator.assignments.filter(annotation=None).first()
         if open_one:
-            services.record_answer(
+            answer_item(
                 annotator_id=annotator.pk, assignment_id=open_one.pk, choice="r1", certainty=50
             )
     elif event == "revise":
         if answered := annotator.assignments.exclude(annotation=None).last():
-            services.record_answer(
+            answer_item(
                 annotator_id=annotator.pk, assignment_id=answered.pk, choice="r2", certainty=20
             )
     elif event == "skip":

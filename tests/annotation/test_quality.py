@@ -16,7 +16,7 @@ from annotation.quality import (
     quality_of,
 )
 from studies.models import Study
-from tests.factories import make_item, make_items, make_study, walk_in
+from tests.factories import answer_item, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def work(study, *, choice=None, certainty=None, milliseconds=SECONDS, active=SEC
     annotator = walk_in(study)
     for number, assignment in enumerate(annotator.assignments.order_by("position")):
         displayed = "ab"[number % 2] if choice is None else choice
-        services.record_answer(
+        answer_item(
             annotator_id=annotator.pk,
             assignment_id=assignment.pk,
             choice=assignment.as_content(displayed),

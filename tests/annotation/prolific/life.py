@@ -21,7 +21,7 @@ from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study
+from tests.factories import answer_all, answer_item, make_items, make_study
 
 GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
 POLITICS = QuotaQuestion(
@@ -121,7 +121,7 @@ def answer_some(annotator: Annotator, count: int) -> None:
     begun = timezone.now() - timedelta(minutes=count)
     Annotator.objects.filter(pk=annotator.pk).update(started_at=begun)
     for assignment in annotator.assignments.filter(annotation=None)[:count]:
-        services.record_answer(
+        answer_item(
             annotator_id=annotator.pk,
             assignment_id=assignment.pk,
             choice="r1",
