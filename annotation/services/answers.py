@@ -202,8 +202,8 @@ def _signals(
 def _is_repeat(
     annotation: Annotation, submission: Mapping[str, Any], added: Sequence[AddedForm]
 ) -> bool:
-    said = ("choice", "ranking", "certainty", "media_missing")
-    same = all(getattr(annotation, name) == submission[name] for name in said)
+    fields = ("choice", "ranking", "certainty", "media_missing")
+    same = all(getattr(annotation, name) == submission[name] for name in fields)
     return same and all(form.is_stored(annotation) for form in added)
 
 
