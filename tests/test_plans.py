@@ -108,8 +108,7 @@ def take_part(grown: GrownStudy) -> None:
     services.consent(annotator_id=annotator.pk, version="v1")
     services.finish_instructions(annotator_id=annotator.pk)
     answer_item(
-        annotator_id=annotator.pk,
-        assignment_id=annotator.assignments.earliest("position").pk,
+        annotator.assignments.earliest("position"),
         choice="r1",
         certainty=60,
     )

@@ -17,6 +17,7 @@ from tests.factories import (
     make_items,
     make_study,
     sign_in,
+    take_part,
     walk_in,
 )
 
@@ -34,9 +35,7 @@ def study() -> Study:
 
 @pytest.fixture
 def done(study) -> Annotator:
-    annotator = walk_in(study)
-    answer_all(annotator)
-    return services.complete(annotator_id=annotator.pk)
+    return take_part(study)
 
 
 @pytest.fixture
@@ -171,8 +170,7 @@ def test_the_list_can_be_narrowed_to_flags(study, done, editor):
     careful = walk_in(study)
     for number, assignment in enumerate(careful.assignments.all()):
         answer_item(
-            annotator_id=careful.pk,
-            assignment_id=assignment.pk,
+            assignment,
             choice=assignment.as_content("ab"[number % 2]),
             certainty=10 + 7 * number,
         )

@@ -210,7 +210,7 @@ def test_checks_look_like_items_in_the_progress_and_count_neither_in_seats_nor_i
     numbers = [places.number(position) for position in range(1, 9)]
 
     for check in checks:
-        answer_item(annotator_id=annotator.pk, assignment_id=check.pk, choice="r2", certainty=50)
+        answer_item(check, choice="r2", certainty=50)
 
     study.refresh_from_db()
     progress = progress_of(annotator.pk)
@@ -240,8 +240,7 @@ def test_the_number_of_checks_to_fail_depends_on_the_length_of_the_study(
     checks = annotator.assignments.filter(item__split="attention_check")
     for number, check in enumerate(checks):
         answer_item(
-            annotator_id=annotator.pk,
-            assignment_id=check.pk,
+            check,
             choice="r1" if number < failed else "r2",
             certainty=50,
         )

@@ -30,9 +30,7 @@ def make_grouped(*, each: int, per_person: int, items: int, seats: int) -> Study
 
 
 def take_part(study: Study, gender: str) -> Annotator:
-    annotator = walk_in(study, gender=gender)
-    answer_all(annotator)
-    return services.complete(annotator_id=annotator.pk)
+    return take_part(study, gender=gender)
 
 
 def open_places(study: Study) -> Counter[str]:
@@ -94,7 +92,7 @@ def test_a_stand_in_takes_the_leavers_place_and_every_seat():
     take_part(study, "man")
     stand_in = walk_in(study, gender="man")
     first = stand_in.assignments.get(position=1)
-    answer_item(annotator_id=stand_in.pk, assignment_id=first.pk, choice="r1", certainty=50)
+    answer_item(first, certainty=50)
 
     services.mark_returned(annotator_id=leaver.pk)
 

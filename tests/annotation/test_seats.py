@@ -156,9 +156,7 @@ def test_simultaneous_answers_and_completions_count_exactly():
     def take_part(n: int) -> None:
         annotator = walk_in(study, f"person{n % 9}")
         for assignment in annotator.assignments.order_by("position"):
-            answer_item(
-                annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=50
-            )
+            answer_item(assignment, certainty=50)
 
     # Everybody answers everything in two tabs at once.
     errors = run_together(take_part, list(range(18)))

@@ -250,8 +250,7 @@ def test_a_live_study_that_is_imported_elsewhere_has_the_same_inputs_and_the_sam
 def _answer_next(person, choice, certainty, turn):
     seat = person.assignments.filter(annotation=None).order_by("position").first()
     answer_item(
-        annotator_id=person.pk,
-        assignment_id=seat.pk,
+        seat,
         choice=choice,
         certainty=None if choice == "tie" else certainty,
         shown_at=timezone.now() - dt.timedelta(seconds=7 + turn),

@@ -97,9 +97,7 @@ def test_skipping_most_items_frees_the_quota_place(skips, kept):
     for assignment in annotator.assignments.order_by("position")[:skips]:
         services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
     for assignment in annotator.assignments.exclude(state="skipped"):
-        answer_item(
-            annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=70
-        )
+        answer_item(assignment)
 
     done = services.complete(annotator_id=annotator.pk)
 

@@ -21,7 +21,7 @@ from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
-from tests.factories import answer_all, answer_item, make_items, make_study
+from tests.factories import answer_item, make_items, make_study
 
 GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
 POLITICS = QuotaQuestion(
@@ -108,8 +108,7 @@ def finish(
     prolific: SimulatedProlific, person: dict[str, str], annotator: Annotator, code: str = ""
 ) -> None:
     """Answer everything here, complete, and hand the code in on Prolific."""
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    finish(annotator)
     prolific.world.finish(
         person["submission"],
         code or code_for(study_id=annotator.study_id, ending=Ending.COMPLETED),
@@ -122,9 +121,7 @@ def answer_some(annotator: Annotator, count: int) -> None:
     Annotator.objects.filter(pk=annotator.pk).update(started_at=begun)
     for assignment in annotator.assignments.filter(annotation=None)[:count]:
         answer_item(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice="r1",
+            assignment,
             certainty=70,
             shown_at=timezone.now() - timedelta(minutes=1),
             active_ms=60_000,

@@ -232,9 +232,7 @@ def test_made_up_time_is_not_paid(at_once, study, row, prolific):
     shown_at = timezone.now() - dt.timedelta(seconds=30)
     for assignment in annotator.assignments.all()[:at_once]:
         answer_item(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice="r1",
+            assignment,
             certainty=70,
             shown_at=shown_at,
             active_ms=20 * 60_000,

@@ -99,7 +99,7 @@ def _annotate(study: Study) -> None:
     first = walk_in(study, gender="woman")
     answer_all(first)
     changed = Annotation.objects.filter(assignment__annotator=first).order_by("pk")[0]
-    answer_item(annotator_id=first.pk, assignment_id=changed.assignment_id, choice="tie")
+    answer_item(changed.assignment, choice="tie")
     services.complete(annotator_id=first.pk)
     second = walk_in(study, gender="man")
     assignment = second.assignments.order_by("position")[0]

@@ -33,7 +33,7 @@ from studies.importers.files.faults import Refused
 from studies.models import Item, Membership, Study
 from studies.services.studies import record
 from studies.statements import clock
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import finish, make_items, make_study, sign_in, walk_in
 from tests.stored import everywhere
 
 pytestmark = pytest.mark.django_db
@@ -61,14 +61,12 @@ def person(study) -> Annotator:
     for number in range(2):
         other = walk_in(study, f"other{number}", sex="f")
         if number == 0:
-            answer_all(other)
-            services.complete(annotator_id=other.pk)
+            finish(other)
     annotator = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
     services.consent(annotator_id=annotator.pk, version="v1")
     services.record_demographics(annotator_id=annotator.pk, demographics={"sex": "f"})
     services.finish_instructions(annotator_id=annotator.pk)
-    answer_all(annotator, choice="r2", certainty=37)
-    services.complete(annotator_id=annotator.pk)
+    finish(annotator, choice="r2", certainty=37)
     services.leave_feedback(annotator_id=annotator.pk, text="Quokkas are lovely.")
     services.note_same_browser(annotator_id=annotator.pk, other_id=other.pk)
     services.exclude(annotator_id=annotator.pk, reason=f"{annotator.pseudonym} ({PID}) hurried.")
