@@ -17,8 +17,6 @@ from studies.money import sums_in_words
 
 # Events of the study's log and of an annotator's. Existing logs contain these texts.
 AMENDED, AGREED_AGAIN = "consent amended", "agreed again"
-# The text contains these, so an equal text proves them for annotators of earlier versions.
-_SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
 # Terms that pages and services keep for each annotator as they agreed to them.
 _RULES = ("ai_policy", "allow_changes", "machine_signs")
 

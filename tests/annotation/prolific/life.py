@@ -17,10 +17,11 @@ from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
-from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
+from annotation.seats.quotas import QuotaQuestion, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
+from tests.annotation.grids import grid
 from tests.factories import answer_item, make_items, make_study
 
 GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
