@@ -43,7 +43,7 @@ from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refre
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
-from annotation.seats.identity import has_entered
+from annotation.services.identities import has_entered
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address

@@ -40,9 +40,9 @@ from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
 from annotation.prolific.sync.entry import verify_return
 from annotation.seats import flow
-from annotation.seats.identity import identity_hashes
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
+from annotation.services.identities import identity_hashes
 from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Side, Study

@@ -29,8 +29,8 @@ from annotation.models import (
 )
 from annotation.prolific.sync.sync import FINAL
 from annotation.seats import flow
-from annotation.seats.identity import erased_ids, identity_hashes, imported_hashes, is_erased
 from annotation.services.endings import withdraw
+from annotation.services.identities import erased_ids, identity_hashes, imported_hashes, is_erased
 from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn, copies_of
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record

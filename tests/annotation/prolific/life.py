@@ -22,7 +22,7 @@ from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
 from tests.annotation.grids import grid
-from tests.factories import answer_item, make_items, make_study
+from tests.factories import answer_all, answer_item, make_items, make_study
 
 GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
 POLITICS = QuotaQuestion(
@@ -109,7 +109,8 @@ def finish(
     prolific: SimulatedProlific, person: dict[str, str], annotator: Annotator, code: str = ""
 ) -> None:
     """Answer everything here, complete, and hand the code in on Prolific."""
-    finish(annotator)
+    answer_all(annotator)
+    services.complete(annotator_id=annotator.pk)
     prolific.world.finish(
         person["submission"],
         code or code_for(study_id=annotator.study_id, ending=Ending.COMPLETED),
