@@ -84,11 +84,3 @@ class PlacesError(AnnotationError):
 
 class ItemError(AnnotationError):
     """An item cannot be taken out or put back; the message says why."""
-
-
-class AmendmentError(AnnotationError):
-    """The consent cannot be amended as requested; the message says why and what to do."""
-
-
-class RequestError(AnnotationError):
-    """What a person asked for cannot be done now; the message says why."""

@@ -1,7 +1,7 @@
 """CPU time and queries of one item page, one answer, and one answer with the next page.
 
     python -m benchmarks answer_cpu
-    python -m benchmarks.answer_cpu --items 300 --profile
+    python -m benchmarks.answer_cpu --people 40 --profile
 
 The pages are asked for within this process, through the WSGI application with the settings of
 production, so nothing but the application is measured: neither a socket nor gunicorn nor the

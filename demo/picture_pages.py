@@ -70,9 +70,8 @@ def participant_pages(page: "Page", person: str) -> Iterator[str]:
         page.goto(f"/s/{STUDY}/{side_page}/")
         yield side_page
     for assignment in annotator.assignments.all():
-        services.record_answer(
-            annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=61
-        )
+        entered = services.EnteredAnswer(choice="a", certainty=61)
+        services.record_answer(annotator=annotator, assignment_id=assignment.pk, entered=entered)
     # Prolific would know somebody who came by its link.
     known = {"is_signed": True, "unknown_since": None}
     ProlificIdentity.objects.filter(annotator=annotator).update(**known)

@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from annotation import services
-from annotation.models import Annotator
+from annotation.content.consent_versions import with_agreed_terms
+from annotation.models import Annotation, Annotator, Assignment, InitialAnswer
 from studies.models import Item, Membership, Persona, Study
 
 _serial = count(1)
@@ -145,12 +146,39 @@ def walk_in(study: Study, pid: str = "", **demographics: str) -> Annotator:
 def answer_all(annotator: Annotator, *, choice: str = "r1", certainty: int = 70) -> None:
     """Answer every item that has no answer yet."""
     for assignment in annotator.assignments.filter(annotation=None):
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice=choice,
-            certainty=certainty,
+        answer_item(assignment, choice=choice, certainty=certainty)
+
+
+def answer_item(
+    seat: Assignment, *, choice: str = "r1", certainty: int = 70, **more: Any
+) -> Annotation:
+    """Answer in content terms, as somebody who sees the page; with advice, the same twice."""
+    annotator = Annotator.objects.select_related("study").get(pk=seat.annotator_id)
+    entered = services.EnteredAnswer(
+        seat.as_displayed(choice), certainty, after_advice=True, **more
+    )
+
+    def answer() -> Annotation | InitialAnswer:
+        return services.record_answer(
+            annotator=with_agreed_terms(annotator), assignment_id=seat.pk, entered=entered
         )
+
+    stored = answer()
+    if isinstance(stored, InitialAnswer):
+        stored = answer()
+    assert isinstance(stored, Annotation)
+    return stored
+
+
+def finish(annotator: Annotator, **answers: Any) -> Annotator:
+    """Answer what is left, and complete."""
+    answer_all(annotator, **answers)
+    return services.complete(annotator_id=annotator.pk)
+
+
+def take_part(study: Study, pid: str = "", **demographics: str) -> Annotator:
+    """The whole way through a study."""
+    return finish(walk_in(study, pid, **demographics))
 
 
 def sign_in(study: Study, role: str = "editor") -> Client:

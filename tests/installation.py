@@ -24,7 +24,7 @@ from judging.worker import runtime
 from judging.worker.endpoints import seal
 from studies.models import Item, Membership, Study
 from tests.emptying.tables import empty_tables
-from tests.factories import answer_all, make_item, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_item, make_items, make_study, walk_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer
 from tests.judging.run_helpers import judge_all
@@ -99,7 +99,7 @@ def _annotate(study: Study) -> None:
     first = walk_in(study, gender="woman")
     answer_all(first)
     changed = Annotation.objects.filter(assignment__annotator=first).order_by("pk")[0]
-    services.record_answer(annotator_id=first.pk, assignment_id=changed.assignment_id, choice="tie")
+    answer_item(changed.assignment, choice="tie")
     services.complete(annotator_id=first.pk)
     second = walk_in(study, gender="man")
     assignment = second.assignments.order_by("position")[0]

@@ -56,7 +56,7 @@ LEFT_OUT = {
     "needs data that this study does not have": r"people:invitations|"
     r"judging:(extend|go-on)|audit|reports:(verify|share|revoke|draw)|"
     r"exports:(again|delete|stale)|webhooks:|studies:item-persona|"
-    r"people:(release|person|find|request|faulty-items|consent-versions)|studies:team-(remove|hand-over)|analysis:",
+    r"people:(release|person|faulty-items)|studies:team-(remove|hand-over)|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",
 }
 

@@ -26,6 +26,7 @@ from studies.models import Item
 from studies.pages import responses
 from studies.pages.responses import LongList
 from studies.statements import kept_figures
+from tests.factories import answer_item
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db]
 
@@ -106,9 +107,8 @@ def take_part(grown: GrownStudy) -> None:
     annotator = services.enter(study_id=grown.study.pk, pid="somebody", session_id="s")
     services.consent(annotator_id=annotator.pk, version="v1")
     services.finish_instructions(annotator_id=annotator.pk)
-    services.record_answer(
-        annotator_id=annotator.pk,
-        assignment_id=annotator.assignments.earliest("position").pk,
+    answer_item(
+        annotator.assignments.earliest("position"),
         choice="r1",
         certainty=60,
     )

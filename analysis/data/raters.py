@@ -40,8 +40,8 @@ from annotation.models import (
     QuotaGroup,
 )
 from annotation.quality import NOTHING, quality_of
-from annotation.seats.identity import identity_hash
 from annotation.services.faulty_items import TAKEN_OUT
+from annotation.services.identities import identity_hash
 from studies.models import Item, Study, StudyLog
 from studies.models import Item as ItemRow
 

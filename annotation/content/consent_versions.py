@@ -15,10 +15,8 @@ from annotation.models import Annotator, ConsentVersion, ProlificSubmission
 from studies.models import Study
 from studies.money import sums_in_words
 
-# An event of the study's log. Logs of existing studies contain this text.
-AMENDED = "consent amended"
-# The text contains these, so an equal text proves them for annotators of earlier versions.
-_SHOWN_TERMS = ("reward", "currency", "minutes", "contact", "ai_policy")
+# Events of the study's log and of an annotator's. Existing logs contain these texts.
+AMENDED, AGREED_AGAIN = "consent amended", "agreed again"
 # Terms that pages and services keep for each annotator as they agreed to them.
 _RULES = ("ai_policy", "allow_changes", "machine_signs")
 
@@ -62,6 +60,14 @@ def agreed_terms(annotator: Annotator) -> Mapping[str, Any]:
         if annotator.consent_version:
             return _terms(annotator.study_id, annotator.consent_version)
     return {}
+
+
+def promises_less(annotator: Annotator, text: ConsentText) -> bool:
+    """Whether a text promises less pay than the annotator agreed to."""
+    terms = agreed_terms(annotator)
+    reward, currency = terms.get("reward", 0), terms.get("currency")
+    is_less = text.terms["reward"] < reward or text.terms["currency"] != currency
+    return bool(reward and is_less)
 
 
 @lru_cache(maxsize=1000)

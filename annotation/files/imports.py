@@ -12,7 +12,7 @@ from django.db.models import Max
 from django.utils.dateparse import parse_datetime
 
 from annotation.models import Annotation, Annotator, Assignment
-from annotation.seats.identity import imported_hashes
+from annotation.services.identities import imported_hashes
 from studies.importers.files.answer_rows import (
     AnswerRow,
     KeptRows,

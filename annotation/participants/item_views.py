@@ -118,14 +118,15 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        answers.record_displayed(
-            annotator=annotator,
-            assignment_id=token.assignment_id,
+        entered = answers.EnteredAnswer(
             position=position,
             shown_at=token.shown_at,
             earlier_ms=token.earlier_ms,
             after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
+        )
+        answers.record_answer(
+            annotator=annotator, assignment_id=token.assignment_id, entered=entered
         )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.core import signing
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,7 +19,7 @@ from annotation.errors import (
     TookPartBefore,
     TooManyStarts,
 )
-from annotation.models import Annotator, Ending
+from annotation.models import Annotator, Ending, random_code
 from annotation.participants.access import (
     bind,
     closed,
@@ -38,12 +39,11 @@ from annotation.participants.added_steps import NOTES, STEPS
 from annotation.participants.forms import AboutForm, ConsentForm, FeedbackForm
 from annotation.participants.item_context import instructions_context, progress_of, task_url
 from annotation.participants.item_views import next_url
-from annotation.participants.tokens import read_start_token, start_token
 from annotation.prolific.sync.entry import note_entry, verify_entry, wants_refresh
 from annotation.prolific.sync.sync import is_confirmed, refresh_submission
 from annotation.seats.assignment import is_doubtful
 from annotation.seats.flow import code_ending, completion_code, ending_of, step_of
-from annotation.seats.identity import has_entered
+from annotation.services.identities import has_entered
 from annotation.tasks import refresh_prolific
 from studies.models import Study
 from studies.pages.accounts.client_address import client_address
@@ -52,6 +52,9 @@ from studies.services.accounts.sign_ins import minutes
 from studies.texts.markdown import render_markdown
 
 TOO_MANY = 429
+# A start page has a signed resume code that no annotator has yet, so that a second press of its
+# button begins no second part.
+_START = "annotation.start"
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,7 +123,7 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
         "study": study,
         "code": code,
         "preview_offered": may_preview(request, study),
-        "start": start_token(),
+        "start": signing.dumps(random_code(10), salt=_START),
     }
     has_left = request.method == "POST" and known and ending_of(known)
     if known and not code and not has_left:
@@ -133,7 +136,7 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
         annotator = services.enter_by_link(
             study_id=study.pk,
             resume_code=code,
-            fresh_code=read_start_token(request.POST.get("start", "")),
+            fresh_code=_read_start(request.POST.get("start", "")),
             address=client_address(request),
         )
     except TooManyStarts as error:
@@ -150,6 +153,14 @@ def _enter_by_link(request: HttpRequest, study: Study, known: Annotator | None) 
     except StudyNotOpen:
         return closed(request, study)
     return bind(request, see_other(step_url(annotator)), annotator)
+
+
+def _read_start(token: str) -> str:
+    """The code of a start page; empty if this installation did not sign it."""
+    try:
+        return str(signing.loads(token, salt=_START))
+    except signing.BadSignature:
+        return ""
 
 
 @require_http_methods(["GET", "POST"])

@@ -7,10 +7,8 @@ from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
 from annotation.researchers import (
     admission_views,
-    consent_views,
     item_views,
     quota_views,
-    request_views,
     text_views,
     views,
 )
@@ -40,15 +38,9 @@ urlpatterns = [
     path("release/", views.release, name="release"),
     path("annotator/", views.person, name="person"),
     path("items/", item_views.faulty_items, name="faulty-items"),
-    path("find/", request_views.find, name="find"),
-    path("find/person/", request_views.request_page, name="request"),
-    path("find/person/file/", request_views.person_file, name="request-file"),
-    path("find/person/act/", request_views.act, name="request-act"),
-    path("find/done/<slug:reference>/", request_views.done, name="request-done"),
     path("checks/", text_views.checks, name="checks"),
     path("checks/items/", text_views.check_items, name="check-items"),
     path("codes/", views.codes, name="codes"),
-    path("consent/", consent_views.consent_versions, name="consent-versions"),
     path("preview/", preview.frames, name="preview"),
     path("preview/<slug:step>/", preview.frames, name="preview-step"),
     path("invitations/", admission_views.invitations, name="invitations"),

@@ -38,7 +38,7 @@ from studies.models import Item, Membership, Study
 from studies.money import format_money
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, LongList, csv_response
-from studies.pages.workbench import PERSON_PARTS
+from studies.pages.workbench import PERSON_PAGES, PERSON_PARTS
 from studies.selectors import get_study
 
 _PER_PAGE = 50
@@ -268,7 +268,7 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
         "fault": fault,
         "reason": request.POST.get("reason", ""),
         "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
-        "is_owner": role_of(request.user, study) == Membership.Role.OWNER,
+        "pages": _pages_about(annotator, role_of(request.user, study)),
         "is_under_way": annotator.state in ACTIVE,
         "write": address_to_write(study, f"{ONE_PERSON}{annotator.pseudonym}"),
         "cost": cost_of_reopening(study, annotator),
@@ -277,6 +277,14 @@ def person(request: HttpRequest, slug: str) -> HttpResponse:
     }
     status = REFUSED if fault else 200
     return render(request, "annotation/researcher/person.html", context, status=status)
+
+
+def _pages_about(annotator: Annotator, role: str) -> list[tuple[str, str]]:
+    """Title and address of what owners can open about somebody."""
+    if role != Membership.Role.OWNER:
+        return []
+    study, name = annotator.study, annotator.pseudonym
+    return [(page.title, page.address(study, name)) for page in PERSON_PAGES]
 
 
 def _address(study: Study, annotator: Annotator) -> str:

@@ -109,12 +109,6 @@ def annotator_pages(study: Study) -> list[SectionPage]:
     own = [
         SectionPage("annotators", "All annotators", reverse("people:list", args=[study.slug])),
         SectionPage("annotators", "Preview", reverse("people:preview", args=[study.slug])),
-        SectionPage("annotators", "Find", reverse("people:find", args=[study.slug]), True),
-        SectionPage(
-            "annotators",
-            "Consent",
-            reverse("people:consent-versions", args=[study.slug]),
-        ),
     ]
     faulty = reverse("people:faulty-items", args=[study.slug])
     own.append(SectionPage("items", "Faulty items", faulty, for_editors=True))

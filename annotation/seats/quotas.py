@@ -6,7 +6,6 @@ left.
 """
 
 import dataclasses
-import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -206,17 +205,6 @@ def questions_of(study: Study) -> list[QuotaQuestion]:
     ]
 
 
-def grid(questions: Sequence[QuotaQuestion], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
-    """One group for each combination of values that has a target, in the order of the questions."""
-    keys = [question.key for question in questions]
-    combinations = itertools.product(*(question.options for question in questions))
-    return [
-        Quota(targets[values], dict(zip(keys, values, strict=True)))
-        for values in combinations
-        if values in targets
-    ]
-
-
 def _criteria_key(criteria: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(criteria.items()))
 
@@ -377,29 +365,6 @@ def read_plan(text: str) -> tuple[list[QuotaQuestion], list[Quota]]:
     if "everyone_else" in plan:
         groups.append(_read_group("everyone_else", plan["everyone_else"]))
     return questions, groups
-
-
-def plan_to_toml(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> str:
-    """A plan as text that `read_plan` reads back, with the group for everyone else last.
-
-    Criteria are sorted, because databases keep keys in different orders.
-    """
-    import tomli_w  # Imported here, because only exports of a study write TOML.
-
-    rows = [
-        {"key": each.key, "label": each.label, "options": dict(each.options)}
-        | ({"sentence": each.sentence} if each.sentence else {})
-        for each in questions
-    ]
-    plan: dict[str, Any] = {"question": rows} if rows else {}
-    own = [each for each in groups if each.criteria]
-    if own:
-        plan["group"] = [
-            {"target": each.target, **dict(sorted(each.criteria.items()))} for each in own
-        ]
-    if others := [each for each in groups if not each.criteria]:
-        plan["everyone_else"] = {"target": others[0].target}
-    return tomli_w.dumps(plan)
 
 
 def _question(number: int, row: dict[str, Any]) -> QuotaQuestion:

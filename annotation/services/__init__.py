@@ -9,7 +9,7 @@ from annotation.services.admission import (
     note_signed,
     resume,
 )
-from annotation.services.answers import record_answer, record_displayed, save_draft, skip_item
+from annotation.services.answers import EnteredAnswer, record_answer, save_draft, skip_item
 from annotation.services.endings import (
     complete,
     exclude,
@@ -36,6 +36,7 @@ from annotation.services.steps import (
 )
 
 __all__ = [
+    "EnteredAnswer",
     "admit_tester",
     "answer_question",
     "complete",
@@ -58,7 +59,6 @@ __all__ = [
     "practise",
     "record_answer",
     "record_demographics",
-    "record_displayed",
     "reinstate",
     "reject",
     "release_expired",

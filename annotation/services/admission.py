@@ -37,14 +37,14 @@ from annotation.models import (
     random_code,
 )
 from annotation.seats import flow
-from annotation.seats.identity import (
+from annotation.services.endings import exclude
+from annotation.services.identities import (
     check_ids,
     check_new,
     email_ids,
     identity_hash,
     identity_hashes,
 )
-from annotation.services.endings import exclude
 from studies.additions import Additions
 from studies.models import Study
 from studies.services.accounts.sign_ins import Limit

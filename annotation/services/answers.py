@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.content.added_questions import AddedForm
-from annotation.content.consent_versions import agreed_terms
 from annotation.content.texts import wording_sha256
 from annotation.errors import AlreadyEnded, DraftChanged, InvalidAnswer, StudyNotOpen, WrongStep
 from annotation.machine_signs import TOLERANCE_MS, TRAP_CERTAINTY
@@ -40,193 +39,87 @@ ANSWERING = {
 }
 
 
-def record_answer(
-    *,
-    annotator_id: int,
-    assignment_id: int,
-    choice: str,
-    certainty: int | None = None,
-    shown_at: dt.datetime | None = None,
-    active_ms: int | None = None,
-    earlier_ms: int = 0,
-    certainty_control: str = "",
-    ranking: Sequence[int] | None = None,
-) -> Annotation:
-    """Store an answer in content terms (`Assignment.as_content` translates a, b, tie).
-
-    An assignment that shows a whole set needs a `ranking` of its responses by number, best first,
-    which determines the choice.
-
-    An identical repeat changes nothing, a different one is a revision; both delete the draft.
-    `active_ms` is the browser's time, `earlier_ms` the part of it before `shown_at`. Commits before
-    it returns.
-
-    Raises `Assignment.DoesNotExist` (not this annotator's), `AlreadyEnded`, `InvalidAnswer`,
-    `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow, or the study
-    changed while its first answer was on its way).
-    """
-    study = Study.objects.only(
-        "state",
-        "frozen_at",
-        "version",
-        "allow_tie",
-        "ask_certainty",
-        "allow_changes",
-        "perspective",
-        "machine_signs",
-    ).get(annotators=annotator_id)
-    if ranking is None and choice not in Choice.values:
-        raise InvalidAnswer(f"choice {choice!r} is not offered")
-    active_ms = believable_ms(active_ms, shown_at, earlier_ms)
-    entry = _Entry(
-        choice, ranking, certainty, certainty_control, shown_at, active_ms, after_advice=True
-    )
-    stored = _record(study, annotator_id, assignment_id, entry)
-    assert isinstance(stored, Annotation)  # noqa: S101 - never anything else after the advice
-    return stored
-
-
-def record_displayed(
-    *,
-    annotator: Annotator,
-    assignment_id: int,
-    position: int | None,
-    choice: str,
-    certainty: int | None = None,
-    shown_at: dt.datetime | None = None,
-    active_ms: int | None = None,
-    earlier_ms: int = 0,
-    certainty_control: str = "",
-    after_advice: bool = False,
-    ranking: Sequence[int] | None = None,
-    media_missing: bool = False,
-    translated: str = Translated.NOTHING,
-    signals: Mapping[str, int] | None = None,
-    added: Sequence[AddedForm] = (),
-) -> Annotation | InitialAnswer:
-    """Store an answer with the choice as displayed (a, b or tie); otherwise like `record_answer`.
-
-    A `ranking` has places on the screen from 0, that of the best response first.
-
-    An item with advice is answered twice: the first answer is stored as its `InitialAnswer`,
-    whatever the browser claims, and the one `after_advice` is the item's answer. `media_missing`:
-    the annotator chose to answer without a picture or recording that did not load. `translated` is
-    what a browser translated at any submission of the answer. `signals` are those of
-    `annotation.machine_signs`, kept of the first submission. `added` are the checked forms of
-    extras, stored with the item's answer. `annotator` must be freshly read with the study, because
-    neither is read again. Also raises `Assignment.DoesNotExist` if the assignment is not at
-    `position`, if given.
-    """
-    claimed_ms = active_ms
-    active_ms = believable_ms(claimed_ms, shown_at, earlier_ms)
-    if signals and (claimed_ms or 0) > (active_ms or 0) + TOLERANCE_MS:
-        signals = {**signals, "impossible": 1}
-    entry = _Entry(
-        choice,
-        ranking,
-        certainty,
-        certainty_control,
-        shown_at,
-        active_ms,
-        position,
-        after_advice,
-        is_displayed=True,
-        media_missing=media_missing,
-        translated=translated,
-        signals=signals,
-        added=added,
-    )
-    return _record(annotator.study, annotator.pk, assignment_id, entry)
-
-
 @dataclass(frozen=True)
-class _Entry:
-    """An annotator's input at an item, and its times."""
+class EnteredAnswer:
+    """An annotator's input at an item as displayed, which the form has checked, and its times.
+
+    `choice` is a, b or tie. A screen with a whole set has a `ranking` instead: places on the screen
+    from 0, that of the best response first. `active_ms` is the browser's time, `earlier_ms` the
+    part of it before `shown_at`. `after_advice`: the page showed the item's advice, if it has one.
+    `media_missing`: the annotator chose to answer without a picture or recording that did not load.
+    `translated` is what a browser translated at any submission of the answer. `signals` are those
+    of `annotation.machine_signs`, kept of the first submission. `added` are the forms of extras.
+    """
 
     choice: str
-    ranking: Sequence[int] | None
-    certainty: int | None
-    control: str
-    shown_at: dt.datetime | None
-    active_ms: int | None
+    certainty: int | None = None
+    certainty_control: str = ""
+    ranking: Sequence[int] | None = None
     position: int | None = None
+    shown_at: dt.datetime | None = None
+    active_ms: int | None = None
+    earlier_ms: int = 0
     after_advice: bool = False
-    is_displayed: bool = False
     media_missing: bool = False
     translated: str = Translated.NOTHING
     signals: Mapping[str, int] | None = None
     added: Sequence[AddedForm] = ()
 
 
-@dataclass(frozen=True)
-class _Content:
-    """An answer in content terms, with a `ranking` only if a whole set is shown."""
-
-    choice: str
-    ranking: dict[str, Any] | None
-
-
-def _content(assignment: Assignment, entry: _Entry) -> _Content:
-    """The answer in content terms; refuse one that does not fit what is shown."""
-    order = assignment.option_order
-    ranking: dict[str, Any] | None = None
-    if entry.ranking is not None:
-        ranking = {"shown": order, "ranking": [*entry.ranking]}
-        if entry.is_displayed:
-            ranking = assignment.as_ranking(entry.ranking)
-    elif order is None:
-        choice = assignment.as_content(entry.choice) if entry.is_displayed else entry.choice
-        return _Content(choice, None)
-    if order is None or ranking is None or sorted(ranking["ranking"]) != sorted(order):
-        raise InvalidAnswer(f"assignment {assignment.pk} needs {order or 'a choice'}")
-    return _Content(assignment.item.choice_of(ranking["ranking"]), ranking)
-
-
-def _record(
-    study: Study,
-    annotator_id: int,
-    assignment_id: int,
-    entry: _Entry,
+def record_answer(
+    *, annotator: Annotator, assignment_id: int, entered: EnteredAnswer
 ) -> Annotation | InitialAnswer:
+    """Store an answer in content terms: r1, r2 or tie. Commits before it returns.
+
+    `annotator` must be freshly read with the study, because neither is read again; the study has
+    the rules that they agreed to (`with_agreed_terms`).
+
+    An identical repeat changes nothing, a different one is a revision; both delete the draft. An
+    item with advice is answered twice: the first answer is stored as its `InitialAnswer`, whatever
+    the browser claims, and the one after the advice is the item's answer.
+
+    Raises `Assignment.DoesNotExist` (not this annotator's, or not at the position), `AlreadyEnded`,
+    `InvalidAnswer`, `StudyNotOpen` (closed), `WrongStep` (a change that the study does not allow,
+    or the study changed while its first answer was on its way).
+    """
+    study = annotator.study
     if study.state == Study.State.CLOSED:
         raise StudyNotOpen(study.state)
-    certainty = _checked_certainty(study, entry.choice, entry.certainty)
+    certainty = _checked_certainty(study, entered)
     with transaction.atomic():
         if study.frozen_at is None and _is_of_the_study(assignment_id):
             freeze(study.pk)
             if not Study.objects.filter(pk=study.pk, version=study.version).exists():
                 raise WrongStep(f"study {study.pk} changed while its first answer was on its way")
-        assignment = locked_assignment(assignment_id, annotator_id)
-        if entry.position not in (None, assignment.position):
-            raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator_id}")
+        assignment = locked_assignment(assignment_id, annotator.pk)
+        if entered.position not in (None, assignment.position):
+            raise Assignment.DoesNotExist(f"{assignment_id}, of annotator {annotator.pk}")
         annotator = assignment.annotator
         if annotator.state not in ANSWERING:
-            raise AlreadyEnded(f"annotator {annotator_id} is {annotator.state}")
-        content = _content(assignment, entry)
-        if assignment.item.has_advice and _is_before_advice(assignment, entry):
-            return _record_initial(annotator, assignment, entry, content.choice, certainty)
+            raise AlreadyEnded(f"annotator {annotator.pk} is {annotator.state}")
+        choice, ranking = _content(assignment, entered)
+        submission: dict[str, Any] = {
+            "choice": choice,
+            "certainty": certainty,
+            "shown_at": entered.shown_at,
+            "answered_at": clock.now(),
+            "media_missing": entered.media_missing,
+            **_durations(entered),
+        }
+        if assignment.item.has_advice and _is_before_advice(assignment, entered):
+            return _record_initial(assignment, submission)
+        submission["ranking"] = ranking
         annotation = _present_answer(assignment)
         delete_draft(assignment_id)
-        for form in entry.added:
+        for form in entered.added:
             form.delete_draft(assignment)
-        if annotation and _is_repeat(annotation, content, certainty, entry):
+        if annotation and _is_repeat(annotation, submission, entered.added):
             return annotation
-        terms = agreed_terms(annotator) if annotation else {}
-        if annotation and not terms.get("allow_changes", study.allow_changes):
+        if annotation and not study.allow_changes:
             raise WrongStep(f"the answer to assignment {assignment_id} is final in this study")
 
-        now = clock.now()
         # A tie has no certainty, and so no control for it.
-        control = entry.control if certainty is not None else ""
-        submission = {
-            "choice": content.choice,
-            "ranking": content.ranking,
-            "certainty": certainty,
-            "shown_at": entry.shown_at,
-            "answered_at": now,
-            "media_missing": entry.media_missing,
-            **_durations(entry),
-        }
+        control = entered.certainty_control if certainty is not None else ""
         if annotation is None:
             annotation = insert(
                 Annotation(
@@ -237,10 +130,10 @@ def _record(
                         assignment, is_late=annotator.state != Annotator.State.ANNOTATING
                     ),
                     wording_sha256=wording_sha256(
-                        assignment.item, study, ranks=content.ranking is not None
+                        assignment.item, study, ranks=ranking is not None
                     ),
-                    translated=entry.translated,
-                    signals=_signals(study, assignment.item, entry),
+                    translated=entered.translated,
+                    signals=_signals(study, assignment.item, entered, submission["active_ms"]),
                     **submission,
                 )
             )
@@ -248,16 +141,29 @@ def _record(
             annotation.revision += 1
             annotation.certainty_control = control
             # Ordered by what it says: nothing, the page, the texts.
-            annotation.translated = max(annotation.translated, entry.translated)
+            annotation.translated = max(annotation.translated, entered.translated)
             for field, value in submission.items():
                 setattr(annotation, field, value)
             own = ["revision", "certainty_control", "translated"]
             annotation.save(update_fields=[*own, *submission])
         flow.lift(annotator)
         insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
-        for form in entry.added:
+        for form in entered.added:
             form.store(annotation)
     return annotation
+
+
+def _content(
+    assignment: Assignment, entered: EnteredAnswer
+) -> tuple[str, dict[str, list[int]] | None]:
+    """The choice in content terms, and the ranking of a whole set, which determines it."""
+    order = assignment.option_order
+    if order is None and entered.ranking is None:
+        return assignment.as_content(entered.choice), None
+    if order is None or sorted(entered.ranking or ()) != list(range(len(order))):
+        raise InvalidAnswer(f"assignment {assignment.pk} needs {order or 'a choice'}")
+    ranking = assignment.as_ranking(entered.ranking or ())
+    return assignment.item.choice_of(ranking["ranking"]), ranking
 
 
 def _standing_of(assignment: Assignment, *, is_late: bool) -> str:
@@ -277,67 +183,58 @@ def _standing_of(assignment: Assignment, *, is_late: bool) -> str:
     return Annotation.Standing.SURPLUS if assignment.is_surplus else Annotation.Standing.COUNTED
 
 
-def _signals(study: Study, item: Item, entry: _Entry) -> Mapping[str, int] | None:
-    """The signals to store, with whether the answer follows the instruction for programs."""
-    if (
-        study.sets_trap
-        and item.split == Item.Split.ATTENTION_CHECK
-        and entry.certainty == TRAP_CERTAINTY
-    ):
-        return {**(entry.signals or {}), "trapped": 1}
-    return entry.signals
+def _signals(
+    study: Study, item: Item, entered: EnteredAnswer, spent: int | None
+) -> Mapping[str, int] | None:
+    """The signals to store, with two that the server finds.
+
+    The browser stated more time than had passed; the answer follows the instruction for programs.
+    """
+    found = entered.signals
+    if found and (entered.active_ms or 0) > (spent or 0) + TOLERANCE_MS:
+        found = {**found, "impossible": 1}
+    is_check = item.split == Item.Split.ATTENTION_CHECK
+    if study.sets_trap and is_check and entered.certainty == TRAP_CERTAINTY:
+        found = {**(found or {}), "trapped": 1}
+    return found
 
 
 def _is_repeat(
-    annotation: Annotation, content: _Content, certainty: int | None, entry: _Entry
+    annotation: Annotation, submission: Mapping[str, Any], added: Sequence[AddedForm]
 ) -> bool:
-    stored = annotation.choice, annotation.ranking, annotation.certainty, annotation.media_missing
-    same = stored == (content.choice, content.ranking, certainty, entry.media_missing)
-    return same and all(form.is_stored(annotation) for form in entry.added)
+    fields = ("choice", "ranking", "certainty", "media_missing")
+    same = all(getattr(annotation, name) == submission[name] for name in fields)
+    return same and all(form.is_stored(annotation) for form in added)
 
 
-def _is_before_advice(assignment: Assignment, entry: _Entry) -> bool:
-    """Whether this is the first answer: the page shows the advice only once that is stored.
-
-    An answer not sent by a page, such as from a program, is the item's answer.
-    """
-    if not entry.after_advice:
+def _is_before_advice(assignment: Assignment, entered: EnteredAnswer) -> bool:
+    """Whether this is the first answer: the page shows the advice only once that is stored."""
+    if not entered.after_advice:
         return True
-    return entry.is_displayed and not InitialAnswer.objects.filter(assignment=assignment).exists()
+    return not InitialAnswer.objects.filter(assignment=assignment).exists()
 
 
-def _record_initial(
-    annotator: Annotator, assignment: Assignment, entry: _Entry, choice: str, certainty: int | None
-) -> InitialAnswer:
+def _record_initial(assignment: Assignment, submission: Mapping[str, Any]) -> InitialAnswer:
     """Store the answer before the advice, which cannot change once the advice was seen."""
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
-    now = clock.now()
     delete_draft(assignment.pk)
-    flow.lift(annotator)
-    return InitialAnswer.objects.create(
-        assignment=assignment,
-        choice=choice,
-        certainty=certainty,
-        shown_at=entry.shown_at,
-        answered_at=now,
-        media_missing=entry.media_missing,
-        **_durations(entry),
-    )
+    flow.lift(assignment.annotator)
+    return InitialAnswer.objects.create(assignment=assignment, **submission)
 
 
-def _checked_certainty(study: Study, choice: str, certainty: int | None) -> int | None:
+def _checked_certainty(study: Study, entered: EnteredAnswer) -> int | None:
     """The certainty to store: none with a tie, or if the study does not ask for it.
 
     Raises `InvalidAnswer` if the study does not offer the choice or the certainty.
     """
-    if choice == Choice.TIE and not study.allow_tie:
-        raise InvalidAnswer(f"choice {choice!r} is not offered")
-    if choice == Choice.TIE or not study.ask_certainty:
+    if entered.choice == Choice.TIE and not study.allow_tie:
+        raise InvalidAnswer(f"choice {entered.choice!r} is not offered")
+    if entered.choice == Choice.TIE or not study.ask_certainty:
         return None
-    if certainty is None or not 1 <= certainty <= 100:
-        raise InvalidAnswer(f"certainty must be from 1 to 100, got {certainty}")
-    return certainty
+    if entered.certainty is None or not 1 <= entered.certainty <= 100:
+        raise InvalidAnswer(f"certainty must be from 1 to 100, got {entered.certainty}")
+    return entered.certainty
 
 
 def _is_of_the_study(assignment_id: int) -> bool:
@@ -373,10 +270,11 @@ def _elapsed_ms(shown_at: dt.datetime) -> int:
     return max(0, round((clock.now() - shown_at).total_seconds() * 1000))
 
 
-def _durations(entry: _Entry) -> dict[str, int | None]:
+def _durations(entered: EnteredAnswer) -> dict[str, int | None]:
     """Elapsed time by the server's clock since the page was last shown, and active time."""
-    elapsed = None if entry.shown_at is None else _elapsed_ms(entry.shown_at)
-    return {"elapsed_ms": elapsed, "active_ms": entry.active_ms}
+    elapsed = None if entered.shown_at is None else _elapsed_ms(entered.shown_at)
+    active = believable_ms(entered.active_ms, entered.shown_at, entered.earlier_ms)
+    return {"elapsed_ms": elapsed, "active_ms": active}
 
 
 def stamp_of(assignment: Assignment) -> str:

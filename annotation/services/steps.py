@@ -4,13 +4,12 @@ from django.db import transaction
 
 from annotation.content import comprehension
 from annotation.content.comprehension import PRACTICE_READ, PRACTISED, open_question, practice_of
-from annotation.content.consent_versions import keep_consent
+from annotation.content.consent_versions import AGREED_AGAIN, keep_consent, promises_less
 from annotation.content.texts import ConsentText
 from annotation.errors import AlreadyEnded, InvalidAnswer, NoItems, StudyNotOpen, WrongStep
 from annotation.models import Annotator, AnnotatorEvent, ComprehensionAnswer, DemographicQuestion
 from annotation.seats import assignment, flow, quotas
 from annotation.seats.assignment import is_doubtful
-from annotation.services.amendments import agree_again
 from annotation.services.endings import expire_due
 from studies.models import Study
 
@@ -28,7 +27,7 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     asks = DemographicQuestion.objects.filter(study__annotators=annotator_id).exists()
     annotator = flow.lock_alone(annotator_id) if asks else flow.lock(annotator_id)
     if text is not None and annotator.consent_due and annotator.state in flow.ACTIVE:
-        return agree_again(annotator, text)
+        return _agree_again(annotator, text)
     if not is_at(annotator, State.ARRIVED):
         return annotator
     if text is not None:
@@ -38,6 +37,25 @@ def consent(*, annotator_id: int, version: str, text: ConsentText | None = None)
     flow.move(annotator, State.CONSENTED, version=version)
     if not asks:
         _screen(annotator)
+    return annotator
+
+
+def _agree_again(annotator: Annotator, text: ConsentText) -> Annotator:
+    """Store that a locked annotator who was asked again agreed to the new version.
+
+    If the pay was lowered since they were asked, the version that promises more stays theirs.
+    """
+    keep_consent(annotator.study, text)
+    before = annotator.consent_version
+    if not promises_less(annotator, text):
+        annotator.consent_version = text.version
+    annotator.consent_due = False
+    annotator.save(update_fields=["consent_version", "consent_due"])
+    AnnotatorEvent.objects.create(
+        annotator=annotator,
+        event=AGREED_AGAIN,
+        detail={"before": before, "version": text.version},
+    )
     return annotator
 
 

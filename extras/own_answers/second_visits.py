@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core import signing
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -37,18 +38,20 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
-from annotation.participants.tokens import read_shown_token, shown_token
 from annotation.prolific.sync.entry import verify_return
 from annotation.seats import flow
-from annotation.seats.identity import identity_hashes
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
+from annotation.services.identities import identity_hashes
 from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Side, Study
 from studies.pages.responses import REFUSED
 from studies.services.studies import record
 from studies.statements import clock
+
+# Its pages have no assignment, but the signed time at which they were shown.
+_SHOWN = "annotation.shown"
 
 
 def plan_retest(annotator: Annotator) -> None:
@@ -232,7 +235,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
     form = AnswerForm(data, study=study, task=item.task)
     if form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("choice", "certainty", "media_missing")}
-        shown_at = read_shown_token(request.POST.get("assignment", ""))
+        shown_at = _read_shown(request.POST.get("assignment", ""))
         spent = believable_ms(form.active_ms, shown_at) if shown_at else None
         answer_again(visit_id=visit.pk, position=position, active_ms=spent, **given)
         return see_other(reverse("own_answers:retest", args=[study.slug]))
@@ -242,7 +245,7 @@ def retest_item(request: HttpRequest, study: Study, position: int) -> HttpRespon
         **item_context(item=item, shown_first=answer.shown_first, form=form, number=position),
         "action": _url(study, position),
         "draft_key": "",
-        "token": shown_token(),
+        "token": signing.dumps(clock.now().timestamp(), salt=_SHOWN),
         "number": position,
         "progress": progress,
     }
@@ -345,3 +348,11 @@ SECOND_VISITS = ExportTable(
     "Second visits: one row per item that a person answered again",
     _table,
 )
+
+
+def _read_shown(token: str) -> dt.datetime | None:
+    """When the page was shown; None if this installation did not sign it."""
+    try:
+        return dt.datetime.fromtimestamp(signing.loads(token, salt=_SHOWN), tz=dt.UTC)
+    except signing.BadSignature:
+        return None

@@ -15,9 +15,9 @@ from django.utils.http import urlencode
 from annotation.models import Annotation, Annotator, Invitation, ProlificIdentity
 from annotation.participants.added_steps import EndNote
 from annotation.seats.assignment import SameItems
-from annotation.seats.identity import identity_hash, identity_hashes
 from annotation.services.admission import AtArrival
 from annotation.services.endings import AtEnd
+from annotation.services.identities import identity_hash, identity_hashes
 from extras.own_answers.models import LaterWave, WavePerson
 from studies.errors import StudyError
 from studies.models import Item, RemovedPerson, Study

@@ -1,6 +1,6 @@
 """What people, judges and the report need of a study's design, as files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +14,7 @@ from analysis.report.rules import ANALYSES
 from annotation.content.comprehension import as_toml, questions_of, read_questions, set_questions
 from annotation.errors import AnnotationError
 from annotation.seats import quotas
+from annotation.seats.quotas import Quota, QuotaQuestion
 from judging.backends.registry import backend_kind
 from judging.catalog.changes import judges_of
 from judging.errors import BadJudge, JudgingError
@@ -35,8 +36,8 @@ class Quotas:
     name, file = "quotas", "quotas.toml"
 
     def write(self, study: Study) -> dict[str, str]:
-        groups = [quotas.Quota(group.target, group.criteria) for group in study.quota_groups.all()]
-        return {self.file: quotas.plan_to_toml(quotas.questions_of(study), groups)}
+        groups = [Quota(group.target, group.criteria) for group in study.quota_groups.all()]
+        return {self.file: to_toml(_plan(quotas.questions_of(study), groups))}
 
     def apply(self, study: Study, folder: Folder, file: str, *, user: User | None) -> list[str]:
         try:
@@ -45,6 +46,27 @@ class Quotas:
         except AnnotationError as error:
             raise StudyError(f"{file}: {error}") from error
         return []
+
+
+def _plan(questions: Sequence[QuotaQuestion], groups: Sequence[Quota]) -> dict[str, Any]:
+    """A plan that `set_quotas` reads, with the group for everyone else last.
+
+    Criteria are sorted, because databases keep keys in different orders.
+    """
+    rows = [
+        {"key": each.key, "label": each.label, "options": dict(each.options)}
+        | ({"sentence": each.sentence} if each.sentence else {})
+        for each in questions
+    ]
+    plan: dict[str, Any] = {"question": rows} if rows else {}
+    own = [each for each in groups if each.criteria]
+    if own:
+        plan["group"] = [
+            {"target": each.target, **dict(sorted(each.criteria.items()))} for each in own
+        ]
+    if others := [each for each in groups if not each.criteria]:
+        plan["everyone_else"] = {"target": others[0].target}
+    return plan
 
 
 class Comprehension:

@@ -180,7 +180,10 @@ LIST_PARTS: Additions[ListPart] = Additions()
 
 @dataclass(frozen=True)
 class PersonPart:
-    """A part of an annotator's page: `address` of its fragment, by the study and the pseudonym."""
+    """A part of an annotator's page, or a page about them: `address` by the study and their name.
+
+    That of a part is the address of its fragment.
+    """
 
     name: str
     title: str
@@ -188,6 +191,8 @@ class PersonPart:
 
 
 PERSON_PARTS: Additions[PersonPart] = Additions()
+# Pages for owners, each by a button.
+PERSON_PAGES: Additions[PersonPart] = Additions()
 
 
 @dataclass(frozen=True)

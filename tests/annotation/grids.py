@@ -1,6 +1,9 @@
 """A study with places for women and men of two parties."""
 
-from annotation.seats.quotas import Quota, QuotaQuestion, grid, set_quotas
+import itertools
+from collections.abc import Mapping, Sequence
+
+from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Study
 from tests.factories import make_items, make_study
 
@@ -22,3 +25,14 @@ def make_grid(*, entry: str = Study.Entry.PROLIFIC, target: int = 1, else_target
         study_id=study.pk, questions=[GENDER, POLITICS], groups=[*groups, Quota(else_target)]
     )
     return study
+
+
+def grid(questions: Sequence[QuotaQuestion], targets: Mapping[tuple[str, ...], int]) -> list[Quota]:
+    """One group for each combination of values that has a target, in the order of the questions."""
+    keys = [question.key for question in questions]
+    combinations = itertools.product(*(question.options for question in questions))
+    return [
+        Quota(targets[values], dict(zip(keys, values, strict=True)))
+        for values in combinations
+        if values in targets
+    ]

@@ -19,7 +19,7 @@ def main(slug: str, first: int, last: int) -> int:
 
     from annotation import services
     from studies.models import Study
-    from tests.factories import walk_in
+    from tests.factories import answer_item, walk_in
 
     study = Study.objects.get(slug=slug)
 
@@ -27,12 +27,7 @@ def main(slug: str, first: int, last: int) -> int:
         try:
             annotator = walk_in(study, f"person{number}")
             for assignment in annotator.assignments.order_by("position"):
-                services.record_answer(
-                    annotator_id=annotator.pk,
-                    assignment_id=assignment.pk,
-                    choice="r1",
-                    certainty=60,
-                )
+                answer_item(assignment, certainty=60)
             services.complete(annotator_id=annotator.pk)
         except Exception:  # noqa: BLE001  whatever it is, the test shows it
             traceback.print_exc()

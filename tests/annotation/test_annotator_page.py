@@ -10,7 +10,16 @@ from django.urls import reverse
 from annotation import services
 from annotation.models import Annotation, Annotator
 from studies.models import Membership, Study
-from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    make_item,
+    make_items,
+    make_study,
+    sign_in,
+    take_part,
+    walk_in,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -26,9 +35,7 @@ def study() -> Study:
 
 @pytest.fixture
 def done(study) -> Annotator:
-    annotator = walk_in(study)
-    answer_all(annotator)
-    return services.complete(annotator_id=annotator.pk)
+    return take_part(study)
 
 
 @pytest.fixture
@@ -162,9 +169,8 @@ def test_the_page_costs_the_same_queries_however_many_answers(
 def test_the_list_can_be_narrowed_to_flags(study, done, editor):
     careful = walk_in(study)
     for number, assignment in enumerate(careful.assignments.all()):
-        services.record_answer(
-            annotator_id=careful.pk,
-            assignment_id=assignment.pk,
+        answer_item(
+            assignment,
             choice=assignment.as_content("ab"[number % 2]),
             certainty=10 + 7 * number,
         )

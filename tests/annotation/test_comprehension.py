@@ -18,7 +18,7 @@ from annotation.models import Annotation, Annotator, ComprehensionAnswer, Ending
 from annotation.participants.item_context import progress_of
 from annotation.seats import flow
 from studies.models import Item, Study, StudyLog
-from tests.factories import answer_all, make_item, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -210,9 +210,7 @@ def test_checks_look_like_items_in_the_progress_and_count_neither_in_seats_nor_i
     numbers = [places.number(position) for position in range(1, 9)]
 
     for check in checks:
-        services.record_answer(
-            annotator_id=annotator.pk, assignment_id=check.pk, choice="r2", certainty=50
-        )
+        answer_item(check, choice="r2", certainty=50)
 
     study.refresh_from_db()
     progress = progress_of(annotator.pk)
@@ -241,9 +239,8 @@ def test_the_number_of_checks_to_fail_depends_on_the_length_of_the_study(
     annotator = walk_in(study)
     checks = annotator.assignments.filter(item__split="attention_check")
     for number, check in enumerate(checks):
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=check.pk,
+        answer_item(
+            check,
             choice="r1" if number < failed else "r2",
             certainty=50,
         )

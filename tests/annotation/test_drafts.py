@@ -7,7 +7,7 @@ from annotation.errors import AlreadyEnded, DraftChanged
 from annotation.files.answers_out import annotation_rows
 from annotation.models import Annotation, Assignment, Draft
 from annotation.services.answers import stamp_of
-from tests.factories import make_items, make_study, walk_in
+from tests.factories import answer_item, make_items, make_study, walk_in
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
@@ -45,12 +45,7 @@ def test_a_draft_freezes_nothing_and_is_not_exported(study, assignment):
 def test_the_answer_deletes_its_draft_and_ignores_a_late_one(assignment):
     before = stamp(assignment)
     save(assignment, choice="r1", certainty="8")
-    services.record_answer(
-        annotator_id=assignment.annotator_id,
-        assignment_id=assignment.pk,
-        choice="r1",
-        certainty=80,
-    )
+    answer_item(assignment, certainty=80)
 
     with pytest.raises(DraftChanged):
         save(assignment, stamp=before, choice="r1", certainty="80")
@@ -112,12 +107,7 @@ def test_of_an_answer_and_a_simultaneous_draft_only_the_answer_remains():
         if number:
             save(place, stamp="0.0", choice="r1", certainty="8")
         else:
-            services.record_answer(
-                annotator_id=place.annotator_id,
-                assignment_id=place.pk,
-                choice="r1",
-                certainty=80,
-            )
+            answer_item(place, certainty=80)
 
     errors = run_together(work, [0, 1, 2, 3])
 

@@ -16,7 +16,15 @@ from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    finish,
+    make_items,
+    make_study,
+    sign_in,
+    walk_in,
+)
 from tests.invariants import broken_invariants
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +48,7 @@ def out(study: Study, item: Item, reason: str = "Both responses are equal.") -> 
 
 def answer_one(annotator: Annotator, item: Item) -> Annotation:
     seat = annotator.assignments.get(item=item)
-    return services.record_answer(
-        annotator_id=annotator.pk, assignment_id=seat.pk, choice="r1", certainty=70
-    )
+    return answer_item(seat)
 
 
 def test_people_in_mid_work_are_not_asked_and_are_paid_in_full(study):
@@ -79,8 +85,7 @@ def test_a_page_that_was_open_still_stores_its_answer(study):
     assert answer_one(annotator, item).standing == "surplus"
     assert faults() == []
 
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    finish(annotator)
     put_back(study_id=study.pk, key=item.key)
     assert Annotation.objects.get(assignment__item=item).standing == "counted"
     assert faults() == []
@@ -228,8 +233,7 @@ def test_full_groups_stay_full_and_people_beyond_them_take_what_opens():
     set_quotas(study_id=study.pk, questions=[gender], groups=groups)
     man, woman = walk_in(study, gender="man"), walk_in(study, gender="woman")
     beyond = walk_in(study, gender="woman")
-    answer_all(man)
-    services.complete(annotator_id=man.pk)
+    finish(man)
 
     out(study, items[0])
     answer_all(woman)

@@ -21,7 +21,15 @@ from annotation.seats import flow
 from annotation.services.identities import purge_identities
 from annotation.tasks import release_expired_seats
 from studies.models import Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    finish,
+    make_items,
+    make_study,
+    take_part,
+    walk_in,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -57,9 +65,7 @@ def test_a_reload_finds_the_same_person_and_keeps_every_session_id(study):
 
 
 def test_a_deleted_identity_still_blocks_a_second_entry(study):
-    annotator = walk_in(study, "p1")
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    annotator = take_part(study, "p1")
 
     purged = purge_identities(study_id=study.pk)
     back = services.enter(study_id=study.pk, pid="p1", session_id="s9")
@@ -97,8 +103,7 @@ def test_completion_needs_every_answer_and_happens_once(study):
 
     with pytest.raises(Unfinished, match="2 items"):
         services.complete(annotator_id=annotator.pk)
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    finish(annotator)
     ended = services.complete(annotator_id=annotator.pk)
 
     assert ended.state == Annotator.State.COMPLETED
@@ -132,9 +137,7 @@ def test_every_ending_has_its_own_code(study):
 def test_leaving_releases_every_seat_and_keeps_the_answers(study, leave, standing):
     annotator = walk_in(study)
     first = annotator.assignments.get(position=1)
-    services.record_answer(
-        annotator_id=annotator.pk, assignment_id=first.pk, choice="r1", certainty=60
-    )
+    answer_item(first, certainty=60)
 
     ended = leave(annotator_id=annotator.pk)
     leave(annotator_id=annotator.pk)
@@ -174,9 +177,7 @@ def test_withdrawing_deletes_the_identity(study):
 
 
 def test_somebody_may_withdraw_after_completion(study):
-    annotator = walk_in(study)
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    annotator = take_part(study)
 
     services.withdraw(annotator_id=annotator.pk)
 
@@ -189,30 +190,21 @@ def test_somebody_may_withdraw_after_completion(study):
 # Time
 
 
-def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_arrives():
+@pytest.mark.parametrize("is_reading", [False, True], ids=["arrives", "reads the instructions"])
+def test_seats_of_somebody_whose_time_is_over_go_to_the_next_who_gets_there(is_reading):
     study = make_study(items_per_annotator=2, annotations_per_item=1)
     make_items(study, 2)
     gone = walk_in(study)
+    reader = services.enter(study_id=study.pk, pid="reader", session_id="s-reader")
+    if is_reading:
+        services.consent(annotator_id=reader.pk, version="v1")
     expire(gone)
 
-    next_one = walk_in(study)
+    next_one = walk_in(study, "reader")
 
     gone.refresh_from_db()
     assert gone.state == Annotator.State.TIMED_OUT
     assert not next_one.assignments.filter(is_surplus=True).exists()
-
-
-def test_seats_of_somebody_expired_go_to_a_person_reading_the_instructions():
-    study = make_study(items_per_annotator=2, annotations_per_item=1)
-    make_items(study, 2)
-    gone = walk_in(study)
-    reader = services.enter(study_id=study.pk, pid="reader")
-    services.consent(annotator_id=reader.pk, version="v1")
-    expire(gone)
-
-    services.finish_instructions(annotator_id=reader.pk)
-
-    assert not reader.assignments.filter(is_surplus=True).exists()
 
 
 def test_the_schedule_releases_what_has_expired_and_only_that(study):

@@ -10,7 +10,7 @@ from annotation.researchers.workbench import annotator_needs
 from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, take_part, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -29,12 +29,6 @@ def make_grouped(*, each: int, per_person: int, items: int, seats: int) -> Study
     return study
 
 
-def take_part(study: Study, gender: str) -> Annotator:
-    annotator = walk_in(study, gender=gender)
-    answer_all(annotator)
-    return services.complete(annotator_id=annotator.pk)
-
-
 def open_places(study: Study) -> Counter[str]:
     return Counter({group.criteria["gender"]: group.open for group in study.quota_groups.all()})
 
@@ -46,17 +40,17 @@ def short_items(study: Study) -> int:
 def test_a_surplus_person_uses_up_no_place_that_the_open_items_need():
     """Twelve men and eight women come to ten places each; two men with places return."""
     study = make_grouped(each=10, per_person=4, items=40, seats=2)
-    men = [take_part(study, "man") for _ in range(12)]
+    men = [take_part(study, gender="man") for _ in range(12)]
     for _ in range(8):
-        take_part(study, "woman")
+        take_part(study, gender="woman")
 
     for leaver in men[:2]:
         services.mark_returned(annotator_id=leaver.pk)
     for _ in range(2):
-        take_part(study, "woman")
+        take_part(study, gender="woman")
     for gender, places in open_places(study).items():
         for _ in range(places):
-            take_part(study, gender)
+            take_part(study, gender=gender)
 
     assert set(open_places(study).values()) == {0}
     assert short_items(study) == 0
@@ -66,7 +60,7 @@ def test_skewed_arrivals_show_immediately_with_the_missing_group():
     """Men and women in the ratio of four to one come to ten places each."""
     study = make_grouped(each=10, per_person=4, items=40, seats=2)
     for number in range(13):
-        take_part(study, "woman" if number % 5 == 4 else "man")
+        take_part(study, gender="woman" if number % 5 == 4 else "man")
 
     assert forecast_of(study).warning.startswith(
         "1 annotator came for full groups, and their answers are surplus. Places are open only for "
@@ -75,7 +69,7 @@ def test_skewed_arrivals_show_immediately_with_the_missing_group():
     words = " ".join(need.sentence for need in annotator_needs(study))
     assert "1 of 2 quota groups are full. 8 places are open for gender: woman (8)." in words
     for _ in range(8):
-        take_part(study, "woman")
+        take_part(study, gender="woman")
     assert forecast_of(study).warning == ""
 
 
@@ -91,12 +85,10 @@ def test_an_annotator_beyond_a_group_stands_in_for_an_active_one():
 def test_a_stand_in_takes_the_leavers_place_and_every_seat():
     study = make_grouped(each=2, per_person=4, items=8, seats=2)
     leaver = walk_in(study, gender="man")
-    take_part(study, "man")
+    take_part(study, gender="man")
     stand_in = walk_in(study, gender="man")
     first = stand_in.assignments.get(position=1)
-    services.record_answer(
-        annotator_id=stand_in.pk, assignment_id=first.pk, choice="r1", certainty=50
-    )
+    answer_item(first, certainty=50)
 
     services.mark_returned(annotator_id=leaver.pk)
 
@@ -105,7 +97,7 @@ def test_a_stand_in_takes_the_leavers_place_and_every_seat():
     answer_all(stand_in)
     assert not services.complete(annotator_id=stand_in.pk).works_surplus
     for _ in range(2):
-        take_part(study, "woman")
+        take_part(study, gender="woman")
     assert set(open_places(study).values()) == {0}
     assert short_items(study) == 0
 

@@ -18,7 +18,7 @@ from annotation.seats.capacity import forecast_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
 from studies.models import Study
-from tests.factories import answer_all, make_items, make_study, walk_in
+from tests.factories import answer_all, answer_item, make_items, make_study, take_part, walk_in
 from tests.sampling import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -79,14 +79,10 @@ def happen(study: Study, event: str, argument: int | str) -> None:
     if event == "answer":
         open_one = annotator.assignments.filter(annotation=None).first()
         if open_one:
-            services.record_answer(
-                annotator_id=annotator.pk, assignment_id=open_one.pk, choice="r1", certainty=50
-            )
+            answer_item(open_one, certainty=50)
     elif event == "revise":
         if answered := annotator.assignments.exclude(annotation=None).last():
-            services.record_answer(
-                annotator_id=annotator.pk, assignment_id=answered.pk, choice="r2", certainty=20
-            )
+            answer_item(answered, choice="r2", certainty=20)
     elif event == "skip":
         if open_one := annotator.assignments.filter(annotation=None).last():
             services.skip_item(annotator_id=annotator.pk, assignment_id=open_one.pk)
@@ -173,9 +169,7 @@ def fill_groups(study: Study) -> None:
     """Let somebody new work on every place that is open."""
     for group in study.quota_groups.all():
         for _ in range(group.open):
-            annotator = walk_in(study, gender=group.criteria.get("gender", "prefer_not_to_say"))
-            answer_all(annotator)
-            services.complete(annotator_id=annotator.pk)
+            take_part(study, gender=group.criteria.get("gender", "prefer_not_to_say"))
 
 
 # Somebody skips, loses their seats to others, comes back, and finishes after all.
@@ -329,9 +323,7 @@ def test_after_any_history_every_item_can_get_exactly_n_answers(history):
         study.refresh_from_db()
         seats = study.annotations_per_item
         for _ in range(ITEMS * seats // EACH + 1):
-            annotator = walk_in(study)
-            answer_all(annotator)
-            services.complete(annotator_id=annotator.pk)
+            take_part(study)
 
         answers = Counter(
             Annotation.objects.filter(

@@ -2,13 +2,12 @@
 
 import pytest
 
-from annotation import services
 from annotation.errors import PlacesError
 from annotation.models import Annotation, QuotaGroup
 from annotation.seats.capacity import places_of
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from annotation.services.capacity import raise_places
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import answer_all, make_items, make_study, sign_in, take_part, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -64,9 +63,7 @@ def test_nobody_answers_an_item_twice_so_few_items_need_many_people():
 
 def test_raising_opens_seats_at_every_item_and_keeps_existing_ones(study):
     for _ in range(4):
-        annotator = walk_in(study)
-        answer_all(annotator)
-        services.complete(annotator_id=annotator.pk)
+        take_part(study)
     assert walk_in(study).assignments.filter(is_surplus=False).count() == 0
 
     raise_places(study_id=study.pk, version=study.version, annotations_per_item=3, targets={})
@@ -79,9 +76,7 @@ def test_raising_opens_seats_at_every_item_and_keeps_existing_ones(study):
 
 def test_answers_that_were_surplus_take_the_seats_that_are_opened(study):
     for _ in range(5):
-        annotator = walk_in(study)
-        answer_all(annotator)
-        services.complete(annotator_id=annotator.pk)
+        annotator = take_part(study)
     assert annotator.assignments.filter(annotation__standing="surplus").count() == 5
 
     raise_places(study_id=study.pk, version=study.version, annotations_per_item=3, targets={})
@@ -92,9 +87,7 @@ def test_answers_that_were_surplus_take_the_seats_that_are_opened(study):
 
 def test_a_larger_group_admits_annotators_beyond_it(study, groups):
     for _ in range(2):
-        annotator = walk_in(study, gender="man")
-        answer_all(annotator)
-        services.complete(annotator_id=annotator.pk)
+        annotator = take_part(study, gender="man")
     assert annotator.works_surplus
 
     raise_places(

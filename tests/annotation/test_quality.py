@@ -16,7 +16,7 @@ from annotation.quality import (
     quality_of,
 )
 from studies.models import Study
-from tests.factories import make_item, make_items, make_study, walk_in
+from tests.factories import answer_item, make_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -42,9 +42,8 @@ def work(study, *, choice=None, certainty=None, milliseconds=SECONDS, active=SEC
     annotator = walk_in(study)
     for number, assignment in enumerate(annotator.assignments.order_by("position")):
         displayed = "ab"[number % 2] if choice is None else choice
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
+        answer_item(
+            assignment,
             choice=assignment.as_content(displayed),
             certainty=20 + 5 * number if certainty is None else certainty,
         )
@@ -86,10 +85,16 @@ def test_a_careful_person_has_no_flag(study):
     assert (quality.agreement, quality.compared) == (None, 0)
 
 
-def test_answering_faster_than_reading_is_flagged_with_pace_and_threshold(study):
-    annotator = work(study, milliseconds=10_000, active=10_000)
-
-    assert flags(study, annotator) == {"speed": (1800, 1500)}
+@pytest.mark.parametrize(
+    ("habit", "flag"),
+    [
+        ({"milliseconds": 10_000, "active": 10_000}, {"speed": (1800, 1500)}),
+        ({"choice": "b"}, {"one_sided": (0.0, 0.001)}),
+        ({"certainty": 80}, {"flat_certainty": (0, 3)}),
+    ],
+)
+def test_a_habit_is_flagged_with_its_figure_and_threshold(study, habit, flag):
+    assert flags(study, work(study, **habit)) == flag
 
 
 @pytest.mark.parametrize(("elapsed", "active"), [(30_000, 2_000), (2_000, 30_000)])
@@ -106,24 +111,12 @@ def test_without_any_clock_there_is_no_pace(study):
     assert (quality.words_per_minute, quality.spread_of_times, quality.flags) == (None, None, ())
 
 
-def test_one_side_all_the_time_is_flagged(study):
-    annotator = work(study, choice="b")
-
-    assert flags(study, annotator) == {"one_sided": (0.0, 0.001)}
-
-
 def test_ties_have_no_side(study):
     Study.objects.update(allow_tie=True)
     annotator = work(study, choice="tie")
 
     assert quality_of(study)[annotator.pk].share_a is None
     assert flags(study, annotator) == {}
-
-
-def test_the_same_certainty_all_the_time_is_flagged(study):
-    annotator = work(study, certainty=80)
-
-    assert flags(study, annotator) == {"flat_certainty": (0, 3)}
 
 
 def test_a_failed_check_is_flagged_and_counts_in_no_other_figure(study):

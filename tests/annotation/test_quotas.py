@@ -13,7 +13,7 @@ from annotation.seats.quotas import Quota, set_quotas
 from studies.models import Study
 from studies.services.studies import lock_study
 from tests.annotation.grids import GENDER, POLITICS, make_grid
-from tests.factories import answer_all, make_annotator, make_study, walk_in
+from tests.factories import answer_all, finish, make_annotator, make_study, take_part, walk_in
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
@@ -21,18 +21,6 @@ pytestmark = pytest.mark.django_db
 
 def taken(study: Study) -> dict[str, tuple[int, int]]:
     return {str(c): (c.reserved, c.completed) for c in study.quota_groups.all()}
-
-
-def test_a_place_is_reserved_then_completed_in_the_cell_that_matches():
-    study = make_grid()
-
-    annotator = walk_in(study, gender="woman", politics="democrat")
-    during = taken(study)["gender: woman, politics: democrat"]
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
-
-    assert during == (1, 0)
-    assert taken(study)["gender: woman, politics: democrat"] == (0, 1)
 
 
 @pytest.mark.parametrize("gender", ["prefer_not_to_say", "woman"])
@@ -50,8 +38,7 @@ def test_on_prolific_a_full_group_gets_surplus_work_without_seats():
     walk_in(study, gender="man", politics="democrat")
 
     second = walk_in(study, gender="man", politics="democrat")
-    answer_all(second)
-    ended = services.complete(annotator_id=second.pk)
+    ended = finish(second)
 
     assert ended.state == Annotator.State.COMPLETED
     assert second.works_surplus
@@ -59,22 +46,6 @@ def test_on_prolific_a_full_group_gets_surplus_work_without_seats():
         (True, "surplus")
     }
     assert taken(study)["gender: man, politics: democrat"] == (1, 0)
-    assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
-
-
-def test_an_annotator_beyond_a_group_takes_the_leavers_place_and_seats():
-    study = make_grid()
-    leaver = walk_in(study, gender="man", politics="democrat")
-    beyond = walk_in(study, gender="man", politics="democrat")
-    answer_all(beyond)
-    services.complete(annotator_id=beyond.pk)
-
-    services.withdraw(annotator_id=leaver.pk)
-
-    beyond.refresh_from_db()
-    assert (beyond.works_surplus, beyond.quota) == (False, Annotator.Quota.COMPLETED)
-    assert taken(study)["gender: man, politics: democrat"] == (0, 1)
-    assert beyond.assignments.filter(annotation__standing="counted").count() == 2
     assert sum(study.all_items.values_list("seats_taken", flat=True)) == 2
 
 
@@ -106,8 +77,7 @@ def test_leaving_frees_the_place(leave, is_done):
     study = make_grid()
     annotator = walk_in(study, gender="man", politics="democrat")
     if is_done:
-        answer_all(annotator)
-        services.complete(annotator_id=annotator.pk)
+        finish(annotator)
 
     leave(annotator_id=annotator.pk)
 
@@ -117,9 +87,7 @@ def test_leaving_frees_the_place(leave, is_done):
 
 def test_excluding_somebody_reopens_the_place_only_with_the_seats():
     study = make_grid()
-    annotator = walk_in(study, gender="man", politics="democrat")
-    answer_all(annotator)
-    services.complete(annotator_id=annotator.pk)
+    annotator = take_part(study, gender="man", politics="democrat")
     group = "gender: man, politics: democrat"
 
     services.exclude(annotator_id=annotator.pk, reason="test")

@@ -13,7 +13,7 @@ from annotation.models import Annotator, CompletionCode, ProlificIdentity
 from annotation.researchers.selectors import coverage, funnel, quota_grid
 from studies.models import Membership, Study
 from tests.annotation.grids import make_grid
-from tests.factories import answer_all, walk_in
+from tests.factories import answer_all, finish, take_part, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -87,9 +87,7 @@ def test_the_panel_is_a_fragment_without_scripts_or_styles(study, signed_in):
 
 
 def test_figures_are_those_of_the_rows(study):
-    done = walk_in(study, gender="woman", politics="democrat")
-    answer_all(done)
-    services.complete(annotator_id=done.pk)
+    take_part(study, gender="woman", politics="democrat")
     working = walk_in(study, gender="woman", politics="republican")
     answer_all(working)
     surplus = walk_in(study, gender="woman", politics="democrat")
@@ -119,8 +117,7 @@ def test_figures_are_those_of_the_rows(study):
 
 def test_the_list_can_be_filtered_by_state_and_downloaded_as_csv(study, signed_in):
     done = walk_in(study, gender="woman", politics="democrat")
-    answer_all(done, certainty=60)
-    services.complete(annotator_id=done.pk)
+    finish(done, certainty=60)
     walk_in(study, gender="man", politics="democrat")
     address = reverse("people:list", args=[study.slug])
 

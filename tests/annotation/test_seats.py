@@ -12,7 +12,15 @@ from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats import assignment as seats
 from annotation.seats import flow
 from studies.models import Item, Study
-from tests.factories import answer_all, make_annotator, make_item, make_items, make_study, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    make_annotator,
+    make_item,
+    make_items,
+    make_study,
+    walk_in,
+)
 from tests.together import run_together
 
 pytestmark = pytest.mark.django_db
@@ -148,9 +156,7 @@ def test_simultaneous_answers_and_completions_count_exactly():
     def take_part(n: int) -> None:
         annotator = walk_in(study, f"person{n % 9}")
         for assignment in annotator.assignments.order_by("position"):
-            services.record_answer(
-                annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=50
-            )
+            answer_item(assignment, certainty=50)
 
     # Everybody answers everything in two tabs at once.
     errors = run_together(take_part, list(range(18)))

@@ -69,7 +69,6 @@ FOR_VIEWERS = {
     "monitor/",
     "next-step/",
     "people/",
-    "people/consent/",
     "people/items/",
     "people/panel/",
     "people/preview/",
@@ -98,10 +97,6 @@ FOR_VIEWERS = {
 }
 # What only owners may do; they are all POSTs but the form of a link to share.
 FOR_OWNERS = {
-    "people/find/person/",
-    "people/find/person/act/",
-    "people/find/done/<reference>/",
-    "people/find/person/file/",
     "reports/<public_id>/share/",
     "reports/<public_id>/share/<link_id>/end/",
     "reports/<public_id>/share/<link_id>/files/",
@@ -130,10 +125,6 @@ NOT_HERE = {
     "media/<sha256>/",
     "people/annotator/",
     "people/invitations/",
-    "people/find/person/",
-    "people/find/person/act/",
-    "people/find/done/<reference>/",
-    "people/find/person/file/",
     "people/prolific/bonuses/act/",
     "reports/<public_id>/card.png",
     "reports/<public_id>/card.svg",
@@ -150,6 +141,7 @@ NOT_HERE = {
 }
 for _of_extra in access():
     FOR_VIEWERS |= _of_extra.FOR_VIEWERS
+    FOR_OWNERS |= _of_extra.FOR_OWNERS
     NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {

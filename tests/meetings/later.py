@@ -19,8 +19,6 @@ from analysis.lifecycle.requests import request_report
 from analysis.models import Report
 from annotation import services
 from annotation.models import Annotator
-from annotation.researchers import personal_data
-from annotation.services.amendments import amend_consent
 from annotation.services.faulty_items import put_back, take_out
 from studies.models import Item, Study
 from studies.services.studies import set_state
@@ -68,8 +66,7 @@ def lives_on(
     faulty = items.first()
     if faulty is not None:
         take_out(study_id=study.pk, key=faulty.key, reason="Both responses say the same.")
-        amended = {"consent": "Take *part*. Data are kept for ten years."}
-        amend_consent(study_id=study.pk, fields=amended, note="Asked for.", asks_again=True)
+        _amend_consent(study)
     changes(study)
     second = built(study)
     views = [View(as_of=moment.isoformat())]
@@ -84,7 +81,9 @@ def lives_on(
     apart += differences(first.result["human"], asked[0].result["human"], PEOPLE)
     assert not apart, apart
     blind(study, folder / "blind")
-    if deleted is not None:
+    if deleted is not None and apps.is_installed("extras.privacy"):
+        from extras.privacy import personal_data
+
         words = [deleted.pseudonym]
         personal_data.delete(annotator_id=deleted.pk, user=user)
         left = {place.partition(":")[0] for place in everywhere(words, folder / "nothing")}
@@ -115,6 +114,15 @@ def _copied(study: Study) -> None:
     ]
     assert keys[0] == keys[1]
     delete_study(study_id=copy.pk, by=None)
+
+
+def _amend_consent(study: Study) -> None:
+    if not apps.is_installed("extras.amended_consents"):
+        return
+    from extras.amended_consents.amendments import amend_consent
+
+    amended = {"consent": "Take *part*. Data are kept for ten years."}
+    amend_consent(study_id=study.pk, fields=amended, note="Asked for.", asks_again=True)
 
 
 def _next_wave(study: Study) -> None:

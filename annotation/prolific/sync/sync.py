@@ -37,9 +37,8 @@ from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.money import confirm_sent
 from annotation.seats import flow
 from annotation.seats.assignment import LEFT, is_doubtful
-from annotation.seats.identity import erased_ids, identity_hashes
 from annotation.services.admission import confirm, doubt
-from annotation.services.identities import forget_withdrawn
+from annotation.services.identities import erased_ids, forget_withdrawn, identity_hashes
 from studies.additions import Additions
 from studies.models import Study
 from studies.statements import clock

@@ -23,7 +23,7 @@ from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificErro
 from annotation.prolific.launch.launch import mirror
 from annotation.prolific.launch.launch_plan import workspace_of
 from annotation.prolific.sync.sync import refresh_submission
-from annotation.seats.identity import erased_ids
+from annotation.services.identities import erased_ids
 from studies.models import Study
 from studies.services.studies import record
 from studies.statements import clock

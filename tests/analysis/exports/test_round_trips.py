@@ -20,7 +20,7 @@ from analysis.lifecycle.differences import differences
 from analysis.report.build import build_report
 from analysis.report.report_json import to_json
 from annotation.models import Annotation
-from annotation.services import exclude, record_answer
+from annotation.services import exclude
 from judging.models import Judgment
 from studies.exporters.tables import CsvWriter
 from studies.importers.files.bundle import Bundle, File
@@ -29,7 +29,7 @@ from studies.importers.items.storage import import_items
 from studies.models import Item
 from tests.analysis.builders import random_study
 from tests.analysis.exports.helpers import export, rows
-from tests.factories import make_study, walk_in
+from tests.factories import answer_item, make_study, walk_in
 from tests.studies.files import jsonl, raw_item, read
 
 pytestmark = pytest.mark.django_db
@@ -249,9 +249,8 @@ def test_a_live_study_that_is_imported_elsewhere_has_the_same_inputs_and_the_sam
 
 def _answer_next(person, choice, certainty, turn):
     seat = person.assignments.filter(annotation=None).order_by("position").first()
-    record_answer(
-        annotator_id=person.pk,
-        assignment_id=seat.pk,
+    answer_item(
+        seat,
         choice=choice,
         certainty=None if choice == "tie" else certainty,
         shown_at=timezone.now() - dt.timedelta(seconds=7 + turn),

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
@@ -15,13 +14,12 @@ from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.plans import deviations_as_json, deviations_as_text, freeze_plan
 from analysis.lifecycle.requests import request_report
 from annotation import services
-from annotation.researchers.personal_data import delete
-from annotation.services.amendments import amend_consent
+from annotation.content.consent_versions import AMENDED
 from annotation.services.faulty_items import take_out
 from judging.runs.lifecycle import leave_out_run
-from studies.models import Item, Study
+from studies.models import Item, RemovedPerson, Study
 from studies.services.settings import save_settings
-from studies.services.studies import freeze
+from studies.services.studies import freeze, record
 from tests.analysis.builders import judge_item, make_run
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
@@ -61,13 +59,14 @@ def test_the_list_has_everything_that_was_done(study):
     faulty = Item.objects.first().key
     take_out(study_id=study.pk, key=faulty, reason="Equal responses.")
     make_item(study=study, metadata={"_replaces": faulty})
-    delete(annotator_id=people[1].pk, user=User.objects.create_user("ada"))
+    services.withdraw(annotator_id=people[1].pk)
+    RemovedPerson.objects.create(study=study, own_answers=6)
     run = make_run(study=study, judge="another")
     judge_item(run, Item.objects.first(), "r1")
     study.refresh_from_db()
     study.annotations_per_item, study.reward = 4, 500
     save_settings(study, changed=["annotations_per_item", "reward"])
-    amend_consent(study_id=study.pk, fields={"consent": "New."}, note="Board 7.", asks_again=False)
+    record(study, AMENDED, before="old", version="new", reason="Board 7.", asked_again=0)
     built(study, threshold=70)
     built(study, view=View(name="Reviewer 2", threshold=60))
     built(study)

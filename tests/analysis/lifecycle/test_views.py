@@ -32,7 +32,15 @@ from studies.models import Item, Study
 from studies.statements import clock
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.annotation.test_histories import happen
-from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
+from tests.factories import (
+    answer_all,
+    answer_item,
+    make_item,
+    make_items,
+    make_study,
+    sign_in,
+    walk_in,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -95,17 +103,13 @@ def test_as_of_a_moment_it_has_what_counted_then():
     taken = Item.objects.filter(study=study).order_by("key")
     take_out(study_id=study.pk, key=taken[0].key, reason="Equal responses.")
     half = late.assignments.exclude(item__split="left_out").order_by("position")
-    services.record_answer(
-        annotator_id=late.pk, assignment_id=half[0].pk, choice="r1", certainty=60
-    )
+    answer_item(half[0], certainty=60)
     before, then = load_dataset(study.slug), clock.now()
 
     services.include(annotator_id=second.pk)
     put_back(study_id=study.pk, key=taken[0].key)
     take_out(study_id=study.pk, key=taken[1].key, reason="Also equal.")
-    services.record_answer(
-        annotator_id=late.pk, assignment_id=half[0].pk, choice="r2", certainty=90
-    )
+    answer_item(half[0], choice="r2", certainty=90)
     services.time_out(annotator_id=late.pk)
     make_items(study, 1)
     found = load_dataset(study.slug, View.of({"as_of": then.isoformat()}))

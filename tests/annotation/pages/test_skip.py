@@ -7,7 +7,7 @@ from annotation.errors import WrongStep
 from annotation.models import Annotation, Annotator, Assignment
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from tests.annotation.pages.walking import answer_all, post_answer, start, token_of
-from tests.factories import make_items, make_study, walk_in
+from tests.factories import answer_item, make_items, make_study, walk_in
 
 pytestmark = pytest.mark.django_db
 
@@ -97,9 +97,7 @@ def test_skipping_most_items_frees_the_quota_place(skips, kept):
     for assignment in annotator.assignments.order_by("position")[:skips]:
         services.skip_item(annotator_id=annotator.pk, assignment_id=assignment.pk)
     for assignment in annotator.assignments.exclude(state="skipped"):
-        services.record_answer(
-            annotator_id=annotator.pk, assignment_id=assignment.pk, choice="r1", certainty=70
-        )
+        answer_item(assignment)
 
     done = services.complete(annotator_id=annotator.pk)
 

@@ -17,11 +17,12 @@ from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
-from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
+from annotation.seats.quotas import QuotaQuestion, set_quotas
 from demo.prolific.records import Delivery
 from demo.prolific.server import SimulatedProlific
 from studies.models import Item, Study
-from tests.factories import answer_all, make_items, make_study
+from tests.annotation.grids import grid
+from tests.factories import answer_all, answer_item, make_items, make_study
 
 GENDER = QuotaQuestion("gender", "What is your gender?", {"woman": "Woman", "man": "Man"})
 POLITICS = QuotaQuestion(
@@ -121,10 +122,8 @@ def answer_some(annotator: Annotator, count: int) -> None:
     begun = timezone.now() - timedelta(minutes=count)
     Annotator.objects.filter(pk=annotator.pk).update(started_at=begun)
     for assignment in annotator.assignments.filter(annotation=None)[:count]:
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice="r1",
+        answer_item(
+            assignment,
             certainty=70,
             shown_at=timezone.now() - timedelta(minutes=1),
             active_ms=60_000,

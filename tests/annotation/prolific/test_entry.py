@@ -23,7 +23,7 @@ from annotation.models import (
 from annotation.prolific.sync.entry import verify_return
 from annotation.prolific.sync.polling import refresh
 from annotation.prolific.sync.sync import MOST_ASKING, follow, page_client
-from annotation.seats.identity import identity_hash
+from annotation.services.identities import identity_hash
 from annotation.tasks import refresh_prolific
 from demo.prolific.records import Submission, new_id
 from tests.annotation.prolific.life import arrive, make_recruiting, published

@@ -24,9 +24,10 @@ from annotation.prolific.launch.shares import (
 )
 from annotation.seats.capacity import needed_places
 from annotation.seats.flow import codes_of
-from annotation.seats.quotas import Quota, grid, set_quotas
+from annotation.seats.quotas import Quota, set_quotas
 from annotation.services.admission import set_related_studies
 from demo.prolific.records import WORKSPACE
+from tests.annotation.grids import grid
 from tests.annotation.prolific.life import (
     BALANCE,
     GENDER,

@@ -43,7 +43,7 @@ from tests.annotation.prolific.life import (
     published,
     with_quotas,
 )
-from tests.factories import answer_all
+from tests.factories import answer_all, answer_item
 
 pytestmark = pytest.mark.django_db
 
@@ -231,10 +231,8 @@ def test_made_up_time_is_not_paid(at_once, study, row, prolific):
     )
     shown_at = timezone.now() - dt.timedelta(seconds=30)
     for assignment in annotator.assignments.all()[:at_once]:
-        services.record_answer(
-            annotator_id=annotator.pk,
-            assignment_id=assignment.pk,
-            choice="r1",
+        answer_item(
+            assignment,
             certainty=70,
             shown_at=shown_at,
             active_ms=20 * 60_000,

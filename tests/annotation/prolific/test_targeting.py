@@ -13,9 +13,10 @@ from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import plan_sentence
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
-from annotation.seats.quotas import QuotaQuestion, grid, set_quotas
+from annotation.seats.quotas import QuotaQuestion, set_quotas
 from demo.prolific.records import WORKSPACE, Problem
 from studies.models import Membership
+from tests.annotation.grids import grid
 from tests.annotation.prolific.life import (
     BALANCE,
     launched,

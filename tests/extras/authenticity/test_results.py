@@ -7,9 +7,8 @@ from django.urls import reverse
 
 from annotation.models import ProlificSubmission
 from annotation.prolific.sync.sync import follow
-from annotation.researchers.personal_data import person_in
 from extras.authenticity.models import AuthenticityResult
-from studies.held_copies import MORE
+from studies.held_copies import MORE, PersonIn
 from tests.annotation.prolific.life import arrive, finish, published
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +48,7 @@ def test_results_of_authenticity_checks_are_shown_and_decide_nothing(study, clie
 
     sent(header + lines.replace("31,Low", "31,High"))
     assert AuthenticityResult.objects.get().words.startswith("Authenticity check: LLM: High")
+    who = first.annotator
     for held in MORE:
-        held.forget(person_in(first.annotator))
+        held.forget(PersonIn(who.study, who.pseudonym, who.created_at, None))
     assert not AuthenticityResult.objects.exists()

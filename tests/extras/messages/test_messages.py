@@ -14,14 +14,13 @@ from django.utils import timezone
 from annotation import services
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.sync.sync import follow
-from annotation.researchers.personal_data import person_in
 from annotation.researchers.reaching import AUDIENCES
 from annotation.services.identities import purge_identities
 from demo.prolific.records import RESEARCHER
 from extras.messages import sending
 from extras.messages.models import MessageRecipient, ProlificMessage
 from extras.messages.sending import audience_of, audiences, recipients_of, save_draft, send
-from studies.held_copies import MORE
+from studies.held_copies import MORE, PersonIn
 from tests.annotation.prolific.life import arrive, finish
 
 pytestmark = pytest.mark.django_db
@@ -144,7 +143,7 @@ def test_what_was_written_to_a_deleted_person_is_deleted(study, people, draft):
         save_draft(study_id=study.pk, audience=f"annotator-{each.pseudonym}", text="Was it you?")
 
     for held in MORE:
-        held.forget(person_in(one))
+        held.forget(PersonIn(one.study, one.pseudonym, one.created_at, None))
 
     left = set(ProlificMessage.objects.values_list("audience", flat=True))
     assert left == {"completed", f"annotator-{other.pseudonym}"}

@@ -12,12 +12,13 @@ from annotation import services
 from annotation.models import Annotator, Ending, ProlificStudy
 from annotation.prolific.sync.polling import follow_all
 from annotation.seats.flow import code_for
-from annotation.seats.quotas import grid, set_quotas
+from annotation.seats.quotas import set_quotas
 from demo.prolific.server import LAB_TOKEN
 from extras.own_answers.bringing_back import BACK
 from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import answer_again, second_visit_code
 from studies.models import Membership, Study
+from tests.annotation.grids import grid
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import GENDER, finish, make_recruiting, time_to_read
 from tests.browser.conftest import fits_and_reads_well

@@ -96,8 +96,7 @@ def test_only_those_who_completed_come_and_each_gets_the_items_that_they_answere
 
 
 def test_a_repeat_invites_those_who_completed_since_and_leaves_out_the_deleted(first, second):
-    from annotation.researchers.personal_data import delete
-
+    delete = pytest.importorskip("extras.privacy.personal_data").delete
     late = Annotator.objects.get(study=first, state="annotating")
     answer_all(late)
     services.complete(annotator_id=late.pk)

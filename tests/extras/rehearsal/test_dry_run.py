@@ -9,9 +9,10 @@ from annotation.models import ProlificStudy
 from annotation.prolific.api.transport import LaunchRefused, ProlificError, ProlificRejected
 from annotation.prolific.launch import launch
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.seats.quotas import grid, set_quotas
+from annotation.seats.quotas import set_quotas
 from extras.rehearsal import dry_run as rehearsal
 from extras.rehearsal.dry_run import compare, dry_run
+from tests.annotation.grids import grid
 from tests.annotation.prolific.life import BALANCE, GENDER, launched, make_recruiting
 from tests.annotation.prolific.payloads import study_payload
 

@@ -7,9 +7,8 @@ from django.urls import reverse
 
 from annotation import services
 from annotation.content.consent_versions import promised
-from annotation.errors import AmendmentError
 from annotation.models import Annotation, Annotator
-from annotation.services.amendments import amend_consent, history
+from extras.amended_consents.amendments import AmendmentError, amend_consent, history
 from studies.models import Study
 from tests.annotation.pages.walking import (
     answer_all,
@@ -159,7 +158,7 @@ def test_nobody_agrees_to_less_than_they_were_promised(study):
 def test_the_page_shows_what_changes_and_a_second_press_saves_once(study):
     start(study)
     client = sign_in(study)
-    address = reverse("people:consent-versions", args=[study.slug])
+    address = reverse("amended_consents:versions", args=[study.slug])
     sent = {
         "consent": "We store <b>answers</b> for ten years.",
         "asks_again": "yes",

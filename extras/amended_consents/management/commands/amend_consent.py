@@ -5,8 +5,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotation.errors import AmendmentError
-from annotation.services.amendments import AMENDED_FIELDS, amend_consent, changes, current_text
+from extras.amended_consents.amendments import (
+    AMENDED_FIELDS,
+    AmendmentError,
+    amend_consent,
+    changes,
+    current_text,
+)
 from studies.management.terminal import find_study, read_settings
 
 

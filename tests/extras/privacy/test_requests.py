@@ -26,14 +26,14 @@ from annotation.models import (
 )
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.sync.sync import apply
-from annotation.researchers.personal_data import delete
 from annotation.services.faulty_items import take_out
+from extras.privacy.personal_data import delete
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused
 from studies.models import Item, Membership, Study
 from studies.services.studies import record
 from studies.statements import clock
-from tests.factories import answer_all, make_items, make_study, sign_in, walk_in
+from tests.factories import finish, make_items, make_study, sign_in, walk_in
 from tests.stored import everywhere
 
 pytestmark = pytest.mark.django_db
@@ -61,14 +61,12 @@ def person(study) -> Annotator:
     for number in range(2):
         other = walk_in(study, f"other{number}", sex="f")
         if number == 0:
-            answer_all(other)
-            services.complete(annotator_id=other.pk)
+            finish(other)
     annotator = services.enter(study_id=study.pk, pid=PID, session_id=SESSION)
     services.consent(annotator_id=annotator.pk, version="v1")
     services.record_demographics(annotator_id=annotator.pk, demographics={"sex": "f"})
     services.finish_instructions(annotator_id=annotator.pk)
-    answer_all(annotator, choice="r2", certainty=37)
-    services.complete(annotator_id=annotator.pk)
+    finish(annotator, choice="r2", certainty=37)
     services.leave_feedback(annotator_id=annotator.pk, text="Quokkas are lovely.")
     services.note_same_browser(annotator_id=annotator.pk, other_id=other.pk)
     services.exclude(annotator_id=annotator.pk, reason=f"{annotator.pseudonym} ({PID}) hurried.")
@@ -92,12 +90,12 @@ def person(study) -> Annotator:
     return annotator
 
 
-def page(client, study, person, name="request"):
-    return client.get(reverse(f"people:{name}", args=[study.slug]), {"rater": person.pseudonym})
+def page(client, study, person, name="person"):
+    return client.get(reverse(f"privacy:{name}", args=[study.slug]), {"rater": person.pseudonym})
 
 
 def act(client, study, person, **data):
-    address = reverse("people:request-act", args=[study.slug])
+    address = reverse("privacy:act", args=[study.slug])
     return client.post(f"{address}?rater={person.pseudonym}", data, follow=True)
 
 
@@ -205,7 +203,7 @@ def test_a_person_is_found_in_every_study_of_the_owner(study, person):
         make_items(each, 1)
         walk_in(each, PID)
     exported = exported_id(study.export_key, person.pseudonym)
-    address = reverse("people:find", args=[study.slug])
+    address = reverse("privacy:find", args=[study.slug])
 
     for word in (PID, SESSION, person.pseudonym.lower(), exported):
         text = client.post(address, {"ids": f"nobody, {word}"}).content.decode()
@@ -221,8 +219,8 @@ def test_a_person_is_found_in_every_study_of_the_owner(study, person):
 def test_the_copy_has_all_that_the_tables_have(study, person):
     client = sign_in(study, "owner")
 
-    readable = page(client, study, person, "request-file").content.decode()
-    address = reverse("people:request-file", args=[study.slug])
+    readable = page(client, study, person, "file").content.decode()
+    address = reverse("privacy:file", args=[study.slug])
     whole = client.get(address, {"rater": person.pseudonym, "format": "json"}).json()
 
     for words in (PID, SESSION, "Quokkas are lovely.", "83 and a half", "37"):
@@ -257,7 +255,7 @@ def test_a_deleted_rater_of_a_file_does_not_come_back_with_it(study, tmp_path):
     with pytest.raises(Refused, match="asked for the deletion"):
         import_annotations(study_id=study.pk, file=File(path.name, path.read_bytes()))
 
-    found = client.post(reverse("people:find", args=[study.slug]), {"ids": "ann"})
+    found = client.post(reverse("privacy:find", args=[study.slug]), {"ids": "ann"})
     assert "deleted-" in found.content.decode()
 
 
@@ -274,7 +272,7 @@ def test_people_are_found_by_their_address_on_a_list_which_is_stored_nowhere(tmp
     assert Client().get(link.strip().partition("8000")[2]).status_code == 302
     assert Client().get(f"/s/{study.slug}/?PROLIFIC_PID={address}").status_code == 400
 
-    find = reverse("people:find", args=[study.slug])
+    find = reverse("privacy:find", args=[study.slug])
     found = editor.post(find, {"ids": address.lower()}).content.decode()
     person = study.annotators.get()
     assert f"rater={person.pseudonym}" in found
@@ -296,7 +294,7 @@ def test_people_are_found_by_the_file_that_they_came_from(study, tmp_path):
     Annotator.objects.bulk_create(
         Annotator(study=study, pseudonym=name, is_imported=True) for name in ("Anna B", "Carl")
     )
-    owner, find = sign_in(study, "owner"), reverse("people:find", args=[study.slug])
+    owner, find = sign_in(study, "owner"), reverse("privacy:find", args=[study.slug])
 
     with file.open("rb") as opened:
         found = owner.post(find, {"file": opened}).content.decode()

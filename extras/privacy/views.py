@@ -15,22 +15,34 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.content.consent_versions import agreed_by
-from annotation.errors import RequestError
 from annotation.models import Annotator, DemographicQuestion
-from annotation.researchers import personal_data
-from annotation.researchers.person_search import (
+from extras.privacy import personal_data
+from extras.privacy.person_search import (
     elsewhere,
     search,
     words_of,
     words_of_file,
 )
+from extras.privacy.personal_data import RequestError
 from studies.importers.files.bundle import File
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, whole_number
+from studies.pages.workbench import PersonPart, SectionPage
 from studies.selectors import get_study, studies_for
 
 _OWNER = Membership.Role.OWNER
+
+
+def search_page(study: Study) -> list[SectionPage]:
+    return [SectionPage("annotators", "Find", reverse("privacy:find", args=[study.slug]), True)]
+
+
+def _address(study: Study, name: str) -> str:
+    return f"{reverse('privacy:person', args=[study.slug])}?{urlencode({'rater': name})}"
+
+
+PERSON = PersonPart("request", "Their data", _address)
 
 
 @never_cache
@@ -55,7 +67,7 @@ def find(request: HttpRequest, slug: str) -> HttpResponse:
     is_owner = role_of(request.user, study) == _OWNER
     context = {"study": study, "found": found, "fault": fault, "text": text, "is_owner": is_owner}
     status = REFUSED if fault else 200
-    return render(request, "annotation/researcher/request/find.html", context, status=status)
+    return render(request, "privacy/find.html", context, status=status)
 
 
 def _off_the_list(request: HttpRequest, slug: str) -> HttpResponse:
@@ -65,7 +77,7 @@ def _off_the_list(request: HttpRequest, slug: str) -> HttpResponse:
         study_id=own.pk, invitation_id=number, user=cast(User, request.user)
     )
     messages.success(request, f"The id was removed from the list of “{own.slug}” ({reference}).")
-    return redirect("people:find", slug)
+    return redirect("privacy:find", slug)
 
 
 @never_cache
@@ -102,7 +114,7 @@ def _page(
         "query": urlencode({"rater": annotator.pseudonym}),
     }
     status = REFUSED if fault else 200
-    return render(request, "annotation/researcher/request/person.html", context, status=status)
+    return render(request, "privacy/person.html", context, status=status)
 
 
 @never_cache
@@ -123,7 +135,7 @@ def person_file(request: HttpRequest, slug: str) -> HttpResponse:
         text = json.dumps(whole, ensure_ascii=False, indent=1)
     else:
         context = {"study": study, "tables": tables, "agreed": agreed, "annotator": annotator}
-        text = render_to_string("annotation/researcher/request/data.html", context)
+        text = render_to_string("privacy/data.html", context)
     return _file(text, f"{study.slug}-data-{reference}", "json" if as_json else "html")
 
 
@@ -168,10 +180,9 @@ def act(request: HttpRequest, slug: str) -> HttpResponse:
     if action == "correct" and reference is None:
         messages.info(request, "Nothing was changed.")
     if reference is not None:
-        return redirect("people:request-done", slug, reference)
+        return redirect("privacy:done", slug, reference)
     annotator.refresh_from_db()
-    query = urlencode({"rater": annotator.pseudonym})
-    return redirect(f"{reverse('people:request', args=[slug])}?{query}")
+    return redirect(_address(study, annotator.pseudonym))
 
 
 @never_cache
@@ -194,6 +205,6 @@ def done(request: HttpRequest, slug: str, reference: str) -> HttpResponse:
         "query": urlencode({"rater": name}),
     }
     if request.GET.get("format") == "html":
-        text = render_to_string("annotation/researcher/request/certificate.html", context)
+        text = render_to_string("privacy/certificate.html", context)
         return _file(text, f"{study.slug}-certificate-{reference}", "html")
-    return render(request, "annotation/researcher/request/done.html", context)
+    return render(request, "privacy/done.html", context)

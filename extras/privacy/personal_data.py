@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import ForeignKey, ManyToOneRel, Model, Q, QuerySet
 
-from annotation.errors import AlreadyEnded, RequestError
+from annotation.errors import AlreadyEnded, AnnotationError
 from annotation.models import (
     Annotation,
     Annotator,
@@ -29,14 +29,18 @@ from annotation.models import (
 )
 from annotation.prolific.sync.sync import FINAL
 from annotation.seats import flow
-from annotation.seats.identity import erased_ids, identity_hashes, imported_hashes, is_erased
 from annotation.services.endings import withdraw
+from annotation.services.identities import erased_ids, identity_hashes, imported_hashes, is_erased
 from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn, copies_of
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import backups_with, delete_with_all_that_refers
 
 REQUEST = "person’s request"
+
+
+class RequestError(AnnotationError):
+    """What a person asked for cannot be done now; the message says why."""
 
 
 def person_in(annotator: Annotator) -> PersonIn:

@@ -14,13 +14,15 @@ from django.utils import translation
 from django.utils.html import strip_tags
 
 from annotation.content.consent_versions import (
+    AGREED_AGAIN,
     AMENDED,
     agreed_terms,
     agreed_versions,
     keep_consent,
+    promises_less,
 )
 from annotation.content.texts import ConsentText, consent_text, placeholders
-from annotation.errors import AmendmentError
+from annotation.errors import AnnotationError
 from annotation.models import Annotator, AnnotatorEvent, Assignment, ConsentVersion
 from annotation.seats import flow
 from studies.errors import StaleVersion
@@ -31,9 +33,12 @@ from studies.services.studies import lock_study, record
 
 # What an amendment can change; pay, minutes and contact are settings, which do not ask anybody.
 AMENDED_FIELDS = ("consent", "researchers", "storage", "ethics")
-AGREED_AGAIN = "agreed again"
 LONGEST_NOTE = 2_000
 _ENDS_LINE = re.compile(r"</(?:p|li|h[1-6]|dt|dd|tr)>|<br ?/?>")
+
+
+class AmendmentError(AnnotationError):
+    """The consent cannot be amended as requested; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -194,33 +199,6 @@ def amend_consent(
     return len(asked)
 
 
-def promises_less(annotator: Annotator, text: ConsentText) -> bool:
-    """Whether a text promises less pay than the annotator agreed to."""
-    terms = agreed_terms(annotator)
-    reward, currency = terms.get("reward", 0), terms.get("currency")
-    is_less = text.terms["reward"] < reward or text.terms["currency"] != currency
-    return bool(reward and is_less)
-
-
 def _pay(annotator: Annotator) -> str:
     terms = agreed_terms(annotator)
     return format_money(terms["reward"], terms["currency"])
-
-
-def agree_again(annotator: Annotator, text: ConsentText) -> Annotator:
-    """Store that a locked annotator who was asked again agreed to the new version.
-
-    If the pay was lowered since they were asked, the version that promises more stays theirs.
-    """
-    keep_consent(annotator.study, text)
-    before = annotator.consent_version
-    if not promises_less(annotator, text):
-        annotator.consent_version = text.version
-    annotator.consent_due = False
-    annotator.save(update_fields=["consent_version", "consent_due"])
-    AnnotatorEvent.objects.create(
-        annotator=annotator,
-        event=AGREED_AGAIN,
-        detail={"before": before, "version": text.version},
-    )
-    return annotator

@@ -8,12 +8,13 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.errors import AmendmentError
-from annotation.services.amendments import (
+from extras.amended_consents.amendments import (
     AMENDED_FIELDS,
     LONGEST_NOTE,
+    AmendmentError,
     amend_consent,
     changes,
     current_text,
@@ -24,7 +25,13 @@ from studies.errors import StaleVersion
 from studies.models import Membership, Study
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED
+from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
+
+
+def versions_page(study: Study) -> list[SectionPage]:
+    address = reverse("amended_consents:versions", args=[study.slug])
+    return [SectionPage("annotators", "Consent", address)]
 
 
 class AmendmentForm(forms.ModelForm):
@@ -93,7 +100,7 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
             else:
                 people = f"{asked:,} {'person is' if asked == 1 else 'people are'} asked again"
                 messages.success(request, f"New version of the consent saved; {people}.")
-                return redirect("people:consent-versions", slug)
+                return redirect("amended_consents:versions", slug)
     stored = get_study(request.user, slug)
     versions = history(stored)
     context = {
@@ -108,4 +115,8 @@ def consent_versions(request: HttpRequest, slug: str) -> HttpResponse:
         "may_edit": role_of(request.user, stored) != Membership.Role.VIEWER,
     }
     status = REFUSED if fault or (sending and form.errors) else 200
-    return render(request, "annotation/researcher/consent_versions.html", context, status=status)
+    return render(request, "amended_consents/versions.html", context, status=status)
+
+
+app_name = "amended_consents"
+urlpatterns = [path("", consent_versions, name="versions")]

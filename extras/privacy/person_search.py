@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from annotation.errors import RequestError
 from annotation.models import Annotator, CompletionCode, Invitation
-from annotation.seats.identity import email_ids, erased_ids, identity_hashes, imported_hashes
+from annotation.services.identities import email_ids, erased_ids, identity_hashes, imported_hashes
+from extras.privacy.personal_data import RequestError
 from studies.held_copies import MORE
 from studies.importers.files.answer_rows import read_answer_rows
 from studies.importers.files.bundle import File

@@ -1,0 +1,9 @@
+"""Who may open the pages for a person's request: owners, who name somebody in the study."""
+
+FOR_OWNERS = NOT_HERE = {
+    "people/find/person/",
+    "people/find/person/act/",
+    "people/find/done/<reference>/",
+    "people/find/person/file/",
+}
+NEEDS_DATA = "privacy:"
