@@ -36,7 +36,7 @@ from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
 from judging.backends.decisions import DecisionsKind
-from judging.backends.registry import DEFAULT
+from judging.backends.kinds import DEFAULT
 from judging.models import JudgeRun, Judgment
 from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge

@@ -17,8 +17,8 @@ from extras.packs.folder import CustomId, RequestFiles, new_folder, write_manife
 from extras.packs.models import Pack
 from extras.packs.requests import count_in_budget, ledger_rows, sent_parameters, store_rows
 from judging.backends.parameters import request_body
-from judging.bias.registry import probe_choice
-from judging.engine.asking import seed_of
+from judging.bias.probe_choices import probe_choice
+from judging.engine.asker import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
 from judging.errors import BadRun, ConflictingValue, FailureReason

@@ -14,7 +14,7 @@ from analysis.report.rules import ANALYSES
 from annotation.content.comprehension import as_toml, questions_of, read_questions, set_questions
 from annotation.errors import AnnotationError
 from annotation.seats import quotas
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.catalog.changes import judges_of
 from judging.errors import BadJudge, JudgingError
 from judging.models import Judge, Jury, PromptTemplate, StudyJudge

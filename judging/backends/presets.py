@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from judging.backends.registry import DEFAULT
+from judging.backends.kinds import DEFAULT
 
 TO_REPLACE = "YOUR-"  # begins a part of an address that everybody has to replace
 GROUPS = {

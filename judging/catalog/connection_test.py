@@ -22,7 +22,7 @@ from judging.backends.parameters import (
     JSON_SCHEMA,
     differences,
 )
-from judging.engine.asking import ran_out_of_room
+from judging.engine.asker import ran_out_of_room
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,

@@ -18,9 +18,9 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from judging.backends.backend import IMPORTED, OwnForm, key_variable
+from judging.backends.kinds import backend_kind, backend_kinds
 from judging.backends.model_lists import ListedModel
 from judging.backends.presets import GROUPS, JudgePreset, presets, public_price
-from judging.backends.registry import backend_kind, backend_kinds
 from judging.catalog import changes
 from judging.catalog.access import (
     is_used_elsewhere,

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from judging.bias.probe_choices import EVERY, known_probes, probe_choice, with_baselines
 from judging.bias.probes import FEATURE
-from judging.bias.registry import EVERY, known_probes, probe_choice, with_baselines
 from judging.errors import BadPlan, BadRun, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry

@@ -9,8 +9,8 @@ from typing import Any
 
 from judging import deliveries
 from judging.backends.parameters import JSON_SCHEMA
+from judging.bias.probe_choices import probe_choice
 from judging.bias.probes import FEATURE
-from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run

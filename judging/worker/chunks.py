@@ -21,7 +21,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Max, Q, QuerySet
 
-from judging.engine.asking import Routes
+from judging.engine.asker import Routes
 from judging.engine.interface import (
     SIDES,
     FindingBackend,

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from judging.backends import registry
+from judging.backends.kinds import backend_kinds
 from judging.engine.interface import (
     AttemptEnd,
     BudgetInUse,
@@ -47,7 +47,7 @@ def judges_that_write() -> QuerySet[Judge]:
     """Judges whose model can be asked anything: not imported files."""
     kinds = [
         kind.name
-        for kind in registry.backend_kinds()
+        for kind in backend_kinds()
         if (kind.capabilities.needs_endpoint or kind.capabilities.is_local)
         and not kind.capabilities.only_probabilities
     ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import AttemptLedger, Backend, BudgetQueue, RequestWatch
 from judging.engine.limits import Grant, LimitReport
 from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, grant_for

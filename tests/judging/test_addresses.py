@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 
-from judging.engine.asking import OwnFaults, Route, Routes
+from judging.engine.asker import OwnFaults, Route, Routes
 from judging.engine.interface import Misconfigured, Outage
 from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from judging.backends import registry
+from judging.backends import kinds
 
 ROOT = Path(__file__).parents[2]
 APPS = ("analysis", "annotation", "benchmarks", "config", "demo", "judging", "studies")
-NAMES = {*registry.names(), "jury"}
-KINDS = {type(kind).__name__ for kind in registry.BACKENDS}
+NAMES = {*kinds.names(), "jury"}
+KINDS = {type(kind).__name__ for kind in kinds.BACKENDS}
 BACKENDS = {name.replace("Kind", "Backend") for name in KINDS}
 LOOKUPS = {"filter", "exclude", "get", "Q"}
 # What a comparison needs; reading the words of a file takes less time than parsing it.

@@ -9,8 +9,8 @@ from django.urls import reverse
 from analysis.data.dataset import load_dataset
 from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import ReportedStudy as ReportStudy
+from judging.bias.probe_choices import PROBES, probe_choice, warned
 from judging.bias.probes import Asked, Example, not_the_same
-from judging.bias.registry import PROBES, probe_choice, warned
 from judging.bias.texts import all_of
 from judging.engine.messages import Message, from_user
 from judging.errors import ConflictingValue, InvalidValue

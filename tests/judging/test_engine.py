@@ -9,7 +9,7 @@ import pytest
 
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BackendFault,
     Garbage,

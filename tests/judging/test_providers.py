@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from judging.backends.backend import JudgeSettings, api_key
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.engine.interface import (
     AdjustedRequest,
     Garbage,

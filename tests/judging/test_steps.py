@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BudgetQueue,
     Interrupted,

@@ -216,7 +216,7 @@ def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
     def fail(question, reply, *, is_last):
         raise IndexError("of a pattern")
 
-    monkeypatch.setattr("judging.engine.asking.read_answer", fail)
+    monkeypatch.setattr("judging.engine.asker.read_answer", fail)
     study = study_of(2)
 
     run = judge_all(study, make_judge(base_url=llm.url))

@@ -228,7 +228,7 @@ def is_poison(body):
 @pytest.fixture
 def soon(monkeypatch):
     """The tries of a question at fault follow each other at once."""
-    monkeypatch.setattr("judging.engine.asking._LONGEST_OWN_PAUSE", 0.01)
+    monkeypatch.setattr("judging.engine.asker._LONGEST_OWN_PAUSE", 0.01)
 
 
 def study_with_poison(*keys, others=18):

@@ -22,7 +22,7 @@ from extras.local_models.kind import (
     read_options,
 )
 from extras.local_models.model import begins_with_verdict, share
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue

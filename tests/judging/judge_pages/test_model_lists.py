@@ -12,9 +12,9 @@ import pytest
 
 from judging.backends import model_lists
 from judging.backends.backend import api_key
+from judging.backends.kinds import backend_kind
 from judging.backends.model_lists import read_list
 from judging.backends.presets import JudgePreset
-from judging.backends.registry import backend_kind
 from judging.catalog import listing
 from judging.engine.interface import Garbage
 from judging.models import Judge

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Q
 
-from judging.backends import registry
+from judging.backends import kinds
 from judging.engine.messages import split_thoughts
 from judging.models.runs import JudgeRun
 from judging.protocols.reading import READ_AS
@@ -219,7 +219,7 @@ class Judgment(models.Model):
 
         It is no certainty that a model states, and is not pooled with those.
         """
-        is_native = registry.gives_only_probabilities(self.run.parameters.get("backend", ""))
+        is_native = kinds.gives_only_probabilities(self.run.parameters.get("backend", ""))
         if not (is_native and self.choice and self.probabilities):
             return None
         return round(100 * float(self.probabilities[self.choice]), 4)
