@@ -18,8 +18,8 @@ from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.runs.campaigns import CampaignPlan, grid_of, start_campaign
 from judging.runs.lifecycle import work_off
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from studies.models import Study
 from studies.texts.slots import Fact, HistoryEntry, Profile, Slots
 from tests.factories import make_item, make_persona, make_study, sign_in
