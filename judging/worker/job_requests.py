@@ -33,8 +33,8 @@ from judging.engine.messages import Messages, prompt_sha256
 from judging.models import NANO, Judge
 from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob
 from judging.worker import runtime
+from judging.worker.budgets import Prices, most_of, price
 from judging.worker.endpoints import check_sharing, reply_limit
-from judging.worker.ledger import Prices, most_of, price
 from studies.jobs.runner import JobProblem
 
 AT_ONCE = 50  # questions waiting for slots at a time

@@ -26,10 +26,10 @@ from judging.engine.interface import (
     Unreachable,
 )
 from judging.engine.limits import RateLimits
-from judging.engine.loop import EngineLoop
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
 from judging.protocols.registry import Certainty, Standard
+from judging.worker.runtime import EngineLoop
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})

@@ -12,7 +12,6 @@ from django.db import OperationalError
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
 from judging.engine.limits import Grant, RateLimits
-from judging.engine.loop import keep_coordinating
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, JudgeRun, Judgment
@@ -20,6 +19,7 @@ from judging.protocols.registry import Standard
 from judging.runs import lifecycle
 from judging.worker import chunks, ledger_statements, runtime
 from judging.worker.ledger import Writer
+from judging.worker.shared_limits import keep_coordinating
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all, start, study_of
@@ -270,7 +270,7 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
 
 
 def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
-    monkeypatch.setattr("judging.engine.loop._RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("judging.worker.shared_limits._RETRY_SECONDS", 0.01)
     errors = [KeyError("members"), ValueError("no JSON")]
 
     def exchange(report):
