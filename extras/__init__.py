@@ -35,6 +35,7 @@ NAMES = [
     "personas",
     "planning",
     "planted_truth",
+    "provider_libraries",
     "publication",
     "rehearsal",
     "replication",

@@ -7,4 +7,4 @@ class LocalModelsConfig(AppConfig):
     def ready(self) -> None:
         from judging.backends.kinds import MORE
 
-        MORE.add(f"{self.name}.kind:TRANSFORMERS", after="gemini")
+        MORE.add(f"{self.name}.kind:TRANSFORMERS", after="decisions")

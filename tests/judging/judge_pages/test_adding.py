@@ -191,18 +191,7 @@ def test_a_judge_is_added_named_after_its_model_and_tested_with_one_button(admin
 
 
 def test_a_provider_is_chosen_on_the_page(admin, study):
-    form = admin.get(f"{ADD}?preset=anthropic").text
-    assert 'value="https://api.anthropic.com"' in form
-    assert re.search(r'value="anthropic" selected', form)
+    form = admin.get(f"{ADD}?preset=openai-decisions").text
 
-    submit(admin, backend="anthropic", base_url="https://api.anthropic.com")
-    assert Judge.objects.get().backend == "anthropic"
-    assert "at most 1" in words(
-        submit(
-            admin,
-            name="hot",
-            backend="anthropic",
-            base_url="https://api.anthropic.com",
-            temperature="1.5",
-        )
-    )
+    assert 'value="https://api.openai.com/v1"' in form
+    assert re.search(r'value="decisions" selected', form)

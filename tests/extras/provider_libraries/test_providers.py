@@ -30,7 +30,7 @@ from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
 from judging.worker.endpoints import settings_of
-from tests.judging.provider_server import (
+from tests.extras.provider_libraries.provider_server import (
     Answer,
     ProviderServer,
     claude,
