@@ -29,6 +29,7 @@ NAMES = [
     "local_models",
     "messages",
     "methods",
+    "model_lists",
     "option_sets",
     "own_answers",
     "packs",

@@ -14,21 +14,19 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, DecimalException
 from typing import Any
 
-from judging.backends.backend import (
-    BackendKind,
-    JudgeSettings,
-    api_key,
-    is_own_network,
-    secret_headers,
+from judging.backends.backend import BackendKind, JudgeSettings, is_own_network
+from judging.backends.completions import storable
+from judging.backends.model_lists import (
+    ServerQuestions,
+    all_entries,
+    entries_by_name,
+    entry_name,
+    list_request,
 )
-from judging.backends.completions import status_fault, storable, without_keys
-from judging.engine.interface import BackendFault, Garbage, TimedOut
+from judging.engine.interface import BackendFault, TimedOut
 
 SECONDS = 8.0  # for everything that is asked
-_MOST_BYTES = 8_000_000  # of one answer; the longest known list has less than one million
-_MOST_MODELS = 2_000
 _MOST_SHOWN = 40  # models that are asked about one by one
-_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,115 +70,78 @@ def list_models(
     through_proxy: bool = True,
 ) -> ModelList:
     """Ask a judge's server for its models. Raises `BackendFault` or `BadJudge`."""
-    request = kind.list_request(judge)
-    if request is None:
-        raise Garbage("servers of this kind have no list of their models")
-    address, headers = request
-    asking = _Asking(judge, headers, seconds, through_proxy)
-    return asyncio.run(_within(seconds, asking, address, in_detail=in_detail))
+    address, headers = list_request(kind, judge)
+    questions = ServerQuestions(judge, headers, seconds, through_proxy)
+    return asyncio.run(_within(seconds, questions, address, in_detail=in_detail))
 
 
-async def _within(seconds: float, asking: "_Asking", address: str, *, in_detail: bool) -> ModelList:
+async def _within(
+    seconds: float, questions: ServerQuestions, address: str, *, in_detail: bool
+) -> ModelList:
     try:
         async with asyncio.timeout(seconds):
-            found = read_list(await asking.fetch(address, with_key=True))
-            if not in_detail or not is_own_network(asking.judge.base_url):
+            found = read_list(await questions.fetch(address, with_key=True))
+            if not in_detail or not is_own_network(questions.judge.base_url):
                 return found
             with suppress(TimeoutError):  # the names are known
                 async with asyncio.timeout(seconds / 2):
-                    return await asking.describe(found)
+                    return await _described(questions, found)
             return found
     except TimeoutError as error:
         raise TimedOut(f"no answer within {seconds:.0f} seconds") from error
 
 
-@dataclass(frozen=True)
-class _Asking:
-    judge: JudgeSettings
-    headers: dict[str, str]
-    seconds: float
-    through_proxy: bool
+async def _described(questions: ServerQuestions, found: ModelList) -> ModelList:
+    """Add what the server says about itself by routes of its own."""
+    base = questions.judge.base_url.rstrip("/")
+    root = base.removesuffix("/v1")
+    routes, properties, catalogue, version, info = await asyncio.gather(
+        _try(questions, f"{root}/openapi.json"),
+        _try(questions, f"{root}/props"),
+        _try(questions, f"{root}/api/v0/models"),
+        _try(questions, f"{root}/api/version"),
+        _try(questions, f"{base}/model/info", with_key=True),
+    )
+    if isinstance(_at(routes, "paths"), dict):
+        found = _with_routes(found, routes)
+    if isinstance(_at(properties, "default_generation_settings"), dict):
+        found = _of_llama_cpp(found, properties)
+    if rows := _rows(catalogue, "data"):
+        found = _merged(found, {entry_name(r): _of_lm_studio(r) for r in rows}, "LM Studio")
+    if rows := _rows(info, "data"):
+        stated = {str(_at(row, "model_name")): _of_litellm(row) for row in rows}
+        found = _merged(found, stated, "LiteLLM")
+    if isinstance(number := _at(version, "version"), str) and not routes:
+        names = [model.name for model in found.models[:_MOST_SHOWN]]
+        shown = await asyncio.gather(*(_show(questions, root, name) for name in names))
+        rows_by_name = dict(zip(names, map(_of_ollama, shown), strict=True))
+        found = _merged(found, rows_by_name, f"Ollama {storable(number)[:20]}")
+    return found
 
-    async def fetch(self, address: str, *, with_key: bool = False, content: bytes = b"") -> Any:
-        """The JSON at an address of the judge's server. Raises `BackendFault`."""
-        from judging.backends.connections import Connections  # which loads the HTTP library
 
-        headers = self.headers if with_key else {"User-Agent": "thirdperson"}
-        connections = Connections(
-            address,
-            headers=headers,
-            timeout=self.seconds,
-            link_local=self.judge.link_local,
-            through_proxy=self.through_proxy,
-        )
-        status, body = await connections.read(content, most=_MOST_BYTES)
-        body = without_keys(body, [api_key(self.judge), *secret_headers(self.judge).values()])
-        if not 200 <= status < 300:
-            raise status_fault(status, body)
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise Garbage("the answer is not JSON") from error
+async def _show(questions: ServerQuestions, root: str, name: str) -> Any:
+    return await _try(questions, f"{root}/api/show", content=json.dumps({"model": name}).encode())
 
-    async def describe(self, found: ModelList) -> ModelList:
-        """Add what the server says about itself by routes of its own."""
-        base = self.judge.base_url.rstrip("/")
-        root = base.removesuffix("/v1")
-        routes, properties, catalogue, version, info = await asyncio.gather(
-            self._try(f"{root}/openapi.json"),
-            self._try(f"{root}/props"),
-            self._try(f"{root}/api/v0/models"),
-            self._try(f"{root}/api/version"),
-            self._try(f"{base}/model/info", with_key=True),
-        )
-        if isinstance(_at(routes, "paths"), dict):
-            found = _with_routes(found, routes)
-        if isinstance(_at(properties, "default_generation_settings"), dict):
-            found = _of_llama_cpp(found, properties)
-        if rows := _rows(catalogue, "data"):
-            found = _merged(found, {_name(r): _of_lm_studio(r) for r in rows}, "LM Studio")
-        if rows := _rows(info, "data"):
-            stated = {str(_at(row, "model_name")): _of_litellm(row) for row in rows}
-            found = _merged(found, stated, "LiteLLM")
-        if isinstance(number := _at(version, "version"), str) and not routes:
-            names = [model.name for model in found.models[:_MOST_SHOWN]]
-            shown = await asyncio.gather(*(self._show(root, name) for name in names))
-            rows_by_name = dict(zip(names, map(_of_ollama, shown), strict=True))
-            found = _merged(found, rows_by_name, f"Ollama {storable(number)[:20]}")
-        return found
 
-    async def _show(self, root: str, name: str) -> Any:
-        return await self._try(f"{root}/api/show", content=json.dumps({"model": name}).encode())
-
-    async def _try(self, address: str, *, with_key: bool = False, content: bytes = b"") -> Any:
-        """What is at an address; None if the server has nothing to say there."""
-        with suppress(BackendFault):
-            return await self.fetch(address, with_key=with_key, content=content)
-        return None
+async def _try(
+    questions: ServerQuestions, address: str, *, with_key: bool = False, content: bytes = b""
+) -> Any:
+    """What is at an address; None if the server has nothing to say there."""
+    with suppress(BackendFault):
+        return await questions.fetch(address, with_key=with_key, content=content)
+    return None
 
 
 def read_list(answer: Any) -> ModelList:
-    """The models of a list, as OpenAI-compatible servers, Anthropic and Gemini write it.
-
-    Raises `Garbage` if it is no list of models.
-    """
-    rows = _rows(answer, "data")
-    rows = _rows(answer, "models") if rows is None else rows
-    if rows is None:
-        raise Garbage("the answer is no list of models")
-    models: dict[str, ListedModel] = {}
-    for row in rows[:_MOST_MODELS]:
-        model = _model(row)
-        if model.name and model.name.isprintable() and len(model.name) <= _LONGEST_NAME:
-            if _writes_text(row):
-                models.setdefault(model.name, model)
-    owners = {str(_at(row, "owned_by")) for row in rows}
+    """The models of a list. Raises `Garbage` if it is none."""
+    models = [_model(name, row) for name, row in entries_by_name(answer).items()]
+    owners = {str(_at(row, "owned_by")) for row in all_entries(answer)}
     kinds = {"vllm": "vLLM", "sglang": "SGLang", "llamacpp": "llama.cpp"}
     server = next((kinds[owner] for owner in owners if owner in kinds), "")
-    return ModelList(models=list(models.values()), server=server)
+    return ModelList(models=models, server=server)
 
 
-def _model(row: Any) -> ListedModel:
+def _model(name: str, row: Any) -> ListedModel:
     """One entry of a list. Each field has the name that one or several servers give it."""
     takes = _at(row, "architecture", "input_modalities")
     parameters = _at(row, "supported_parameters")
@@ -195,7 +156,7 @@ def _model(row: Any) -> ListedModel:
     if isinstance(stated := _at(row, "capabilities", "structured_outputs", "supported"), bool):
         structured = stated
     model = ListedModel(
-        name=_name(row),
+        name=name,
         context=_first_number(
             _at(row, "context_length"),
             _at(row, "max_model_len"),
@@ -210,22 +171,6 @@ def _model(row: Any) -> ListedModel:
         probabilities=_has(parameters, "logprobs"),
     )
     return _with_prices(model, *_prices(row, providers))
-
-
-def _name(row: Any) -> str:
-    name = _at(row, "id") or _at(row, "name") or ""
-    return storable(str(name)).strip().removeprefix("models/")
-
-
-def _writes_text(row: Any) -> bool:
-    """Whether a model can answer in words, unless its entry says that it cannot."""
-    gives = _at(row, "architecture", "output_modalities")
-    methods = _at(row, "supportedGenerationMethods")
-    return not (
-        (isinstance(gives, list) and "text" not in gives)
-        or (isinstance(methods, list) and "generateContent" not in methods)
-        or _at(row, "capabilities", "completion_chat") is False
-    )
 
 
 _Prices = tuple[Decimal | None, Decimal | None, Decimal | None]  # of input, output, cached input
