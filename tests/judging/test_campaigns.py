@@ -241,14 +241,6 @@ def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
     assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_a_token_budget_holds_for_all_runs_together(study, judges, llm, tmp_path):
-    with pytest.raises(CommandError, match=r"2,000 tokens is too small for another request"):
-        campaign_command(tmp_path, f"token_budget = 2000\n{PLAN}", "--inline")
-
-    assert 0 < sum(JudgeRun.objects.values_list("tokens", flat=True)) <= 2000
-    assert 0 < len(llm.requests) < 8
-
-
 def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, monkeypatch):
     def work(seconds):
         for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE)[:2]:

@@ -24,7 +24,7 @@ from judging.worker.shared_limits import (
     keep_coordinating,
 )
 from tests.judging.llm_server import completion, error
-from tests.judging.processes import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for
 from tests.judging.simulated_clock import in_a_loop, simulate
 from tests.servers import redis_broker
 
@@ -263,7 +263,10 @@ async def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
     assert document["resume_at"] == 0
 
 
-def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
+@pytest.mark.parametrize(
+    "problem", [CoordinationFailed("restarting"), KeyError("members"), ValueError("no JSON")]
+)
+def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch, problem):
     monkeypatch.setattr("judging.worker.shared_limits._RETRY_SECONDS", 0.0)
     document: Document = {}
     calls: list[LimitReport] = []
@@ -271,7 +274,7 @@ def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
     def exchange(told):
         calls.append(told)
         if len(calls) == 1:
-            raise CoordinationFailed("restarting")
+            raise problem
         return grant_for(document, "a", told, now=0.0)
 
     async def scenario():
@@ -377,13 +380,7 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
     site = Site(tmp_path)
     if store == "redis":
         site.env["CELERY_BROKER_URL"] = request.getfixturevalue("redis_url")
-    write_items(tmp_path / "items.jsonl", 240)
-    site.migrate()
-    judge = ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "6"]
-    site.manage(
-        ["import_items", "shared", str(tmp_path / "items.jsonl"), "--create"],
-        [*judge, "--rpm", "1800"],
-    )
+    site.prepare("shared", 240, llm.url, "--concurrency", "6", "--rpm", "1800")
     logs = ["one.log", "two.log"]
     workers = [site.worker(threads=1, log=log) for log in logs]
     try:

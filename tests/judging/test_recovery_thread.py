@@ -12,7 +12,7 @@ from judging import tasks
 from judging.deliveries import RunDelivery
 from judging.models import Judgment
 from tests.judging.llm_server import completion
-from tests.judging.processes import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for
 
 
 @pytest.fixture
@@ -65,12 +65,7 @@ def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_pat
 
     llm.answer = answer
     site = Site(tmp_path)
-    write_items(tmp_path / "items.jsonl", 400)
-    site.migrate()
-    site.manage(
-        ["import_items", "alone", str(tmp_path / "items.jsonl"), "--create"],
-        ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8"],
-    )
+    site.prepare("alone", 400, llm.url, "--concurrency", "8")
     first = site.worker(queue="judging")
     second = None
     try:

@@ -103,14 +103,6 @@ def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypa
         judge_all(study, judge, extend=True)
 
 
-def test_another_run_asks_for_itself_unless_told_otherwise(study, judge, llm):
-    judge_all(study, judge, orders="r1_first")
-
-    judge_all(study, judge, orders="both")
-
-    assert len(llm.requests) == 12
-
-
 def test_reuse_takes_over_answers_to_the_same_words(study, judge, llm):
     llm.answer = lambda body, n: completion("A]] [[70]]")
     judge_all(study, judge, orders="r1_first", setting="certainty")

@@ -44,7 +44,6 @@ def queued(monkeypatch):
     """The tokens that a page handed to the workers."""
     tokens: list[int] = []
     monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
-    monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
     return tokens
 
 
