@@ -25,6 +25,7 @@ from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.worker import chunks, run_states
 from judging.worker.budgets import room_of
 from judging.worker.chunks import questions_of
@@ -84,7 +85,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
 
     def start() -> JudgeRun:
         running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
-        run = start.start_run(spec, enqueue=False, asks_here=False, user=user)
+        run = start_run(spec, enqueue=False, asks_here=False, user=user)
         if running.get(run.pk) in JudgeRun.ACTIVE:
             raise BadRun(_BUSY)
         return run

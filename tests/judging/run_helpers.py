@@ -16,6 +16,13 @@ from tests.factories import make_items, make_study
 from tests.judging.llm_server import LlmServer
 
 
+def new_runs(**changes: Any) -> dict[str, Any]:
+    """What the form of new runs sends."""
+    fields = {"name": "Web", "judges": ["judge"], "settings": ["standard"], "features": ["all"]}
+    limits = dict.fromkeys(("limit", "budget", "token_budget"), "")
+    return {**fields, "orders": "both", "samples": "1", **limits, **changes}
+
+
 def study_of(count: int) -> Study:
     """A new study with so many items."""
     study = make_study()

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
+from judging.pages.campaign_forms import CampaignForm
 from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
 from judging.runs.costs import estimate_plan
 from judging.runs.lifecycle import cancel_run, retry_failed, work_off
@@ -21,6 +22,7 @@ from judging.runs.start import wake
 from studies.models import StudyLog
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import new_runs
 
 PLAN = """
 name = "Ablation"
@@ -259,23 +261,30 @@ def editor(study):
     return sign_in(study)
 
 
-NEW = {
-    "name": "Web",
-    "judges": ["one"],
-    "settings": ["certainty"],
-    "features": ["all", "one-only"],
-    "orders": "both",
-    "samples": "2",
-    "limit": "",
-    "budget": "",
-    "token_budget": "",
-}
+NEW = new_runs(judges=["one"], settings=["certainty"], features=["all", "one-only"], samples="2")
 
 
 def press(client, url, data, button="yes"):
     """Press a button that starts something, after its cost was shown."""
     shown = client.post(url, {**data, "estimate": "yes"}).context["form"].digest
     return client.post(url, {**data, "shown": shown, "start": button})
+
+
+@pytest.mark.parametrize(
+    ("given", "planned"),
+    [
+        ({}, ("lenient", 0)),
+        ({"reading": "strict"}, ("strict", 0)),
+        ({"anchors": "20"}, ("lenient", 20)),
+    ],
+)
+def test_the_form_plans_what_is_chosen(study, given, planned):
+    make_judge(base_url="http://127.0.0.1:9/v1")
+
+    form = CampaignForm(study, new_runs(**given), name="C")
+
+    assert form.is_valid(), form.errors
+    assert (form.plan().reading, form.plan().anchors) == planned
 
 
 def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is_asked(

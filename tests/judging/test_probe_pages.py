@@ -17,20 +17,10 @@ from judging.worker import chunks
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
-from tests.judging.run_helpers import asked, judge_all
+from tests.judging.run_helpers import asked, judge_all, new_runs
 from tests.judging.test_campaigns import press
 
-PLAN = {
-    "name": "Web",
-    "judges": ["one", "two"],
-    "settings": ["certainty"],
-    "features": ["all"],
-    "orders": "r1_first",
-    "samples": "1",
-    "limit": "",
-    "budget": "",
-    "token_budget": "",
-}
+PLAN = new_runs(judges=["one", "two"], settings=["certainty"], orders="r1_first")
 NEW = reverse("judging:new", args=["s"])
 
 
