@@ -89,6 +89,7 @@ def judge_through(
     from judging.runs import lifecycle
     from judging.runs.judges import add_judge
     from judging.runs.spec import RunSpec
+    from judging.runs.start import start_run
     from judging.worker import runtime
 
     judge, _ = add_judge(
@@ -104,9 +105,7 @@ def judge_through(
     call(url, "/simulate/faults", fault)
     before = time.monotonic()
     enqueue = worker is not None
-    started = lifecycle.start_run(
-        RunSpec(study_id=study_id, judge_id=judge.pk, **run), enqueue=enqueue
-    )
+    started = start_run(RunSpec(study_id=study_id, judge_id=judge.pk, **run), enqueue=enqueue)
     if worker is not None:
         while started.is_active:
             worker.check()

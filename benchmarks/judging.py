@@ -303,8 +303,8 @@ def _start(
     **options: Any,
 ) -> int:
     from judging.runs.judges import add_judge
-    from judging.runs.lifecycle import start_run
     from judging.runs.spec import RunSpec
+    from judging.runs.start import start_run
     from studies.models import Study
 
     study = Study.objects.get(slug=SLUG)

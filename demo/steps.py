@@ -36,12 +36,12 @@ from demo.studies import USER, DemoError, mark_simulated, researcher, set_up
 from demo.truth import ANNOTATORS, World
 from judging.backends.backend import NO_PROBABILITIES, WITH_REPLY
 from judging.backends.decisions import DecisionsKind
-from judging.backends.registry import DEFAULT
+from judging.backends.kinds import DEFAULT
 from judging.models import JudgeRun, Judgment
 from judging.protocols.registry import Certainty, Tie
 from judging.runs.judges import add_judge
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.selectors import run_progress
 from studies.management.terminal import progress_bar
 from studies.models import Item, Study

@@ -107,7 +107,7 @@ def _hash(run: JudgeRun, key: str, shown_first: str) -> tuple[bytes, bytes]:
     return item, hashlib.sha256(item + shown_first.encode()).digest()
 
 
-def _anchor(run: JudgeRun, like: Judgment, anchor: Anchor, sample: int) -> Judgment:
+def _anchor(run: JudgeRun, like: Judgment, anchor: str, sample: int) -> Judgment:
     return Judgment(
         run=run,
         item_id=like.item_id,

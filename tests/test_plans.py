@@ -18,10 +18,11 @@ from django.utils import timezone
 from annotation import services
 from annotation.researchers import views
 from benchmarks._grown_study import GrownStudy, grow
+from judging import tasks
 from judging.models import JudgeRun, Judgment
 from judging.runs import reuse
 from judging.runs.spec import Reuse
-from judging.worker import chunks, recovery, run_states
+from judging.worker import chunks, run_states
 from studies.models import Item
 from studies.pages import responses
 from studies.pages.responses import LongList
@@ -127,7 +128,7 @@ def open_items(grown: GrownStudy) -> None:
 
 def recover(grown: GrownStudy) -> None:
     claim(grown)
-    assert recovery.release_expired() == {grown.run.pk: 50}
+    assert run_states.release_expired() == {grown.run.pk: 50}
 
 
 def claim(grown: GrownStudy) -> None:
@@ -155,7 +156,7 @@ PARTS: dict[str, Callable[[GrownStudy], object]] = {
     "the end of a chunk": lambda grown: run_states.end_if_done(run_id=grown.run.pk),
     "the recovery of leases": recover,
     "answers to the same prompts": find_answers,
-    "the tokens of a run": lambda grown: chunks.call_workers(grown.run, lambda run_id: None),
+    "the tokens of a run": lambda grown: tasks.call_workers(grown.run),
 }
 
 

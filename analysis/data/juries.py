@@ -25,8 +25,8 @@ from analysis.data.arrays import (
     RunMoney,
 )
 from analysis.data.verdicts import FAILURES, run_verdicts
+from judging.bias.probe_choices import probe_choice
 from judging.bias.probes import RULES_BY_SIDE, Maker, own_sides, own_source, target_of
-from judging.bias.registry import probe_choice
 
 if TYPE_CHECKING:
     from judging.models import JudgeRun

@@ -26,7 +26,7 @@ from analysis.data.arrays import (
 from analysis.data.juries import Makers, ProbedRun, probed
 from analysis.data.raters import number_columns, number_of, or_nan, places_of
 from analysis.data.views import StudyThen
-from judging.bias.registry import probe_choice
+from judging.bias.probe_choices import probe_choice
 from judging.drift import AnchorComparison, anchors_of
 from judging.models import NANO, Attempt, JudgeRun, Judgment, Jury
 from judging.prompts.asking import stored_words, tasks_of

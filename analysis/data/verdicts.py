@@ -160,7 +160,7 @@ def is_native(run: RunData) -> bool:
     backend = str(run.parameters.get("backend", ""))
     if not backend:  # of a table of labels, which need not wait for the backends
         return False
-    from judging.backends.registry import gives_only_probabilities
+    from judging.backends.kinds import gives_only_probabilities
 
     return gives_only_probabilities(backend)
 

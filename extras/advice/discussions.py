@@ -16,9 +16,9 @@ from extras.advice.protocols import Discussion
 from judging.errors import BadRun, JudgingError
 from judging.models import Campaign, JudgeRun, Jury
 from judging.pages.workbench import JuryAction
-from judging.runs.lifecycle import start_run
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.selectors import get_campaign
 from studies.errors import StudyError
 from studies.models import Membership, Study

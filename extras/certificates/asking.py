@@ -6,7 +6,6 @@ Repeated answers are anchors: they cost money and count nowhere else.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -26,10 +25,10 @@ from judging.errors import BadRun, JudgingError
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.runs import lifecycle
 from judging.runs.judges import keep_exact
-from judging.runs.parameters import run_for
 from judging.runs.spec import Reuse, RunSpec
-from judging.tasks import queue_chunk
-from judging.worker import chunks, runtime
+from judging.runs.start import run_for
+from judging.tasks import call_workers
+from judging.worker import runtime
 from judging.worker.endpoints import backend_maker, check_sharing
 from studies.models.studies import Study
 from studies.services.studies import lock_study, record
@@ -273,7 +272,7 @@ def ask_again(
     _wake(run)
     record(study, "judge run asked again", user=user, run=run.public_id, judgments=len(wanted))
     if enqueue:
-        chunks.call_workers(run, lambda run_id: transaction.on_commit(partial(queue_chunk, run_id)))
+        call_workers(run)
     return Round(run, number)
 
 

@@ -5,6 +5,6 @@ class LocalModelsConfig(AppConfig):
     name = "extras.local_models"
 
     def ready(self) -> None:
-        from judging.backends.registry import MORE
+        from judging.backends.kinds import MORE
 
-        MORE.add(f"{self.name}.kind:TRANSFORMERS", after="gemini")
+        MORE.add(f"{self.name}.kind:TRANSFORMERS", after="decisions")

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 
 from extras.local_models.kind import TEMPLATE, TransformersKind
 from judging.backends.extra_fields import EXTRA_FIELDS
-from judging.backends.registry import DEFAULT, backend_kind
+from judging.backends.kinds import DEFAULT, backend_kind
 from judging.models import Judge
 from judging.pages.judge_forms import JudgeForm
 from judging.runs.judges import LOCAL_SLOTS

@@ -18,8 +18,8 @@ from judging.deliveries import RunDelivery, RunPanel
 from judging.engine.interface import AttemptEnd
 from judging.management.errors import option_name
 from judging.models import Judge, JudgeRun, Judgment
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from judging.selectors import RunProgress
 from judging.worker import run_states
 from studies.importers.files.bundle import file_at

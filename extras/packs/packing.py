@@ -17,15 +17,15 @@ from extras.packs.folder import CustomId, RequestFiles, new_folder, write_manife
 from extras.packs.models import Pack
 from extras.packs.requests import count_in_budget, ledger_rows, sent_parameters, store_rows
 from judging.backends.parameters import request_body
-from judging.bias.registry import probe_choice
-from judging.engine.asking import seed_of
+from judging.bias.probe_choices import probe_choice
+from judging.engine.asker import seed_of
 from judging.engine.interface import JudgeQuestion, Parameters
 from judging.engine.messages import prompt_sha256
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
-from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.worker import chunks, run_states
 from judging.worker.budgets import room_of
 from judging.worker.chunks import questions_of
@@ -85,7 +85,7 @@ def write_pack(spec: RunSpec, out: Path, *, user: User | None = None) -> Pack:
 
     def start() -> JudgeRun:
         running = dict(JudgeRun.objects.filter(study=spec.study_id).values_list("pk", "state"))
-        run = lifecycle.start_run(spec, enqueue=False, asks_here=False, user=user)
+        run = start_run(spec, enqueue=False, asks_here=False, user=user)
         if running.get(run.pk) in JudgeRun.ACTIVE:
             raise BadRun(_BUSY)
         return run

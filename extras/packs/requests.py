@@ -7,7 +7,7 @@ from math import ceil, inf
 
 from extras.packs.batch_files import MAX_BYTES, BatchLine, request_line
 from judging.backends.parameters import request_body
-from judging.engine.asking import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
+from judging.engine.asker import MAX_OWN_FAULTS, is_last_reply, read_answer, seed_of
 from judging.engine.interface import (
     AttemptEnd,
     BackendFault,

@@ -15,7 +15,7 @@ from annotation.content.comprehension import as_toml, questions_of, read_questio
 from annotation.errors import AnnotationError
 from annotation.seats import quotas
 from annotation.seats.quotas import Quota, QuotaQuestion
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.catalog.changes import judges_of
 from judging.errors import BadJudge, JudgingError
 from judging.models import Judge, Jury, PromptTemplate, StudyJudge

@@ -11,7 +11,7 @@ class ValidationConfig(AppConfig):
         from analysis.report.rules import MORE_CHAPTERS, MORE_PAGES
         from analysis.report.words import REASONS
         from extras.validation import asking
-        from judging.bias import registry
+        from judging.bias import probe_choices
 
         REASONS["not_repeated"] = "no item was read twice in one wording and order"
         REASONS["not_both_orders"] = "no item was read in both orders"
@@ -21,7 +21,7 @@ class ValidationConfig(AppConfig):
         MORE_CHAPTERS.add(f"{self.name}.datasheet:DATASHEETS", after="bias")
         MORE_PAGES.add(f"{self.name}.page:VALIDATION")
         names = ("IDENTICAL", "EMPTY", "OTHER_PERSONA")
-        registry.MORE.add(*(f"{self.name}.probes:{name}" for name in names))
+        probe_choices.MORE.add(*(f"{self.name}.probes:{name}" for name in names))
         families = ("BREAKDOWN", "EFFECTIVE_JUDGES", "ERROR_BUDGET")
         FAMILIES.add(*(f"{self.name}.promises:{name}" for name in families))
         asking.register()

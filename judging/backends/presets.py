@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from judging.backends.registry import DEFAULT
+from judging.backends.kinds import DEFAULT, names
 
 TO_REPLACE = "YOUR-"  # begins a part of an address that everybody has to replace
 GROUPS = {
@@ -82,8 +82,9 @@ def _file() -> dict[str, Any]:
 
 @cache
 def presets() -> dict[str, JudgePreset]:
-    """The presets by name, in the order of the file."""
-    return {name: _preset(entry) for name, entry in _file().items() if name != "price"}
+    """The presets by name, in the order of the file; without those whose backend is not here."""
+    found = {name: _preset(entry) for name, entry in _file().items() if name != "price"}
+    return {name: preset for name, preset in found.items() if preset.backend in names()}
 
 
 def _preset(entry: dict[str, Any]) -> JudgePreset:

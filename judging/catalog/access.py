@@ -21,7 +21,7 @@ from django.db.models import Q, QuerySet
 from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import PROVIDER_KEYS, provider_key
-from judging.backends.registry import backend_kind, names
+from judging.backends.kinds import backend_kind, names
 from judging.errors import FailureReason, InvalidValue
 from judging.models import Judge
 from judging.runs.judges import check_replaced, new_addresses

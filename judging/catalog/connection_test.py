@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from judging.backends.backend import BackendKind, JudgeSettings, key_variable
-from judging.backends.model_lists import list_models
+from judging.backends.model_lists import offered_models
 from judging.backends.parameters import (
     CHOICE,
     FREE_TEXT,
@@ -22,7 +22,7 @@ from judging.backends.parameters import (
     JSON_SCHEMA,
     differences,
 )
-from judging.engine.asking import ran_out_of_room
+from judging.engine.asker import ran_out_of_room
 from judging.engine.interface import (
     AdjustedRequest,
     Backend,
@@ -446,6 +446,5 @@ def _explanation(fault: BackendFault, judge: Judge, settings: JudgeSettings) -> 
 def _offered(judge: Judge, settings: JudgeSettings) -> list[str]:
     """The names of the models that the judge's server offers, if it says so."""
     with contextlib.suppress(BackendFault, JudgingError):
-        listed = list_models(kind_of(judge), settings, seconds=_LIST_SECONDS, in_detail=False)
-        return [model.name for model in listed.models]
+        return offered_models(kind_of(judge), settings, seconds=_LIST_SECONDS)
     return []

@@ -7,7 +7,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import judging.backends.registry
+import judging.backends.kinds
 import judging.protocols.framings
 import judging.protocols.registry
 import studies.models.keys
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 (
                     "backend",
                     models.CharField(
-                        choices=judging.backends.registry.choices, default="openai", max_length=20
+                        choices=judging.backends.kinds.choices, default="openai", max_length=20
                     ),
                 ),
                 ("model", models.CharField(max_length=200)),

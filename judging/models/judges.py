@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from judging.backends import registry
+from judging.backends import kinds
 from judging.backends.backend import (
     INSTEAD_OF_REPLY,
     NO_PROBABILITIES,
@@ -55,7 +55,7 @@ class Judge(models.Model):
         ONLY = INSTEAD_OF_REPLY, "instead of a reply"
 
     name = models.CharField(max_length=120, unique=True)
-    backend = models.CharField(max_length=20, choices=registry.choices, default=registry.DEFAULT)
+    backend = models.CharField(max_length=20, choices=kinds.choices, default=kinds.DEFAULT)
     model = models.CharField(max_length=200)
     base_url = models.CharField(max_length=500, blank=True)
     more_base_urls = models.JSONField(
@@ -239,7 +239,7 @@ class Judge(models.Model):
 
     @property
     def capabilities(self) -> Capabilities:
-        return registry.backend_kind(self.backend).capabilities
+        return kinds.backend_kind(self.backend).capabilities
 
     @property
     def base_urls(self) -> list[str]:

@@ -74,23 +74,28 @@ class PromptTemplate(models.Model):
 NANO = 10**9  # money is stored in billionths of a US dollar: whole numbers add up exactly
 
 
+class RunOrders(models.TextChoices):
+    RANDOM = "random", "random"
+    BOTH = "both", "both"
+    R1_FIRST = "r1_first", "response 1 first"
+    R2_FIRST = "r2_first", "response 2 first"
+
+
+class RunState(models.TextChoices):
+    QUEUED = "queued", "queued"
+    RUNNING = "running", "running"
+    PAUSED = "paused", "paused"
+    DONE = "done", "done"
+    STOPPED_BUDGET = "stopped_budget", "stopped: budget"
+    STOPPED_OUTAGE = "stopped_outage", "stopped: outage"
+    CANCELLED = "cancelled", "cancelled"
+
+
 class JudgeRun(models.Model):
     """One judge over one study's items, with one set of parameters."""
 
-    class Orders(models.TextChoices):
-        RANDOM = "random", "random"
-        BOTH = "both", "both"
-        R1_FIRST = "r1_first", "response 1 first"
-        R2_FIRST = "r2_first", "response 2 first"
-
-    class State(models.TextChoices):
-        QUEUED = "queued", "queued"
-        RUNNING = "running", "running"
-        PAUSED = "paused", "paused"
-        DONE = "done", "done"
-        STOPPED_BUDGET = "stopped_budget", "stopped: budget"
-        STOPPED_OUTAGE = "stopped_outage", "stopped: outage"
-        CANCELLED = "cancelled", "cancelled"
+    Orders = RunOrders
+    State = RunState
 
     class Reading(models.TextChoices):
         STRICT = "strict", "strict"
@@ -179,21 +184,11 @@ class JudgeRun(models.Model):
         ordering = ["created_at", "pk"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(orders__in=["random", "both", "r1_first", "r2_first"]),
+                condition=Q(orders__in=RunOrders.values),
                 name="run_orders",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "queued",
-                        "running",
-                        "paused",
-                        "done",
-                        "stopped_budget",
-                        "stopped_outage",
-                        "cancelled",
-                    ]
-                ),
+                condition=Q(state__in=RunState.values),
                 name="run_state",
             ),
             models.CheckConstraint(condition=Q(samples__gte=1), name="run_samples_positive"),

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from judging import deliveries
 from judging.backends.backend import IMPORTED
-from judging.bias.registry import MITIGATIONS, choices_of_probes
+from judging.bias.probe_choices import MITIGATIONS, choices_of_probes
 from judging.errors import FieldError
 from judging.models import Campaign, Judge, JudgeRun
 from judging.protocols import framings, registry

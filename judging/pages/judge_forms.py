@@ -15,8 +15,8 @@ from judging.backends.backend import LEAVE_OUT, NO_PROBABILITIES, provider_key
 from judging.backends.decision_formats import WIRES
 from judging.backends.decisions import WIRE
 from judging.backends.extra_fields import EXTRA_FIELDS, SECRET_HEADERS
+from judging.backends.kinds import DEFAULT, backend_kinds
 from judging.backends.presets import presets
-from judging.backends.registry import DEFAULT, backend_kinds
 from judging.catalog.access import (
     KEY_PREFIX,
     held_key,

@@ -1,4 +1,4 @@
-"""Contributions of judges to a study's pages, and of extras to a jury's."""
+"""Contributions of judges to a study's pages, and of extras to the pages of judges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Max, Q, Sum
 from django.urls import reverse
@@ -39,7 +39,10 @@ from studies.statements import clock
 from studies.templatetags.humanize_numbers import dollars
 
 if TYPE_CHECKING:
+    from django.http import HttpRequest
+
     from judging.models import Campaign, Jury
+    from judging.pages.judge_forms import JudgeForm
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,26 @@ class JuryAction:
 
 
 JURY_ACTIONS: Additions[JuryAction] = Additions()
+
+
+@dataclass(frozen=True)
+class AddingHelp:
+    """Buttons that fill in the form which adds a judge, in three templates of its page.
+
+    `take` returns the form filled in, and what the templates show; None if none was pressed.
+    """
+
+    name: str
+    below_own_servers: str
+    below_presets: str
+    below_server: str
+    take: Callable[
+        [HttpRequest, Study, JudgeForm, Callable[..., JudgeForm]],
+        tuple[JudgeForm, dict[str, Any]] | None,
+    ]
+
+
+ADDING_HELPS: Additions[AddingHelp] = Additions()
 
 
 _MOST_JUDGES = 6

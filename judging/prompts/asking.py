@@ -19,7 +19,7 @@ from django.db import connection, connections
 from django.db.models import QuerySet
 
 from judging.backends.parameters import FORM_WORDS, JSON_OBJECT
-from judging.bias.registry import REFLECTION, WARNING, Reflecting, probe_choice, warned
+from judging.bias.probe_choices import REFLECTION, WARNING, Reflecting, probe_choice, warned
 from judging.bias.texts import all_of, text
 from judging.engine.interface import ClosedQuestion
 from judging.engine.messages import Attachment, Message, Messages

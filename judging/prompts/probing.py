@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from django.db.models import QuerySet
 
+from judging.bias.probe_choices import ProbeChoice, probe_choice
 from judging.bias.probes import Asked, BiasProbe, Example, draw, not_the_same
-from judging.bias.registry import ProbeChoice, probe_choice
 from judging.models import JudgeRun
 from studies.models import Item, Persona, Side, Study
 from studies.personas import build_profile, profile_for, what_it_asks

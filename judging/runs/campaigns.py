@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from judging.bias.probe_choices import EVERY, known_probes, probe_choice, with_baselines
 from judging.bias.probes import FEATURE
-from judging.bias.registry import EVERY, known_probes, probe_choice, with_baselines
 from judging.errors import BadPlan, BadRun, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Campaign, Judge, JudgeRun, Jury
 from judging.protocols import framings, registry
-from judging.runs.lifecycle import cancel_run, resume_run, start_run
-from judging.runs.parameters import run_for
+from judging.runs.lifecycle import cancel_run, resume_run
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import NO_PRICE, Reuse, RunSpec
+from judging.runs.start import run_for, start_run
 from judging.selectors import campaigns_of, has_replies
 from studies import personas as feature_sets
 from studies.models import Study

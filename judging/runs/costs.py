@@ -18,7 +18,6 @@ from judging.models.judges import USUAL_SLOTS
 from judging.prompts.asking import Asking, messages_of
 from judging.protocols.registry import protocol
 from judging.runs.campaigns import CampaignCell, CampaignPlan, cells_of
-from judging.runs.parameters import extended, run_for
 from judging.runs.reuse import never_asked, take_over
 from judging.runs.row_creation import (
     chosen_items,
@@ -28,6 +27,7 @@ from judging.runs.row_creation import (
     requests_in,
 )
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.start import extended, run_for
 from judging.selectors import run_progress
 from judging.worker import chunks
 from judging.worker.endpoints import asks_form, judge_of

@@ -15,7 +15,7 @@ from judging.models import Judge, JudgeRun, Judgment
 from judging.protocols import registry
 from judging.protocols.registry import protocol
 from judging.runs.judges import check_name
-from judging.runs.parameters import parameters_key
+from judging.runs.start import parameters_key
 from studies import personas as feature_sets
 from studies.additions import Additions
 from studies.importers.files.answer_rows import (

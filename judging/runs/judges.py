@@ -15,8 +15,8 @@ from judging.backends.backend import (
     provider_key,
 )
 from judging.backends.extra_fields import EXTRA_FIELDS, ExtraFields
+from judging.backends.kinds import DEFAULT, backend_kind
 from judging.backends.presets import TO_REPLACE, presets, public_price
-from judging.backends.registry import DEFAULT, backend_kind
 from judging.errors import NOT_ALLOWED, BadJudge, FailureReason, InvalidValue
 from judging.models import SAMPLED, Judge, JudgeRun
 from judging.worker.endpoints import keep_found, kind_of, settings_of

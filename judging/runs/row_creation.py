@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from django.db import connection
 from django.db.models import QuerySet
 
+from judging.bias.probe_choices import probe_choice
 from judging.bias.probes import SIDES, Maker, own_sides, own_source
-from judging.bias.registry import probe_choice
 from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking, tasks_of

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from judging import deliveries
 from judging.backends.backend import INSTEAD_OF_REPLY, WITH_REPLY
-from judging.bias.registry import probe_choice
+from judging.bias.probe_choices import probe_choice
 from judging.errors import OUT_OF_RANGE, TOO_SMALL, ConflictingValue, FailureReason, InvalidValue
 from judging.models import Judge, JudgeRun
 from judging.protocols import framings, registry
@@ -91,7 +91,7 @@ class RunSpec:
     `reuse`: which answers that other runs have paid for are copied instead of asking again.
     `by_batch`: ask by files at a lower price, from this start.
     `wording_id`: the study's own wording, by the id of its `PromptTemplate`.
-    `bias_probe`: a probe, as `judging.bias.registry` reads it; empty for an ordinary run.
+    `bias_probe`: a probe, as `judging.bias.probe_choices` reads it; empty for an ordinary run.
     `prompt_language`: that of the words around the items; empty for that of the study.
     `reading`: how replies are read, in a new run.
     `discusses`: the ids of the runs whose replies are shown.

@@ -13,10 +13,9 @@ from judging.backends.parameters import FREE_TEXT
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.protocols.registry import protocol
-from judging.runs.lifecycle import start_run
-from judging.runs.parameters import run_for
 from judging.runs.request_conditions import CONTINUED_BY, GOES_ON_FROM
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for, start_run
 from judging.worker import run_states
 from studies.models import Item, Study
 from studies.services.studies import lock_study, record

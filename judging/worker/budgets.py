@@ -1,4 +1,4 @@
-"""Budgets: amounts spent and reserved, and whether another request has room.
+"""Prices and budgets: what requests cost at most, and whether another one has room.
 
 The highest possible cost of a request is stored in the ledger before it is sent. Its actual cost
 replaces it in one transaction. Opening a request locks the rows of its run and of the run's
@@ -14,8 +14,66 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from judging.engine.interface import BudgetInUse, OverBudget, Usage
-from judging.models import NANO, Campaign, JudgeRun, last_lease_of_workers
+from judging.engine.interface import BudgetInUse, JudgeQuestion, OverBudget, Usage
+from judging.models import NANO, Campaign, Judge, JudgeRun, last_lease_of_workers
+
+# Tokens that a chat template or a structured reply form can add to a prompt.
+_FRAME_TOKENS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens; `cached` is that of input from the server's cache."""
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal
+
+    @classmethod
+    def of(cls, judge: Judge, share: Decimal) -> "Prices | None":
+        """The prices of a judge, times `share`; None if it has none."""
+        if judge.price_input is None or judge.price_output is None:
+            return None
+        cached = judge.price_input if judge.price_cached_input is None else judge.price_cached_input
+        return cls(judge.price_input * share, judge.price_output * share, cached * share)
+
+
+def price(prices: Prices | None, usage: Usage | None) -> int | None:
+    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing.
+
+    What the server says it has charged counts more than the prices.
+    """
+    if usage is not None and usage.cost is not None:
+        return round(usage.cost * NANO)
+    if prices is None:
+        return None
+    if usage is None:
+        return 0
+    per_million = prices.input * (usage.prompt_tokens - usage.cached_tokens)
+    per_million += prices.cached * usage.cached_tokens
+    per_million += prices.output * usage.completion_tokens
+    return int(per_million * (NANO // 10**6))
+
+
+def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
+    """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes.
+
+    Pictures and sounds count by their rough number of tokens. A server that gives probabilities may
+    read the prompt once for each question.
+    """
+    sent = sum(
+        length_in_bytes(message.text) + sum(each.tokens for each in message.media)
+        for message in question.asking
+    )
+    sent += _FRAME_TOKENS * len(question.asking)
+    if question.closed is not None:
+        sent = (sent + length_in_bytes(question.closed.words)) * question.closed.questions
+    return Usage(sent, reply_tokens)
+
+
+def length_in_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
 
 # In the parameters of a run, with the amounts below.
 REMOVED = "removed_requests"

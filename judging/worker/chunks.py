@@ -15,13 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Count, Max, Q, QuerySet
 
-from judging.engine.asking import Routes
+from judging.engine.asker import Routes
 from judging.engine.interface import (
     SIDES,
     FindingBackend,
@@ -42,7 +42,7 @@ from judging.watching import watched
 from judging.worker import runtime
 from judging.worker.endpoints import check_sharing, judge_of, keep_found
 from judging.worker.ledger import LedgerRows, RunLedger, contents_of
-from judging.worker.run_states import NOT_ASKED, end_if_done, give_back, in_order, stop
+from judging.worker.run_states import LEASE, NOT_ASKED, end_if_done, give_back, in_order, stop
 from studies.statements import clock
 from studies.statements.bulk import Statements
 
@@ -59,7 +59,6 @@ MOST_GPU_CHUNKS = 64
 TURN_SECONDS = 10.0
 # For a local model, which can take minutes to load.
 LOCAL_TURN_SECONDS = 300.0
-LEASE = timedelta(seconds=30)
 JUDGING_QUEUE, GPU_QUEUE = "judging", "gpu"
 AFTER_PROBE = "Paused after its test question. Nothing more is sent until you start the run."
 OTHER_WORDS = (
@@ -408,15 +407,3 @@ def _judge_problems(run: JudgeRun, problems: list[BaseException]) -> None:
             raise problem
     if problems:
         logger.info("Run %s was halted: %s", run.pk, problems[0])
-
-
-def call_workers(run: JudgeRun, call: Callable[[int], Any]) -> None:
-    """Queue tokens for a run; each judges chunks until nothing is left."""
-    most = chunks_in_hand(run.judge)
-    pending = Judgment.everything.filter(run=run, state=Judgment.State.PENDING)
-    pending = pending.exclude(NOT_ASKED)
-    # Do not count them all, because there may be a million.
-    waiting = 1 if run.probe_first else pending.order_by("pk")[: most * CHUNK].count()
-    JudgeRun.objects.filter(pk=run.pk).update(touched_at=clock.now())
-    for _ in range(min(math.ceil(waiting / CHUNK), most)):
-        call(run.pk)

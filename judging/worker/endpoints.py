@@ -15,8 +15,8 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from judging.backends.backend import BackendKind, JudgeSettings
+from judging.backends.kinds import backend_kind
 from judging.backends.parameters import FORMS, FREE_TEXT, JSON_SCHEMA
-from judging.backends.registry import backend_kind
 from judging.engine.interface import Backend
 from judging.engine.limits import RateLimits
 from judging.errors import BadJudge

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from judging.backends import registry
+from judging.backends.kinds import backend_kinds
 from judging.engine.interface import (
     AttemptEnd,
     BudgetInUse,
@@ -33,8 +33,8 @@ from judging.engine.messages import Messages, prompt_sha256
 from judging.models import NANO, Judge
 from judging.models.job_requests import FAILED, SENT, WAITING, WRITTEN, AskingJob
 from judging.worker import runtime
+from judging.worker.budgets import Prices, most_of, price
 from judging.worker.endpoints import check_sharing, reply_limit
-from judging.worker.ledger import Prices, most_of, price
 from studies.jobs.runner import JobProblem
 
 AT_ONCE = 50  # questions waiting for slots at a time
@@ -47,7 +47,7 @@ def judges_that_write() -> QuerySet[Judge]:
     """Judges whose model can be asked anything: not imported files."""
     kinds = [
         kind.name
-        for kind in registry.backend_kinds()
+        for kind in backend_kinds()
         if (kind.capabilities.needs_endpoint or kind.capabilities.is_local)
         and not kind.capabilities.only_probabilities
     ]

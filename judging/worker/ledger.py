@@ -32,64 +32,68 @@ from judging.engine.interface import (
     Stopped,
     Usage,
 )
-from judging.models import NANO, Judge, JudgeRun
+from judging.models import JudgeRun
+from judging.worker.budgets import Prices, length_in_bytes, most_of, price
 from judging.worker.endpoints import reply_limit
 from judging.worker.ledger_statements import Closing, Opening
 from studies.models import Choice, Side
 from studies.statements import clock
 
-# Tokens that a chat template or a structured reply form can add to a prompt.
-_FRAME_TOKENS = 200
+logger = logging.getLogger(__name__)
+
+FEW = 16
+GATHER_SECONDS = 0.005
+MOST = 500  # in one transaction
+# The longest wait for a database that restarts.
+RETRY_SECONDS = 60.0
+
+# Applies rows in one transaction; returns the reason of refusal for each, or None.
+Apply = Callable[[Sequence[Any]], list[Exception | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """US dollars per million tokens; `cached` is that of input from the server's cache."""
+class RunLedger:
+    """`engine.interface.AttemptLedger` of one leased chunk of a run."""
 
-    input: Decimal
-    output: Decimal
-    cached: Decimal
+    def __init__(
+        self,
+        *,
+        writer: "Writer",
+        rows: "LedgerRows",
+        budget_queue: BudgetQueue,
+        is_stopping: Callable[[], bool],
+    ) -> None:
+        self.budget_queue = budget_queue
+        self._writer = writer
+        self._rows = rows
+        self._is_stopping = is_stopping
+        self._under_way: dict[int, float] = {}  # since when, by question
 
-    @classmethod
-    def of(cls, judge: Judge, share: Decimal) -> "Prices | None":
-        """The prices of a judge, times `share`; None if it has none."""
-        if judge.price_input is None or judge.price_output is None:
-            return None
-        cached = judge.price_input if judge.price_cached_input is None else judge.price_cached_input
-        return cls(judge.price_input * share, judge.price_output * share, cached * share)
+    @property
+    def oldest(self) -> float | None:
+        """The start of the oldest request under way; None if there is none."""
+        return min(self._under_way.copy().values(), default=None)
 
+    async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
+        if self._is_stopping():
+            raise Halted("The worker is shutting down.")
+        self._under_way[question.id] = time.monotonic()
+        try:
+            await self._writer.write(self._rows.opening(question, number, parameters))
+        except (Stopped, BudgetInUse, LedgerFailed):
+            del self._under_way[question.id]  # nothing is sent
+            raise
 
-def price(prices: Prices | None, usage: Usage | None) -> int | None:
-    """Cost in billionths of a dollar; None if the judge has no price. No usage costs nothing.
-
-    What the server says it has charged counts more than the prices.
-    """
-    if usage is not None and usage.cost is not None:
-        return round(usage.cost * NANO)
-    if prices is None:
-        return None
-    if usage is None:
-        return 0
-    per_million = prices.input * (usage.prompt_tokens - usage.cached_tokens)
-    per_million += prices.cached * usage.cached_tokens
-    per_million += prices.output * usage.completion_tokens
-    return int(per_million * (NANO // 10**6))
-
-
-def most_of(question: JudgeQuestion, *, reply_tokens: int) -> Usage:
-    """The maximum tokens of a request: no tokenizer makes more tokens of a text than bytes.
-
-    Pictures and sounds count by their rough number of tokens. A server that gives probabilities may
-    read the prompt once for each question.
-    """
-    sent = sum(
-        _bytes(message.text) + sum(each.tokens for each in message.media)
-        for message in question.asking
-    )
-    sent += _FRAME_TOKENS * len(question.asking)
-    if question.closed is not None:
-        sent = (sent + _bytes(question.closed.words)) * question.closed.questions
-    return Usage(sent, reply_tokens)
+    async def close(
+        self,
+        question: JudgeQuestion,
+        number: int,
+        end: AttemptEnd,
+        replies: int,
+        outcome: Outcome,
+    ) -> None:
+        await self._writer.write(self._rows.closing(question, number, end, replies, outcome))
+        self._under_way.pop(question.id, None)
+        self.budget_queue.notify()
 
 
 class LedgerRows:
@@ -173,56 +177,7 @@ class LedgerRows:
         most = self.most(question)
         if self._thinks:  # thinking does not show in the reply's text
             return most
-        return Usage(most.prompt_tokens, min(self._room, _bytes(text) + 1))
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-class RunLedger:
-    """`engine.interface.AttemptLedger` of one leased chunk of a run."""
-
-    def __init__(
-        self,
-        *,
-        writer: "Writer",
-        rows: LedgerRows,
-        budget_queue: BudgetQueue,
-        is_stopping: Callable[[], bool],
-    ) -> None:
-        self.budget_queue = budget_queue
-        self._writer = writer
-        self._rows = rows
-        self._is_stopping = is_stopping
-        self._under_way: dict[int, float] = {}  # since when, by question
-
-    @property
-    def oldest(self) -> float | None:
-        """The start of the oldest request under way; None if there is none."""
-        return min(self._under_way.copy().values(), default=None)
-
-    async def open(self, question: JudgeQuestion, number: int, parameters: Parameters) -> None:
-        if self._is_stopping():
-            raise Halted("The worker is shutting down.")
-        self._under_way[question.id] = time.monotonic()
-        try:
-            await self._writer.write(self._rows.opening(question, number, parameters))
-        except (Stopped, BudgetInUse, LedgerFailed):
-            del self._under_way[question.id]  # nothing is sent
-            raise
-
-    async def close(
-        self,
-        question: JudgeQuestion,
-        number: int,
-        end: AttemptEnd,
-        replies: int,
-        outcome: Outcome,
-    ) -> None:
-        await self._writer.write(self._rows.closing(question, number, end, replies, outcome))
-        self._under_way.pop(question.id, None)
-        self.budget_queue.notify()
+        return Usage(most.prompt_tokens, min(self._room, length_in_bytes(text) + 1))
 
 
 def contents_of(shown_first: str) -> dict[str, str]:
@@ -244,18 +199,6 @@ def _by_response(details: Any, contents: Mapping[str, str]) -> Any:
     if isinstance(details, Mapping):
         return {contents.get(key, key): _by_response(of, contents) for key, of in details.items()}
     return contents.get(details, details) if isinstance(details, str) else details
-
-
-logger = logging.getLogger(__name__)
-
-FEW = 16
-GATHER_SECONDS = 0.005
-MOST = 500  # in one transaction
-# The longest wait for a database that restarts.
-RETRY_SECONDS = 60.0
-
-# Applies rows in one transaction; returns the reason of refusal for each, or None.
-Apply = Callable[[Sequence[Any]], list[Exception | None]]
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""How leases and runs end: questions are given back or share a reply, runs stop or are done."""
+"""How leases and runs end: questions are released or share a reply, runs stop or are done."""
 
 import json
 from collections.abc import Collection
+from datetime import timedelta
 from itertools import islice
 
 from django.db import connection, transaction
@@ -15,6 +16,7 @@ from studies.models import Item
 from studies.statements import clock
 from studies.statements.bulk import Statements
 
+LEASE = timedelta(seconds=30)  # which a worker renews as long as it waits for replies
 # Judgments that nobody needs, because their item was taken out. They wait: it may come back. The
 # request about a whole set is also about other items.
 NOT_ASKED = Q(
@@ -23,6 +25,41 @@ NOT_ASKED = Q(
     state=Judgment.State.PENDING,
     asked_with=None,
 )
+
+
+def expired_leases(*, run_id: int | None = None) -> QuerySet[Judgment]:
+    """Judgments with an expired lease: the worker was killed, or the database was down."""
+    # Every run by its id: the index of judgments by state begins with the run.
+    runs = JudgeRun.objects.values_list("pk", flat=True) if run_id is None else [run_id]
+    expired = Judgment.everything.filter(
+        clock.has_ended("leased_until", LEASE), run__in=list(runs), state=Judgment.State.LEASED
+    )
+    # Their requests are held elsewhere, even if a worker died here.
+    for delivery in deliveries.MORE:
+        expired = expired.exclude(lease__in=delivery.leases())
+    return expired
+
+
+@transaction.atomic
+def release_expired(*, run_id: int | None = None) -> dict[int, int]:
+    """Release judgments that killed workers held; return how many of each run."""
+    expired = expired_leases(run_id=run_id)
+    # A run is always locked before its judgments.
+    owners = set(expired.values_list("run_id", flat=True))
+    if not owners:
+        return {}
+    list(JudgeRun.objects.select_for_update(no_key=True).filter(pk__in=owners).order_by("pk"))
+    held = list(
+        expired.filter(run__in=owners)
+        .select_for_update(skip_locked=True, no_key=True, of=("self",))
+        .order_by("run_id", "pk")
+        .values_list("pk", "run_id")
+    )
+    released: dict[int, int] = {}
+    for run in sorted({owner for _, owner in held}):
+        ids = [pk for pk, owner in held if owner == run]
+        released[run] = give_back(run, Judgment.everything.filter(pk__in=ids))
+    return released
 
 
 @transaction.atomic

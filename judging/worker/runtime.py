@@ -1,106 +1,110 @@
-"""Singletons of a judging process: the engine's loop, shared limits, the writer."""
+"""What a judging process has once: the event loop that asks, shared limits, the ledger's writer."""
 
-import json
+import asyncio
 import logging
-import os
-import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection
 
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import AttemptLedger, Backend, BudgetQueue, RequestWatch
-from judging.engine.limits import Grant, LimitReport
-from judging.engine.loop import CoordinationFailed, Document, EngineLoop, Exchange, grant_for
+from judging.engine.limits import RateLimits, tightest_of
+from judging.engine.rate_limits import Limiter
 from judging.errors import BadJudge, DatabaseAway, JudgingError
-from judging.models import Judge, SharedLimit
+from judging.models import Judge
 from judging.worker import ledger_statements
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
 from judging.worker.ledger import RETRY_SECONDS, Writer
-from studies.statements import clock
-
-if TYPE_CHECKING:
-    from redis import Redis
-
-
-_FORGET_SECONDS = 3600
-_TRIES = 20
-
-
-def exchange(endpoint: str) -> Exchange:
-    """The function by which this process exchanges its reports about an endpoint for grants."""
-    has_redis = settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://"))
-    store = _in_redis if has_redis else _in_database
-
-    def take_part(report: LimitReport) -> Grant:
-        return store(endpoint, _member(os.getpid()), report)
-
-    return take_part
-
-
-@cache
-def _member(pid: int) -> str:
-    """A unique name of this process over all machines; a fork gets its own."""
-    return f"{pid}-{secrets.token_hex(8)}"
-
-
-def _in_database(endpoint: str, member: str, report: LimitReport) -> Grant:
-    try:
-        SharedLimit.objects.get_or_create(endpoint=endpoint)
-        with transaction.atomic():
-            shared = SharedLimit.objects.select_for_update(no_key=True).get(endpoint=endpoint)
-            grant = grant_for(shared.document, member, report, now=clock.now().timestamp())
-            shared.save(update_fields=["document"])
-    except (DatabaseError, InterfaceError) as error:
-        connection.close()
-        raise CoordinationFailed(f"the database says: {error}") from error
-    return grant
-
-
-@cache
-def _redis(pid: int) -> "Redis":
-    from redis import Redis
-
-    return Redis.from_url(
-        settings.CELERY_BROKER_URL, socket_timeout=5.0, socket_connect_timeout=5.0
-    )
-
-
-def _in_redis(endpoint: str, member: str, report: LimitReport) -> Grant:
-    """Read, grant, write; repeat if another process wrote in between."""
-    from redis.exceptions import RedisError, WatchError
-
-    key = f"thirdperson:limits:{endpoint}"
-    # An unused client closes its connections: another thread may have stored its own first.
-    client = _redis(os.getpid())
-    try:
-        with client.pipeline() as pipe:
-            for _ in range(_TRIES):
-                pipe.watch(key)
-                seconds, microseconds = pipe.time()
-                raw = pipe.get(key)
-                document: Document = json.loads(raw) if raw else {}
-                grant = grant_for(document, member, report, now=seconds + microseconds / 1e6)
-                pipe.multi()
-                pipe.set(key, json.dumps(document), ex=_FORGET_SECONDS)
-                try:
-                    pipe.execute()
-                except WatchError:
-                    continue
-                return grant
-    except RedisError as error:
-        raise CoordinationFailed(f"Redis says: {error}") from error
-    raise CoordinationFailed(f"others changed the limits {_TRIES} times in between")
-
+from judging.worker.shared_limits import Exchange, exchange_for, keep_coordinating
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Endpoint:
+    limiter: Limiter
+    limits: dict[Hashable, RateLimits]  # of each judge that is asked here
+
+
+class EngineLoop:
+    """One event loop in a background thread, to which worker threads pass their questions.
+
+    A loop per task would open new connections every time and leave the slots idle at the end of
+    every chunk. It runs until `stop`; any thread can call its methods except `stop`.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._backends: dict[Hashable, Backend] = {}
+        self._endpoints: dict[Hashable, _Endpoint] = {}
+        self._lock = threading.Lock()
+        # Exchanges wait for a store, and the loop must not block.
+        self.executor = ThreadPoolExecutor(1, thread_name_prefix="sharing")
+        self._thread = threading.Thread(target=self._run, name="judging-engine", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def backend(self, key: Hashable, make: Callable[[], Backend]) -> Backend:
+        """Return the backend known as `key`; `make` creates it if there is none yet."""
+        with self._lock:
+            if key not in self._backends:
+                self._backends[key] = make()
+            return self._backends[key]
+
+    def limiter(
+        self,
+        address: Hashable,
+        judge: Hashable,
+        limits: RateLimits,
+        exchange: Exchange | None = None,
+    ) -> Limiter:
+        """Return the limiter of an endpoint, whose slots, rates and pauses all its judges share.
+
+        If its judges have different limits, the tighter ones hold; changed limits are applied.
+        With `exchange`, other processes share them too.
+        """
+        with self._lock:
+            if address not in self._endpoints:
+                limiter = Limiter(limits, is_shared=exchange is not None)
+                self._endpoints[address] = _Endpoint(limiter, {})
+                if exchange is not None:
+                    self.submit(keep_coordinating(limiter, exchange, self.executor))
+            endpoint = self._endpoints[address]
+            endpoint.limits[judge] = limits
+            tightest = tightest_of(endpoint.limits.values())
+            if endpoint.limiter.limits != tightest:
+                self._loop.call_soon_threadsafe(endpoint.limiter.set_limits, tightest)
+            return endpoint.limiter
+
+    def stop(self) -> None:
+        """Close the clients and end the thread, cancelling requests in progress."""
+
+        async def close() -> None:
+            others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            for backend in self._backends.values():
+                await backend.close()
+
+        self.submit(close()).result(timeout=30)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(timeout=30)
+        self._loop.close()
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,7 @@ def _route(judge: Judge, address: str) -> Route:
             endpoint,
             backend_key(judge, address),
             limits_of(judge),
-            exchange(endpoint) if is_shared else None,
+            exchange_for(endpoint) if is_shared else None,
         ),
     )
 
@@ -230,7 +234,6 @@ def client_of(judge: Judge) -> Iterator[None]:
         ) from error
 
 
-T = TypeVar("T")
 _PAUSE = 1.0
 
 

@@ -30,7 +30,6 @@ def llm():
 def queued(monkeypatch):
     """The tokens that pages handed to the workers."""
     tokens: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", tokens.append)
     monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
     return tokens
 

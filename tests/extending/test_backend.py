@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from judging.backends import registry
+from judging.backends import kinds
 from judging.models import Judge, JudgeRun
 from tests.extending.page import blocks
 from tests.extending.registering import register
@@ -19,16 +19,16 @@ MODULE = "judging/backends/length.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [each.name for each in registry.BACKENDS]
-    kinds = register(
+    before = [each.name for each in kinds.BACKENDS]
+    found = register(
         PAGE,
         module=MODULE,
-        registry=registry,
+        registry=kinds,
         name="BACKENDS",
         folder=tmp_path,
         patch=monkeypatch,
     )
-    assert [kind.name for kind in kinds] == [*before, "length"]
+    assert [kind.name for kind in found] == [*before, "length"]
     yield
     sys.modules.pop("judging.backends.length")
 

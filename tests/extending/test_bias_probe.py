@@ -6,7 +6,7 @@ import sys
 import pytest
 from django.core.management import call_command
 
-from judging.bias import registry
+from judging.bias import probe_choices
 from judging.models import JudgeRun
 from tests.extending.page import blocks
 from tests.extending.registering import register
@@ -19,9 +19,14 @@ MODULE = "judging/bias/doubt.py"
 
 @pytest.fixture
 def registered(tmp_path, monkeypatch):
-    before = [probe.name for probe in registry.PROBES]
+    before = [probe.name for probe in probe_choices.PROBES]
     probes = register(
-        PAGE, module=MODULE, registry=registry, name="PROBES", folder=tmp_path, patch=monkeypatch
+        PAGE,
+        module=MODULE,
+        registry=probe_choices,
+        name="PROBES",
+        folder=tmp_path,
+        patch=monkeypatch,
     )
     assert sorted(probe.name for probe in probes) == sorted([*before, "doubt"])
     yield

@@ -2,7 +2,7 @@
 
 from analysis.data import dataset, extras
 from analysis.report import build, rules
-from judging.backends import registry as backends
+from judging.backends import kinds as backends
 from judging.protocols import registry as protocols
 from studies.importers import sets
 

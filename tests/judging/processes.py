@@ -41,6 +41,16 @@ class Site:
         command = [sys.executable, *in_one_process(*commands)]
         subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True)
 
+    def prepare(self, slug: str, items: int, url: str, *judge: str) -> None:
+        """A study with so many items, and the judge “j” at a server."""
+        file = self.folder / "items.jsonl"
+        write_items(file, items)
+        self.migrate()
+        self.manage(
+            ["import_items", slug, str(file), "--create"],
+            ["add_judge", "j", "--model", "m", "--base-url", url, *judge],
+        )
+
     def worker(
         self, *, threads: int = 16, log: str = "worker.log", queue: str = ""
     ) -> subprocess.Popen[bytes]:

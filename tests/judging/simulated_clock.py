@@ -4,6 +4,15 @@ import asyncio
 import selectors
 
 
+class Clock:
+    """Time that passes only when the test says so."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Jumping(selectors.DefaultSelector):
     """Waits for nothing: where a loop would sleep, time passes at once."""
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 
-from judging.engine.asking import OwnFaults, Route, Routes
+from judging.engine.asker import OwnFaults, Route, Routes
 from judging.engine.interface import Misconfigured, Outage
 from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import LEFT_OUT_SECONDS, Limiter
@@ -22,15 +22,7 @@ from judging.selectors import run_cost
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion, error
 from tests.judging.run_helpers import asked, judge_all, study_of
-from tests.judging.simulated_clock import in_a_loop
-
-
-class Clock:
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
+from tests.judging.simulated_clock import Clock, in_a_loop
 
 
 def made(*slots, clock=None):

@@ -11,20 +11,20 @@ from scipy.stats import binomtest, fisher_exact
 
 from analysis.data.dataset import load_dataset
 from analysis.data.judgment_rows import judgment_rows
+from judging import tasks
 from judging.drift import AnchorComparison, Share, anchors_of, chance_of_as_many, create_anchors
 from judging.errors import InvalidValue
 from judging.models import JudgeRun, Judgment
 from judging.runs.costs import estimate_run
 from judging.runs.lifecycle import retry_failed, work_off
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from judging.selectors import run_cost, run_progress
-from judging.worker import recovery
 from studies.models import Item
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
-from tests.judging.run_helpers import judge_all, start
+from tests.judging.run_helpers import called_by, judge_all, start
 
 
 def anchors(run, when=None):
@@ -113,11 +113,9 @@ def test_a_killed_worker_asks_no_answered_anchor_twice(judge, llm):
             state="leased", lease="killed", leased_until=timezone.now() - timedelta(seconds=1)
         )
     JudgeRun.objects.filter(pk=run.pk).update(state="running")
-    called: list[int] = []
 
-    recovery.recover_runs(call=called.append)
+    assert called_by(tasks.recover_runs)
 
-    assert called
     assert not Judgment.everything.filter(run=run, state="leased").exists()
     work_off(run_id=run.pk)
     work_off(run_id=run.pk)

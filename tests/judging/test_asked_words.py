@@ -8,8 +8,8 @@ import pytest
 from judging.models import JudgeRun
 from judging.prompts import asking
 from judging.prompts.asking import stored_words
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from studies.models import Study
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

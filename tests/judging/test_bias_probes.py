@@ -9,8 +9,8 @@ from django.urls import reverse
 from analysis.data.dataset import load_dataset
 from analysis.report.sections.bias.probes import bias_probes
 from analysis.report.study import ReportedStudy as ReportStudy
+from judging.bias.probe_choices import PROBES, probe_choice, warned
 from judging.bias.probes import Asked, Example, not_the_same
-from judging.bias.registry import PROBES, probe_choice, warned
 from judging.bias.texts import all_of
 from judging.engine.messages import Message, from_user
 from judging.errors import ConflictingValue, InvalidValue
@@ -18,8 +18,8 @@ from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import Asking
 from judging.runs.campaigns import CampaignPlan, grid_of, start_campaign
 from judging.runs.lifecycle import work_off
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from studies.models import Study
 from studies.texts.slots import Fact, HistoryEntry, Profile, Slots
 from tests.factories import make_item, make_persona, make_study, sign_in

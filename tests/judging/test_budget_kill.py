@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests.judging.processes import Site, kill, serving, wait_for, workers_that_end, write_items
+from tests.judging.processes import Site, kill, serving, wait_for, workers_that_end
 
 ITEMS, SLOTS, BUDGET = 200, 16, 12
 EACH = Decimal("0.1")  # the server bills 100 tokens of a prompt, at a thousandth of a dollar each
@@ -16,13 +16,8 @@ EACH = Decimal("0.1")  # the server bills 100 tokens of a prompt, at a thousandt
 def test_two_workers_one_of_them_killed_never_spend_more_than_the_budget(tmp_path):
     site, log = Site(tmp_path), tmp_path / "requests.log"
     with serving(log, delay=0.2) as url, workers_that_end() as workers:
-        write_items(tmp_path / "items.jsonl", ITEMS)
-        site.migrate()
-        judge = ["add_judge", "j", "--model", "m", "--base-url", url, "--concurrency", str(SLOTS)]
-        site.manage(
-            ["import_items", "money", str(tmp_path / "items.jsonl"), "--create"],
-            [*judge, "--price-input", "1000", "--price-output", "0"],
-        )
+        prices = ["--price-input", "1000", "--price-output", "0"]
+        site.prepare("money", ITEMS, url, "--concurrency", str(SLOTS), *prices)
         workers += [site.worker(log=name) for name in ("one.log", "two.log")]
         site.manage(["judge", "money", "--judge", "j", "--budget", str(BUDGET), "--yes"])
         answered = "SELECT count(*) FROM judging_judgment WHERE state = 'done'"

@@ -19,7 +19,7 @@ from judging.runs import study_content
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.study_content import remove_judgments
 from judging.selectors import run_cost
-from judging.worker import chunks, ledger, recovery, run_states
+from judging.worker import chunks, ledger, run_states
 from judging.worker.ledger_statements import Closing, Opening, apply
 from tests.factories import make_item, make_study
 from tests.invariants import broken_invariants
@@ -390,8 +390,8 @@ def test_a_judgment_is_removed_in_the_middle_of_a_sweep_of_leases(runs, monkeypa
     item = Judgment.objects.get(pk=opening.judgment_id).item
     remove = transaction.atomic(lambda: remove_judgments(run.study, [item.pk]))
 
-    with meanwhile(monkeypatch, recovery, "give_back", remove):
-        assert recovery.release_expired(run_id=run.pk) == {run.pk: 30}
+    with meanwhile(monkeypatch, run_states, "give_back", remove):
+        assert run_states.release_expired(run_id=run.pk) == {run.pk: 30}
 
     run.refresh_from_db()
     assert (run.spent, run.parameters["removed_requests"]["nano"]) == (10, 10 * NANO)

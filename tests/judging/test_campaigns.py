@@ -14,12 +14,15 @@ from django.urls import reverse
 
 from judging.errors import BadPlan
 from judging.models import Campaign, JudgeRun, Jury
+from judging.pages.campaign_forms import CampaignForm
 from judging.runs.campaigns import CampaignPlan, feature_grid, read_plan, start_campaign
 from judging.runs.costs import estimate_plan
-from judging.runs.lifecycle import _wake, cancel_run, retry_failed, work_off
+from judging.runs.lifecycle import cancel_run, retry_failed, work_off
+from judging.runs.start import wake
 from studies.models import StudyLog
 from tests.factories import make_item, make_persona, make_study, sign_in
 from tests.judging.conftest import make_judge
+from tests.judging.run_helpers import new_runs
 
 PLAN = """
 name = "Ablation"
@@ -240,20 +243,12 @@ def test_a_budget_holds_for_all_runs_together(study, llm, engine, tmp_path):
     assert set(JudgeRun.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_a_token_budget_holds_for_all_runs_together(study, judges, llm, tmp_path):
-    with pytest.raises(CommandError, match=r"2,000 tokens is too small for another request"):
-        campaign_command(tmp_path, f"token_budget = 2000\n{PLAN}", "--inline")
-
-    assert 0 < sum(JudgeRun.objects.values_list("tokens", flat=True)) <= 2000
-    assert 0 < len(llm.requests) < 8
-
-
 def test_waiting_follows_the_workers_to_the_end(study, judges, llm, tmp_path, monkeypatch):
     def work(seconds):
         for run in JudgeRun.objects.filter(state__in=JudgeRun.ACTIVE)[:2]:
             work_off(run_id=run.pk)
 
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     monkeypatch.setattr("judging.management.commands.campaign.time", SimpleNamespace(sleep=work))
 
     out = campaign_command(tmp_path, PLAN, "--wait")
@@ -266,23 +261,30 @@ def editor(study):
     return sign_in(study)
 
 
-NEW = {
-    "name": "Web",
-    "judges": ["one"],
-    "settings": ["certainty"],
-    "features": ["all", "one-only"],
-    "orders": "both",
-    "samples": "2",
-    "limit": "",
-    "budget": "",
-    "token_budget": "",
-}
+NEW = new_runs(judges=["one"], settings=["certainty"], features=["all", "one-only"], samples="2")
 
 
 def press(client, url, data, button="yes"):
     """Press a button that starts something, after its cost was shown."""
     shown = client.post(url, {**data, "estimate": "yes"}).context["form"].digest
     return client.post(url, {**data, "shown": shown, "start": button})
+
+
+@pytest.mark.parametrize(
+    ("given", "planned"),
+    [
+        ({}, ("lenient", 0)),
+        ({"reading": "strict"}, ("strict", 0)),
+        ({"anchors": "20"}, ("lenient", 20)),
+    ],
+)
+def test_the_form_plans_what_is_chosen(study, given, planned):
+    make_judge(base_url="http://127.0.0.1:9/v1")
+
+    form = CampaignForm(study, new_runs(**given), name="C")
+
+    assert form.is_valid(), form.errors
+    assert (form.plan().reading, form.plan().anchors) == planned
 
 
 def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is_asked(
@@ -304,7 +306,7 @@ def test_the_page_offers_both_orders_first_and_shows_the_cost_before_anything_is
 
 def test_the_page_starts_the_campaign_that_it_showed(study, judges, llm, editor, monkeypatch):
     queued: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", queued.append)
+    monkeypatch.setattr("judging.tasks.queue_chunk", queued.append)
 
     response = press(editor, reverse("judging:new", args=["s"]), NEW)
 
@@ -341,7 +343,7 @@ def test_what_cannot_be_started_is_said_on_the_page(study, judges, editor):
 def test_a_campaign_goes_on_with_a_higher_budget_and_keeps_its_juries(
     study, judges, llm, editor, monkeypatch
 ):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     plan = CampaignPlan(
         name="Panel",
         judges=["one", "two"],
@@ -374,7 +376,7 @@ def test_a_second_campaign_of_the_same_name_leaves_the_first_one_as_it_is(
     study, llm, engine, editor, monkeypatch
 ):
     """Two researchers open the form, which proposes the same name to both."""
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     priced_judges(llm)
     url = reverse("judging:new", args=["s"])
     assert editor.get(url).context["form"]["name"].value() == "Campaign 1"
@@ -395,7 +397,7 @@ def test_a_second_campaign_of_the_same_name_leaves_the_first_one_as_it_is(
 
 
 def test_two_who_extend_a_campaign_see_what_the_other_did(study, judges, editor, monkeypatch):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     plan = CampaignPlan(name="Panel", judges=["one"], token_budget=10)
     campaign = start_campaign(study_id=study.pk, plan=plan)
     url = reverse("judging:new", args=["s"]) + f"?like={campaign.public_id}"
@@ -414,12 +416,12 @@ def test_two_who_extend_a_campaign_see_what_the_other_did(study, judges, editor,
 
 def test_a_retry_does_not_undo_a_cancel(study, judges, monkeypatch):
     """The cancel comes after the run was read."""
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     start_campaign(study_id=study.pk, plan=CampaignPlan(name="x", judges=["one"]))
     run = JudgeRun.objects.get()
     cancel_run(run_id=run.pk)
 
-    _wake(run, by_batch=False)
+    wake(run, by_batch=False)
 
     assert JudgeRun.objects.get().state == JudgeRun.State.CANCELLED
     assert not retry_failed(run_id=run.pk)
@@ -428,7 +430,7 @@ def test_a_retry_does_not_undo_a_cancel(study, judges, monkeypatch):
 def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
     study, judges, llm, editor, monkeypatch
 ):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     campaign = start_campaign(
         study_id=study.pk, plan=CampaignPlan(name="Two", judges=["one", "two"])
     )
@@ -448,7 +450,7 @@ def test_all_runs_of_a_campaign_are_paused_and_resumed_by_one_button(
 
 
 def test_rows_of_a_sweep_differ_in_what_they_say(study, judges, editor, monkeypatch):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     sweeps = ["all", "leave-one-out", "one-only"]
     campaign = start_campaign(
         study_id=study.pk, plan=CampaignPlan(name="Sweep", judges=["one"], features=sweeps)

@@ -40,7 +40,7 @@ def test_inline_does_the_work_and_reports_it_in_a_line(study, judge, llm):
 
 def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monkeypatch):
     called: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", called.append)
+    monkeypatch.setattr("judging.tasks.queue_chunk", called.append)
 
     out = judge_command()
 
@@ -51,7 +51,7 @@ def test_without_wait_the_run_is_queued_and_that_is_a_success(study, judge, monk
 
 def test_wait_follows_the_workers_until_the_end(study, judge, llm, monkeypatch):
     monkeypatch.setattr(
-        "judging.runs.lifecycle.queue_chunk",
+        "judging.tasks.queue_chunk",
         lambda run_id: JudgeRun.objects.filter(pk=run_id).update(
             state="stopped_budget", sentence="Used up."
         ),

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.judging.processes import Site, kill, serving, wait_for, workers_that_end, write_items
+from tests.judging.processes import Site, kill, serving, wait_for, workers_that_end
 
 ITEMS, SLOTS = 120, 8
 KILL_AT = 30, 60
@@ -57,22 +57,7 @@ def test_a_worker_killed_again_and_again_loses_nothing_and_asks_nothing_stored_a
 ):
     site, log = Site(tmp_path), tmp_path / "requests.log"
     with serving(log, gate=tmp_path / "gate") as url, workers_that_end() as workers:
-        write_items(tmp_path / "items.jsonl", ITEMS)
-        site.migrate()
-        site.manage(
-            ["import_items", "crash", str(tmp_path / "items.jsonl"), "--create"],
-            [
-                "add_judge",
-                "j",
-                "--model",
-                "m",
-                "--base-url",
-                url,
-                "--concurrency",
-                str(SLOTS),
-                *kind,
-            ],
-        )
+        site.prepare("crash", ITEMS, url, "--concurrency", str(SLOTS), *kind)
         workers.append(site.worker())
         site.manage(["judge", "crash", "--judge", "j", "--setting", "certainty"])
         before, in_flight = kill_again_and_again(site, workers, KILL_AT, ITEMS)

@@ -17,7 +17,6 @@ from analysis.report.sections.methods import run_facts
 from analysis.report.sections.record.section import _record
 from judging.drift import VersionWatch
 from judging.models import Judgment
-from judging.pages.campaign_forms import CampaignForm
 from judging.runs.request_conditions import Reported, conditions_of
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
@@ -184,22 +183,3 @@ def test_exports_have_versions_by_the_hour_and_every_anchor(drifted):
         ("end", "fp_2"),
     }
     assert Counter(row["fingerprint"] for row in rows("judgments")) == counts
-
-
-def test_a_campaign_has_anchors(judge):
-    study = study_of(1)
-    data = {
-        "name": "c",
-        "judges": [judge.name],
-        "settings": ["standard"],
-        "features": ["all"],
-        "orders": "both",
-        "samples": "1",
-    }
-
-    with_some = CampaignForm(study, data | {"anchors": "20"}, name="c")
-    without = CampaignForm(study, data, name="c")
-
-    assert with_some.is_valid()
-    assert without.is_valid()
-    assert (with_some.plan().anchors, without.plan().anchors) == (20, 0)

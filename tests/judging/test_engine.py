@@ -9,7 +9,7 @@ import pytest
 
 from judging.backends.backend import BadRecording, ReplayBackend, read_recording
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BackendFault,
     Garbage,
@@ -26,10 +26,10 @@ from judging.engine.interface import (
     Unreachable,
 )
 from judging.engine.limits import RateLimits
-from judging.engine.loop import EngineLoop
 from judging.engine.messages import from_user
 from judging.engine.rate_limits import Limiter
 from judging.protocols.registry import Certainty, Standard
+from judging.worker.runtime import EngineLoop
 from tests.judging.llm_server import Answer, completion, error
 
 SENT = Parameters({"model": "m"})

@@ -11,12 +11,12 @@ from judging.models import Judge, JudgeRun
 from judging.runs import lifecycle
 from judging.runs.campaigns import read_plan
 from judging.runs.costs import estimate_plan, estimate_run
-from judging.runs.parameters import extended
 from judging.runs.row_creation import count_missing, missing_judgments
 from judging.runs.spec import RunSpec
+from judging.runs.start import extended
 from tests.factories import make_item, make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
-from tests.judging.run_helpers import asked, judge_all, start, study_of
+from tests.judging.run_helpers import asked, judge_all, new_runs, start, study_of
 from tests.judging.test_campaigns import press
 
 SAME = {"limit": "", "samples": "1", "orders": "r1_first", "budget": "", "token_budget": ""}
@@ -46,7 +46,7 @@ def editor(study):
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
 
 
 def url_of(run):
@@ -213,17 +213,7 @@ def test_what_is_counted_is_what_is_then_made(db, before, then, limit, own):
     )
 
 
-PLAN = {
-    "name": "Web",
-    "judges": ["judge"],
-    "settings": ["standard"],
-    "features": ["all"],
-    "orders": "both",
-    "samples": "2",
-    "limit": "",
-    "budget": "",
-    "token_budget": "",
-}
+PLAN = new_runs(samples="2")
 
 
 @pytest.mark.sampled(keep=1)

@@ -15,8 +15,8 @@ from judging.errors import BadJudge
 from judging.models import Attempt, Judge
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.start import start_run
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import Answer, completion, error
 from tests.judging.run_helpers import judge_all, states, study_of

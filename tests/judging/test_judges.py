@@ -7,8 +7,8 @@ from judging.backends.backend import api_key
 from judging.errors import BadJudge
 from judging.models import Judge
 from judging.runs.judges import add_judge
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.worker.endpoints import settings_of
 from tests.judging.run_helpers import study_of
 

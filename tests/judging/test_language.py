@@ -87,7 +87,7 @@ def test_english_can_be_chosen_and_every_page_says_so(study):
 
 
 def test_the_commands_say_so_before_anything_is_asked(study, tmp_path, monkeypatch):
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", lambda run_id: None)
+    monkeypatch.setattr("judging.tasks.queue_chunk", lambda run_id: None)
     plan = tmp_path / "plan.toml"
     plan.write_text('name = "C"\njudges = ["one"]\nlanguage = "en"\n')
 

@@ -7,8 +7,8 @@ import pytest
 
 from judging.engine.interface import Outage, RateLimited, ServerError, TimedOut
 from judging.engine.limits import RateLimits
-from judging.engine.loop import Document, grant_for
 from judging.engine.rate_limits import Limiter
+from judging.worker.shared_limits import Document, grant_for
 from tests.judging.simulated_clock import simulate
 
 FASTEST, SLOWEST = 0.1, 1.5  # answers and faults

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.stats.comparison.probes import change_of_shift, credit, probe_effect
 from analysis.stats.core.multiplicity import holm
-from judging.bias.registry import PROBES
+from judging.bias.probe_choices import PROBES
 from judging.models import JudgeRun
 from judging.prompts.asking import Asking
 from studies.models import Item, Persona, Study

@@ -12,26 +12,15 @@ from analysis.data.dataset import load_dataset
 from judging.models import Attempt, Campaign, JudgeRun, Judgment
 from judging.runs.campaigns import CampaignPlan, change_campaign, start_campaign
 from judging.runs.lifecycle import resume_run, work_off
-from judging.tasks import judge_chunk
+from judging.tasks import judge_chunk, recover_runs
 from judging.worker import chunks
-from judging.worker.recovery import recover_runs
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
-from tests.judging.run_helpers import asked, judge_all
+from tests.judging.run_helpers import asked, judge_all, new_runs
 from tests.judging.test_campaigns import press
 
-PLAN = {
-    "name": "Web",
-    "judges": ["one", "two"],
-    "settings": ["certainty"],
-    "features": ["all"],
-    "orders": "r1_first",
-    "samples": "1",
-    "limit": "",
-    "budget": "",
-    "token_budget": "",
-}
+PLAN = new_runs(judges=["one", "two"], settings=["certainty"], orders="r1_first")
 NEW = reverse("judging:new", args=["s"])
 
 
@@ -61,7 +50,6 @@ def editor(study):
 def queued(monkeypatch):
     """The tokens that a page handed to the workers; `work` is a worker that takes them."""
     tokens: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", tokens.append)
     monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
     return tokens
 
@@ -153,7 +141,7 @@ def test_not_starting_asks_nothing_more(study, judges, llm, editor, queued):
     campaign = probed(editor, queued)
 
     editor.post(after(campaign, "refuse"))
-    recover_runs(call=queued.append, at_start=True)
+    recover_runs(at_start=True)
     work(queued)
 
     assert len(llm.requests) == 2
@@ -167,11 +155,11 @@ def test_however_many_workers_come_a_probe_is_one_question(study, judges, llm, e
     press(editor, NEW, PLAN, "probe")
     waiting = list(queued)
     # A worker that starts, a sweep, a token too many: none asks more, nor another question.
-    recover_runs(call=queued.append, at_start=True)
+    recover_runs(at_start=True)
     queued += waiting * 3
 
     work(queued)
-    recover_runs(call=queued.append, at_start=True)
+    recover_runs(at_start=True)
     work(queued)
 
     assert len(llm.requests) == 2
@@ -195,7 +183,7 @@ def test_a_probe_that_a_killed_worker_left_is_asked_by_the_next(study, judges, l
     chunks.claim_probe(run, "dead", until=run.created_at)
     queued.clear()
 
-    recover_runs(call=queued.append)
+    recover_runs()
     work(queued)
 
     run.refresh_from_db()

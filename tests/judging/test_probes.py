@@ -8,8 +8,8 @@ from django.core.management import CommandError, call_command
 
 from judging.models import JudgeRun
 from judging.runs.costs import probe_run
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.worker import chunks
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge

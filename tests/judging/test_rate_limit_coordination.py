@@ -12,7 +12,10 @@ from django.db import connection
 
 from judging.engine.interface import Misconfigured, Outage, RateLimited
 from judging.engine.limits import BURST_SECONDS, Grant, LimitReport, RateLimits
-from judging.engine.loop import (
+from judging.engine.rate_limits import Limiter
+from judging.models import SharedLimit
+from judging.worker import shared_limits
+from judging.worker.shared_limits import (
     SILENT_SECONDS,
     CoordinationFailed,
     Document,
@@ -20,11 +23,8 @@ from judging.engine.loop import (
     grant_for,
     keep_coordinating,
 )
-from judging.engine.rate_limits import Limiter
-from judging.models import SharedLimit
-from judging.worker import runtime
 from tests.judging.llm_server import completion, error
-from tests.judging.processes import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for
 from tests.judging.simulated_clock import in_a_loop, simulate
 from tests.servers import redis_broker
 
@@ -263,15 +263,18 @@ async def test_an_endpoint_that_is_given_up_is_not_paused_for_the_next_run():
     assert document["resume_at"] == 0
 
 
-def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch):
-    monkeypatch.setattr("judging.engine.loop._RETRY_SECONDS", 0.0)
+@pytest.mark.parametrize(
+    "problem", [CoordinationFailed("restarting"), KeyError("members"), ValueError("no JSON")]
+)
+def test_a_store_that_fails_for_a_while_is_tried_again(monkeypatch, problem):
+    monkeypatch.setattr("judging.worker.shared_limits._RETRY_SECONDS", 0.0)
     document: Document = {}
     calls: list[LimitReport] = []
 
     def exchange(told):
         calls.append(told)
         if len(calls) == 1:
-            raise CoordinationFailed("restarting")
+            raise problem
         return grant_for(document, "a", told, now=0.0)
 
     async def scenario():
@@ -295,7 +298,7 @@ def test_processes_that_settle_at_the_same_time_hand_out_no_slot_twice():
     def take_part(number):
         start.wait()
         try:
-            grant = runtime._in_database("endpoint", f"m{number}", report())
+            grant = shared_limits._in_database("endpoint", f"m{number}", report())
             granted.append(grant.slots)
         finally:
             connection.close()
@@ -319,18 +322,18 @@ def redis_url():
 
 def test_redis_hands_out_no_slot_twice(redis_url, settings):
     settings.CELERY_BROKER_URL = redis_url
-    runtime._redis.cache_clear()
+    shared_limits._redis.cache_clear()
     granted, endpoint = [], f"test-{time.time_ns()}"
 
     def take_part(number):
-        granted.append(runtime._in_redis(endpoint, f"m{number}", report()).slots)
+        granted.append(shared_limits._in_redis(endpoint, f"m{number}", report()).slots)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(take_part, range(6)))
 
     assert sum(granted) == 10
-    runtime._redis(os.getpid()).close()
-    runtime._redis.cache_clear()
+    shared_limits._redis(os.getpid()).close()
+    shared_limits._redis.cache_clear()
 
 
 def test_what_others_write_is_seen_while_another_thread_makes_the_client(
@@ -338,21 +341,21 @@ def test_what_others_write_is_seen_while_another_thread_makes_the_client(
 ):
     """Threads that begin at once each make a client, of which the last is kept for all."""
     settings.CELERY_BROKER_URL = redis_url
-    runtime._redis.cache_clear()
-    grant_for, asked = runtime.grant_for, []
+    shared_limits._redis.cache_clear()
+    grant_for, asked = shared_limits.grant_for, []
     endpoint = f"test-{time.time_ns()}"
 
     def settle_meanwhile(*args, **kwargs):
         asked.append(args)
         if len(asked) == 1:
-            runtime._redis.cache_clear()
+            shared_limits._redis.cache_clear()
             with redis.Redis.from_url(redis_url) as other:
                 other.set(f"thirdperson:limits:{endpoint}", "{}")
         return grant_for(*args, **kwargs)
 
-    monkeypatch.setattr(runtime, "grant_for", settle_meanwhile)
-    runtime._in_redis(endpoint, "m", report())
-    runtime._redis.cache_clear()
+    monkeypatch.setattr(shared_limits, "grant_for", settle_meanwhile)
+    shared_limits._in_redis(endpoint, "m", report())
+    shared_limits._redis.cache_clear()
 
     assert len(asked) == 2
 
@@ -377,13 +380,7 @@ def test_two_workers_keep_one_limit_and_one_pause(llm, tmp_path, store, request)
     site = Site(tmp_path)
     if store == "redis":
         site.env["CELERY_BROKER_URL"] = request.getfixturevalue("redis_url")
-    write_items(tmp_path / "items.jsonl", 240)
-    site.migrate()
-    judge = ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "6"]
-    site.manage(
-        ["import_items", "shared", str(tmp_path / "items.jsonl"), "--create"],
-        [*judge, "--rpm", "1800"],
-    )
+    site.prepare("shared", 240, llm.url, "--concurrency", "6", "--rpm", "1800")
     logs = ["one.log", "two.log"]
     workers = [site.worker(threads=1, log=log) for log in logs]
     try:

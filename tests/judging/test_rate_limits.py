@@ -14,16 +14,13 @@ from judging.engine.interface import (
 )
 from judging.engine.limits import RateLimits
 from judging.engine.rate_limits import CIRCUIT_FAILURES, Limiter, Permit
-from tests.judging.simulated_clock import in_a_loop
+from tests.judging.simulated_clock import Clock, in_a_loop
 
 
-class Clock:
-    """Time that passes only when the test says so."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+def timed(**limits):
+    """A limiter, and the clock by which it waits."""
+    clock = Clock()
+    return Limiter(RateLimits(**limits), clock=clock), clock
 
 
 async def take(limiter, n):
@@ -56,8 +53,7 @@ async def test_no_more_requests_are_under_way_than_there_are_slots():
 
 @in_a_loop
 async def test_a_429_halves_the_slots_once_for_a_whole_wave():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    limiter, clock = timed(concurrency=16)
     wave = await take(limiter, 8)
     clock.now += 1
 
@@ -69,8 +65,7 @@ async def test_a_429_halves_the_slots_once_for_a_whole_wave():
 
 @in_a_loop
 async def test_slots_grow_back_while_the_server_answers():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    limiter, _ = timed(concurrency=16)
     (permit,) = await take(limiter, 1)
     limiter.failed(permit, RateLimited("slow down", retry_after=0))
     assert limiter.slots == 8
@@ -83,8 +78,7 @@ async def test_slots_grow_back_while_the_server_answers():
 
 @in_a_loop
 async def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    limiter, clock = timed(concurrency=16)
     (permit,) = await take(limiter, 1)
 
     limiter.failed(permit, RateLimited("slow down", retry_after=20))
@@ -98,8 +92,7 @@ async def test_one_429_pauses_everybody_for_as_long_as_the_server_asks():
 
 @in_a_loop
 async def test_without_retry_after_each_wave_of_429_pauses_twice_as_long():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    limiter, clock = timed(concurrency=16)
     for seconds in (1, 2, 4):
         (permit,) = await take(limiter, 1)
         limiter.failed(permit, RateLimited("slow down"))
@@ -121,8 +114,7 @@ async def test_a_retry_after_beyond_our_patience_ends_the_wait_at_once():
 
 @in_a_loop
 async def test_a_failing_server_is_tried_by_one_request_at_a_time():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=16), clock=clock)
+    limiter, _ = timed(concurrency=16)
     permits = await take(limiter, 10)
 
     for permit in permits[:CIRCUIT_FAILURES]:
@@ -135,8 +127,7 @@ async def test_a_failing_server_is_tried_by_one_request_at_a_time():
 
 @in_a_loop
 async def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patience():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=2, patience=100), clock=clock)
+    limiter, clock = timed(concurrency=2, patience=100)
     first, second = await take(limiter, 2)
     limiter.succeeded(first)
     waiting = asyncio.ensure_future(limiter.acquire())
@@ -153,8 +144,7 @@ async def test_an_endpoint_is_given_up_when_it_fails_for_longer_than_our_patienc
 
 @in_a_loop
 async def test_a_server_that_never_answered_is_given_up_sooner():
-    clock = Clock()
-    limiter = Limiter(RateLimits(patience=600), clock=clock)
+    limiter, clock = timed(patience=600)
     (permit,) = await take(limiter, 1)
     limiter.failed(permit, Unreachable("refused"))
     clock.now += 31
@@ -165,8 +155,7 @@ async def test_a_server_that_never_answered_is_given_up_sooner():
 
 @in_a_loop
 async def test_a_server_that_loads_its_model_is_waited_for():
-    clock = Clock()
-    limiter = Limiter(RateLimits(patience=600), clock=clock)
+    limiter, clock = timed(patience=600)
     (permit,) = await take(limiter, 1)
 
     limiter.failed(permit, ServerError("HTTP 503: Loading model", status=503))
@@ -176,8 +165,7 @@ async def test_a_server_that_loads_its_model_is_waited_for():
 
 @in_a_loop
 async def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=1, patience=12), clock=clock)
+    limiter, clock = timed(concurrency=1, patience=12)
     (permit,) = await take(limiter, 1)
     waiting = asyncio.ensure_future(limiter.acquire())
     await asyncio.sleep(0)
@@ -194,8 +182,7 @@ async def test_one_question_that_times_out_is_no_outage_as_long_as_others_wait()
 
 @in_a_loop
 async def test_an_answer_in_between_renews_the_patience():
-    clock = Clock()
-    limiter = Limiter(RateLimits(patience=100), clock=clock)
+    limiter, clock = timed(patience=100)
     (permit,) = await take(limiter, 1)
     for _ in range(5):
         limiter.failed(permit, ServerError("HTTP 500"))
@@ -208,8 +195,7 @@ async def test_an_answer_in_between_renews_the_patience():
 
 @in_a_loop
 async def test_after_giving_up_a_later_run_starts_with_fresh_patience():
-    clock = Clock()
-    limiter = Limiter(RateLimits(), clock=clock)
+    limiter, _ = timed()
     (permit,) = await take(limiter, 1)
     with pytest.raises(Outage):
         limiter.failed(permit, Misconfigured("wrong key"))
@@ -243,8 +229,7 @@ async def test_a_server_that_rejects_everything_is_not_asked_for_every_item():
 
 @in_a_loop
 async def test_requests_a_minute_are_spaced_out():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=1000, rpm=60), clock=clock)
+    limiter, clock = timed(concurrency=1000, rpm=60)
     burst = 0
     while not await is_held_back(limiter):
         burst += 1
@@ -261,8 +246,7 @@ async def test_requests_a_minute_are_spaced_out():
 
 @in_a_loop
 async def test_tokens_a_minute_count_the_size_of_a_request():
-    clock = Clock()
-    limiter = Limiter(RateLimits(concurrency=1000, tpm=6000), clock=clock)
+    limiter, clock = timed(concurrency=1000, tpm=6000)
 
     limiter.release(await limiter.acquire(1000))
 
@@ -295,8 +279,7 @@ async def fail_again_and_again(limiter, clock):
 @pytest.mark.parametrize(("patience", "told"), [(1, "1 second"), (3, "3 seconds")])
 def test_a_dead_server_is_waited_for_exactly_as_long_as_the_judge_says(patience, told):
     async def scenario():
-        clock = Clock()
-        limiter = Limiter(RateLimits(patience=patience), clock=clock)
+        limiter, clock = timed(patience=patience)
         limiter.succeeded(*await take(limiter, 1))
         began = clock.now
 

@@ -1,6 +1,7 @@
 """What the sweeper does about workers that died."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from celery import Task
@@ -8,18 +9,20 @@ from django import db
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from judging import tasks
 from judging.engine.interface import AttemptEnd, Halted, JudgeAnswer, Parameters, Usage
 from judging.errors import DatabaseAway
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.runs.lifecycle import start_run, work_off
+from judging.runs.lifecycle import work_off
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.runs.study_content import content_of
-from judging.worker import chunks, ledger, recovery, runtime
+from judging.worker import chunks, ledger, run_states, runtime
 from judging.worker.chunks import questions_of
 from judging.worker.ledger_statements import apply, apply_again
 from tests.factories import make_items, make_study
 from tests.judging.conftest import make_judge
-from tests.judging.run_helpers import study_of
+from tests.judging.run_helpers import called_by, study_of
 
 
 @pytest.fixture
@@ -31,9 +34,7 @@ def run(db):
 
 
 def sweep():
-    called: list[int] = []
-    recovery.recover_runs(call=called.append)
-    return called
+    return called_by(tasks.recover_runs)
 
 
 def lease(run, count, *, seconds):
@@ -91,9 +92,8 @@ def test_a_run_that_lost_its_place_in_the_queue_is_called_again_after_a_silence(
 
 def test_a_worker_that_starts_calls_for_what_waits_beside_what_its_predecessor_holds(run):
     lease(run, 60, seconds=20)
-    called: list[int] = []
 
-    recovery.recover_runs(call=called.append, at_start=True)
+    called = called_by(partial(tasks.recover_runs, at_start=True))
 
     assert called == [run.pk] * 2  # 60 wait
     assert run.judgments.filter(state="leased").count() == 60
@@ -134,9 +134,8 @@ def test_a_run_whose_last_worker_died_after_the_last_answer_is_ended(run):
 def test_tokens_in_the_queue_are_few_however_large_the_run(run, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNKS_IN_HAND", 2)
     run.judge.concurrency = 64
-    called: list[int] = []
 
-    chunks.call_workers(run, called.append)
+    called = called_by(partial(tasks.call_workers, run))
 
     assert len(called) == 2
 
@@ -271,7 +270,7 @@ def test_a_worker_whose_lease_ran_out_asks_nothing_more_and_its_late_replies_are
         return rows.closing(asked[pk], 1, end, 1, JudgeAnswer("done", "A", 80, text="[[A]]"))
 
     assert apply([opening(pk) for pk in (first, second, third)]) == [None] * 3
-    recovery.release_expired()
+    run_states.release_expired()
     # Another worker takes two of them over, and asks one of these.
     Judgment.objects.filter(pk__in=[second, third]).update(
         state="leased", lease="y", leased_until=timezone.now() + timedelta(seconds=20)

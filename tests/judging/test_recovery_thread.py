@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
+from judging import tasks
 from judging.deliveries import RunDelivery
 from judging.models import Judgment
-from judging.worker import recovery
 from tests.judging.llm_server import completion
-from tests.judging.processes import Site, wait_for, write_items
+from tests.judging.processes import Site, wait_for
 
 
 @pytest.fixture
@@ -26,27 +26,27 @@ def swept(monkeypatch):
         def follow(self):
             stepped.append(len(sweeps))
 
-    def recover_runs(*, call, at_start):
+    def recover_runs(*, at_start):
         sweeps.append(at_start)
         if len(sweeps) == 2:
             raise OperationalError("the database restarts")
         if len(sweeps) >= 4:
             enough.set()
 
-    monkeypatch.setattr(recovery, "recover_runs", recover_runs)
-    monkeypatch.setattr(recovery, "expired_leases", Judgment.objects.none)
-    monkeypatch.setattr(recovery.deliveries, "MORE", [Following()])
-    monkeypatch.setattr(recovery, "SWEEP_SECONDS", 0.01)
+    monkeypatch.setattr(tasks, "recover_runs", recover_runs)
+    monkeypatch.setattr(tasks, "expired_leases", Judgment.objects.none)
+    monkeypatch.setattr(tasks.deliveries, "MORE", [Following()])
+    monkeypatch.setattr(tasks, "SWEEP_SECONDS", 0.01)
     yield sweeps, stepped, enough
-    recovery.end_recovery()
+    tasks.end_recovery()
 
 
 def test_a_worker_sweeps_at_its_start_and_again_and_again(swept):
     sweeps, stepped, enough = swept
 
-    thread = recovery.begin_recovery(call=print)
+    thread = tasks.begin_recovery()
     assert enough.wait(20)
-    recovery.end_recovery()
+    tasks.end_recovery()
     thread.join(20)
 
     assert not thread.is_alive()
@@ -65,12 +65,7 @@ def test_a_worker_for_judging_alone_takes_up_what_a_killed_one_left(llm, tmp_pat
 
     llm.answer = answer
     site = Site(tmp_path)
-    write_items(tmp_path / "items.jsonl", 400)
-    site.migrate()
-    site.manage(
-        ["import_items", "alone", str(tmp_path / "items.jsonl"), "--create"],
-        ["add_judge", "j", "--model", "m", "--base-url", llm.url, "--concurrency", "8"],
-    )
+    site.prepare("alone", 400, llm.url, "--concurrency", "8")
     first = site.worker(queue="judging")
     second = None
     try:

@@ -123,17 +123,6 @@ def without(message):
     return {name: value for name, value in message.items() if name != "content"}
 
 
-def test_the_last_number_of_a_cut_reply_is_no_certainty(judge, llm):
-    study = study_of(1)
-    llm.answer = lambda body, n: completion(
-        "Final answer: A. Confidence: 8", finish_reason="length"
-    )
-
-    judgment = judge_all(study, judge, setting="certainty", orders="r1_first").judgments.get()
-
-    assert (judgment.choice, judgment.certainty) == ("r1", None)
-
-
 @pytest.mark.parametrize("structured", [True, False])
 def test_a_certainty_as_a_share_is_read_equally_in_both_kinds_of_reply(llm, engine, structured):
     judge = make_judge(base_url=llm.url, structured=structured)

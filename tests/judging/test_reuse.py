@@ -9,9 +9,9 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from judging.models import Judgment
-from judging.runs import lifecycle, parameters
 from judging.runs.reuse import saving_of
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.start import start_run
 from studies.models import Membership, Study
 from tests.factories import make_item, make_persona, make_study
 from tests.invariants import broken_invariants
@@ -110,11 +110,11 @@ def test_only_answers_of_studies_that_a_user_may_see_are_taken(judge, llm, clien
     judge_all(one, judge, **ASKED)
     spec = RunSpec(study_id=two.pk, judge_id=judge.pk, **ASKED, reuse=Reuse.IDENTICAL)
 
-    run = lifecycle.start_run(spec, enqueue=False, user=user)
+    run = start_run(spec, enqueue=False, user=user)
     assert run.judgments.get().reused_from is None
 
     viewer = Membership.objects.create(study=one, user=user, role=Membership.Role.VIEWER)
-    run = lifecycle.start_run(spec, enqueue=False, user=user)
+    run = start_run(spec, enqueue=False, user=user)
     assert run.judgments.get().reused_from is not None
 
     client.force_login(user)
@@ -173,7 +173,7 @@ def test_answers_with_the_values_that_a_judge_had_earlier_are_not_taken(judge, l
 
 def test_answers_that_another_version_read_are_not_taken(judge, llm, monkeypatch):
     judge_all(study_of("one"), judge, **ASKED)
-    monkeypatch.setattr(parameters, "READING_VERSION", parameters.READING_VERSION + 1)
+    monkeypatch.setattr("judging.runs.start.READING_VERSION", 0)
 
     run = judge_all(study_of("two"), judge, **ASKED, reuse=Reuse.SAME_PROMPT)
 

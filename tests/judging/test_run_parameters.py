@@ -7,9 +7,8 @@ import pytest
 
 from judging.errors import BadRun
 from judging.models import Judge, JudgeRun
-from judging.runs import lifecycle, parameters
-from judging.runs.parameters import client_versions
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.start import client_versions, start_run
 from studies.models import Item
 from tests.factories import make_item
 from tests.judging.conftest import make_judge
@@ -95,21 +94,13 @@ def test_what_was_asked_or_read_otherwise_or_more_often_cannot_be_extended(db, b
 
 def test_a_run_that_an_older_version_read_is_not_extended(study, judge, monkeypatch):
     judge_all(study, judge)
-    monkeypatch.setattr(parameters, "READING_VERSION", parameters.READING_VERSION + 1)
+    monkeypatch.setattr("judging.runs.start.READING_VERSION", 0)
 
     with pytest.raises(BadRun, match="there are 0"):
         judge_all(study, judge, samples=2, extend=True)
     make_item(study=study, key="zz")
     with pytest.raises(BadRun, match="the reading of replies has changed"):
         judge_all(study, judge, extend=True)
-
-
-def test_another_run_asks_for_itself_unless_told_otherwise(study, judge, llm):
-    judge_all(study, judge, orders="r1_first")
-
-    judge_all(study, judge, orders="both")
-
-    assert len(llm.requests) == 12
 
 
 def test_reuse_takes_over_answers_to_the_same_words(study, judge, llm):
@@ -166,7 +157,7 @@ def test_a_run_names_the_packages_that_asked_its_questions_and_no_other():
     study = study_of(2)
     judge = make_judge(base_url="http://localhost:1/v1")
 
-    plain = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+    plain = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
 
     assert plain.parameters["software"] == {"httpcore2": version("httpcore2")}
     assert client_versions(Judge(backend="replay"), by_batch=False) == {}

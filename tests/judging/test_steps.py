@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 
-from judging.engine.asking import Asker, Route
+from judging.engine.asker import Asker, Route
 from judging.engine.interface import (
     BudgetQueue,
     Interrupted,
@@ -26,7 +26,7 @@ from judging.engine.messages import Message
 from judging.engine.rate_limits import Limiter
 from judging.protocols.registry import PTrue, Score10, SecondTurn
 from tests.judging.llm_server import LlmServer, completion
-from tests.judging.processes import ROOT, Site, write_items
+from tests.judging.processes import ROOT, Site
 from tests.management import in_one_process
 
 PROMPT = (Message("user", "Which? [["), Message("user", "How certain? [["))
@@ -172,14 +172,9 @@ def test_a_worker_killed_between_the_steps_asks_no_first_step_again(tmp_path):
         return completion("80]]")
 
     server.answer = answer
-    write_items(tmp_path / "items.jsonl", items)
-    site.migrate()
-    add = ["add_judge", "j", "--model", "m", "--base-url", server.url, "--concurrency", "8"]
     judge = ["judge", "s", "--judge", "j", "--setting", "second-turn", "--inline", "--yes"]
-    site.manage(
-        ["import_items", "s", str(tmp_path / "items.jsonl"), "--create"],
-        [*add, "--price-input", "1", "--price-output", "1"],
-    )
+    prices = ["--price-input", "1", "--price-output", "1"]
+    site.prepare("s", items, server.url, "--concurrency", "8", *prices)
     try:
         with subprocess.Popen(
             [sys.executable, *in_one_process(judge)],

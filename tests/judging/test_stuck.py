@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import Mock
 
 import pytest
@@ -11,10 +10,7 @@ from django.db import OperationalError
 
 from judging.backends.openai import OpenAIBackend, OpenAISettings, connect
 from judging.engine.interface import JudgeQuestion, LedgerFailed, Parameters, Reply, TimedOut
-from judging.engine.limits import Grant, RateLimits
-from judging.engine.loop import keep_coordinating
 from judging.engine.messages import from_user
-from judging.engine.rate_limits import Limiter
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.registry import Standard
 from judging.runs import lifecycle
@@ -216,7 +212,7 @@ def test_a_reply_on_which_reading_fails_is_an_error_and_not_paid_for_again(
     def fail(question, reply, *, is_last):
         raise IndexError("of a pattern")
 
-    monkeypatch.setattr("judging.engine.asking.read_answer", fail)
+    monkeypatch.setattr("judging.engine.asker.read_answer", fail)
     study = study_of(2)
 
     run = judge_all(study, make_judge(base_url=llm.url))
@@ -267,29 +263,6 @@ def test_a_server_that_sends_a_little_now_and_then_is_not_waited_for_for_ever(mo
 
     monkeypatch.setattr("judging.backends.connections.CONNECT_SECONDS", 0.1)
     asyncio.run(scenario())
-
-
-def test_sharing_goes_on_whatever_the_store_raises(monkeypatch):
-    monkeypatch.setattr("judging.engine.loop._RETRY_SECONDS", 0.01)
-    errors = [KeyError("members"), ValueError("no JSON")]
-
-    def exchange(report):
-        if errors:
-            raise errors.pop()
-        return Grant(slots=1, requests=0.0, tokens=0.0, pause=0.0, cuts=0)
-
-    async def scenario():
-        limiter = Limiter(RateLimits(), is_shared=True)
-        with ThreadPoolExecutor(1) as executor:
-            sharing = asyncio.create_task(keep_coordinating(limiter, exchange, executor))
-            permit = await asyncio.wait_for(limiter.acquire(), timeout=60)
-            limiter.release(permit)
-            sharing.cancel()
-            await asyncio.gather(sharing, return_exceptions=True)
-
-    asyncio.run(scenario())
-
-    assert not errors
 
 
 def test_a_run_that_failed_stops_no_later_run_of_the_process(llm, engine, monkeypatch):

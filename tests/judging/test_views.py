@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Attempt, JudgeRun, Judgment
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge
 
@@ -171,7 +171,7 @@ def test_a_run_that_goes_on_is_fetched_again_with_its_last_requests(run, study):
 
 def test_what_failed_is_asked_again_by_a_button(run, study, monkeypatch):
     queued: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", queued.append)
+    monkeypatch.setattr("judging.tasks.queue_chunk", queued.append)
     Judgment.objects.filter(run=run, item__key="one").update(state="error", error="HTTP 400")
     answer(run, "two")
     JudgeRun.objects.filter(pk=run.pk).update(state="done", sentence="1 of 2 answered.")

@@ -14,6 +14,7 @@ from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from judging.models import JudgeRun
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Item, Study
 from studies.services.studies import create_study, set_state
 from tests.judging.llm_server import LlmServer
@@ -248,7 +249,7 @@ class Building:
             seed=99,
             prompt_language="en" if self.row["language"] == "ar" else "",
         )
-        run = lifecycle.start_run(spec, enqueue=False)
+        run = start_run(spec, enqueue=False)
         lifecycle.cancel_run(run_id=run.pk)
 
     def _judgments_from_a_file(self) -> None:

@@ -4,8 +4,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.errors import StudyError
 from studies.importers.items.storage import import_items
 from studies.importers.uploads import run_import

@@ -23,6 +23,7 @@ from judging.runs import lifecycle
 from judging.runs.costs import RunEstimate, estimate_start
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import MOST_ANCHORS, MOST_SAMPLES, Reuse, RunSpec
+from judging.runs.start import start_run
 from judging.selectors import RunProgress, get_run, run_progress, run_rows
 from studies.models import Study
 
@@ -225,7 +226,7 @@ def estimate(request: HttpRequest, slug: str, body: NewRun) -> RunEstimate:
 def start(request: HttpRequest, slug: str, body: NewRun) -> Status[dict[str, Any]]:
     """Start a run, or continue the one that has these parameters. It can cost money."""
     study = study_of(request, slug, EDITOR)
-    run = lifecycle.start_run(_spec(study, body), user=user_of(request))
+    run = start_run(_spec(study, body), user=user_of(request))
     return Status(201, _read(study, run.public_id))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from judging.backends import registry
+from judging.backends import kinds
 from judging.backends.backend import LEAVE_OUT
 from judging.backends.decision_formats import WIRES
 from judging.backends.decisions import WIRE
@@ -134,7 +134,7 @@ def _extra_fields(fields: dict[str, Any], options: dict[str, Any]) -> dict[str, 
 
 
 def _options_help() -> list[str]:
-    return [kind.options_help for kind in registry.backend_kinds() if kind.options_help]
+    return [kind.options_help for kind in kinds.backend_kinds() if kind.options_help]
 
 
 class Command(BaseCommand):
@@ -155,7 +155,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--backend", choices=registry.names())
+        parser.add_argument("--backend", choices=kinds.names())
         parser.add_argument("--model", help="model name on the server; for replay, the file")
         parser.add_argument(
             "--base-url",

@@ -18,6 +18,7 @@ from judging.runs import costs, lifecycle
 from judging.runs.reuse import saving_of
 from judging.runs.row_creation import RunStudyFacts
 from judging.runs.spec import Reuse, RunSpec
+from judging.runs.start import start_run
 from judging.runs.structured_replies import go_on_structured, offer_of, offering
 from judging.selectors import (
     RunCost,
@@ -183,10 +184,10 @@ class Command(BaseCommand):
             if options["probe"]:
                 self._find_form(judge, study)
             if options["probe"] or self._asks_first(judge, options):
-                run = lifecycle.start_run(spec, probe=True, enqueue=False)
+                run = start_run(spec, probe=True, enqueue=False)
                 if (options["probe"] or not has_replies(run.pk)) and not self._probe(run, options):
                     return
-            run = lifecycle.start_run(spec, enqueue=not options["inline"])
+            run = start_run(spec, enqueue=not options["inline"])
         except (JudgingError, StudyError) as error:
             raise command_error(error) from error
 

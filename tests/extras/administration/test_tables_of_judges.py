@@ -8,8 +8,8 @@ from analysis import tasks
 from analysis.exports.requests import request_export
 from analysis.models import Report
 from judging.models import Judge
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from tests.factories import make_item, make_study
 from tests.judging.conftest import make_judge
 

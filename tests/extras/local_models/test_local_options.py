@@ -22,16 +22,15 @@ from extras.local_models.kind import (
     read_options,
 )
 from extras.local_models.model import begins_with_verdict, share
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.errors import BadJudge, ConflictingValue, InvalidValue
 from judging.models import Judge
 from judging.protocols.registry import Standard
 from judging.runs.judges import add_judge
-from judging.runs.lifecycle import start_run
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for, start_run
 from judging.tasks import queue_chunk
 from judging.worker.endpoints import settings_of
 from tests.factories import make_item, make_items, make_study, sign_in

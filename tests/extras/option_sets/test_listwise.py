@@ -214,7 +214,7 @@ def test_more_items_and_the_other_order_are_asked_only_where_they_are_new(study,
 
 def test_an_estimate_counts_requests(study, judge, llm):
     spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="listwise", orders="both")
-    from judging.runs.parameters import run_for
+    from judging.runs.start import run_for
 
     assert estimate_run(run_for(study, judge, spec), spec).questions == 4
     llm.answer = ranks

@@ -8,8 +8,8 @@ from annotation.models import Annotation, Annotator
 from extras.own_answers.models import OwnProfile
 from judging.errors import BadRun
 from judging.models import Judge
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Study
 from tests.annotation.pages.walking import answer_all, arrive, start
 from tests.extras.own_answers.people import ask_for_age

@@ -13,8 +13,8 @@ from extras.packs.batch_files import BatchClient, BatchError
 from extras.packs.models import Batch
 from judging.errors import ConflictingValue
 from judging.models import JudgeRun
-from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.worker import runtime
 from judging.worker.chunks import questions_of
 from tests.factories import make_items, make_study, sign_in
@@ -43,7 +43,6 @@ def editor(study):
 def queued(monkeypatch):
     """The tokens that a page handed to the workers."""
     tokens: list[int] = []
-    monkeypatch.setattr("judging.runs.lifecycle.queue_chunk", tokens.append)
     monkeypatch.setattr("judging.tasks.queue_chunk", tokens.append)
     return tokens
 
@@ -100,7 +99,7 @@ def test_a_run_names_the_package_that_hands_in_its_files(study):
     judge = make_judge(base_url="http://localhost:1/v1")
     spec = RunSpec(study_id=study.pk, judge_id=judge.pk, setting="tie", by_batch=True)
 
-    run = lifecycle.start_run(spec, enqueue=False)
+    run = start_run(spec, enqueue=False)
 
     assert run.parameters["software"] == {
         "httpcore2": version("httpcore2"),

@@ -13,15 +13,18 @@ from django.urls import reverse
 from extras.packs import batches, requests
 from extras.packs.batch_files import BatchClient, BatchError, BatchLine, read_lines
 from extras.packs.models import Batch
+from judging import tasks
 from judging.errors import BadRun
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from judging.selectors import run_cost
-from judging.worker import chunks, recovery, runtime
+from judging.worker import chunks, runtime
 from tests.factories import make_study
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion, error
+from tests.judging.run_helpers import called_by
 from tests.judging.simulated import demo_study, simulated_server
 from tests.studies.media.files import import_zip, picture, sound, with_media, zipped
 
@@ -52,9 +55,7 @@ def judge(server):
 
 def start(study, judge, **options):
     options = {"limit": LIMIT, "setting": "certainty", "by_batch": True} | options
-    return lifecycle.start_run(
-        RunSpec(study_id=study.pk, judge_id=judge.pk, **options), enqueue=False
-    )
+    return start_run(RunSpec(study_id=study.pk, judge_id=judge.pk, **options), enqueue=False)
 
 
 def finish(run):
@@ -319,11 +320,8 @@ def test_the_sweep_and_live_workers_leave_a_batch_alone(study, judge):
     run = start(study, judge)
     batches.advance_run(run_id=run.pk)
     Judgment.objects.filter(run=run, state="leased").update(leased_until="2020-01-01T00:00Z")
-    called: list[int] = []
 
-    recovery.recover_runs(call=called.append)
-
-    assert called == []
+    assert called_by(tasks.recover_runs) == []
     assert run.judgments.filter(state="leased").count() == LIMIT - 1
     assert chunks.judge_chunk(run_id=run.pk) == 0
     finish(run)

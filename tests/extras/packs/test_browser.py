@@ -12,6 +12,7 @@ from extras.packs import jobs
 from extras.packs.models import PackJob
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Membership
 from tests.browser.annotators import make_everyday_study
 from tests.browser.conftest import PHONE, fits_and_reads_well
@@ -29,7 +30,7 @@ def run(live_server, settings, tmp_path):
     user = User.objects.create_user("researcher")
     Membership.objects.create(user=user, study=study, role="editor")
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
-    run = lifecycle.start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
+    run = start_run(RunSpec(study_id=study.pk, judge_id=judge.pk), enqueue=False)
     lifecycle.pause_run(run_id=run.pk)
     return run
 

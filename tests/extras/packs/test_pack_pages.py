@@ -14,6 +14,7 @@ from extras.packs.models import PackJob
 from judging.models import Attempt, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
@@ -29,7 +30,7 @@ def run(settings, tmp_path):
     make_items(study, 4)
     judge = make_judge(base_url="http://127.0.0.1:9/v1")
     spec = RunSpec(study_id=study.pk, judge_id=judge.pk, limit=3)
-    run = lifecycle.start_run(spec, enqueue=False)
+    run = start_run(spec, enqueue=False)
     lifecycle.pause_run(run_id=run.pk)
     return run
 

@@ -17,10 +17,12 @@ from extras.packs import batches
 from extras.packs.models import Pack
 from extras.packs.packing import WITH_PACK, write_pack
 from extras.packs.reading import import_raw
+from judging import tasks
 from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.spec import RunSpec
-from judging.worker import chunks, recovery
+from judging.runs.start import start_run
+from judging.worker import chunks, run_states
 from studies.importers.files.bundle import File, file_at
 from studies.importers.files.faults import Refused
 from studies.models import Study
@@ -167,12 +169,12 @@ def test_no_worker_asks_what_is_in_a_pack(study, judge, tmp_path, monkeypatch):
     run = write_pack(spec_of(study, judge), tmp_path / "pack").run
 
     queued: list[int] = []
-    assert recovery.recover_runs(call=queued.append, at_start=True) == 0
+    assert tasks.recover_runs(at_start=True) == 0
     assert batches.follow_batches(queue=queued.append) == 0
-    assert not recovery.release_expired()
+    assert not run_states.release_expired()
     assert chunks.judge_chunk(run_id=run.pk) == 0
     lifecycle.resume_run(run_id=run.pk)
-    lifecycle.start_run(spec_of(study, judge), enqueue=False)
+    start_run(spec_of(study, judge), enqueue=False)
 
     run.refresh_from_db()
     assert (run.state, run.sentence, queued) == ("paused", WITH_PACK, [])

@@ -14,7 +14,7 @@ from analysis.models import Report
 from analysis.report.build import all_tables, build_report
 from analysis.report.render import render_html
 from extras.validation.page import NOT_MEASURED, VALIDATION, blocks_of
-from judging.bias.registry import probe_choice
+from judging.bias.probe_choices import probe_choice
 from judging.models import Campaign, JudgeRun
 from judging.prompts.asking import Asking
 from studies.models import Study

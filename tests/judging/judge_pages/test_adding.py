@@ -36,8 +36,6 @@ def test_an_administrator_adds_a_judge_with_every_field_of_the_form(admin, study
         ({"base_url": "gpu:8000"}, "“Address” must be an address like http://localhost:8000/v1"),
         ({"base_url": "http://u:p@gpu/v1"}, "“Address” must hold neither a password nor a query"),
         ({"base_url": "http://169.254.169.254/v1"}, "is a link-local or metadata address"),
-        ({"base_url": "http://2852039166/v1"}, "is a link-local or metadata address"),
-        ({"base_url": "http://[fe80::1]/v1"}, "is a link-local or metadata address"),
         ({"temperature": "3"}, "less than or equal to 2"),
         ({"price_output": ""}, "Enter both prices or none."),
         ({"key_from": "variable"}, "Enter the name of the variable."),
@@ -191,18 +189,7 @@ def test_a_judge_is_added_named_after_its_model_and_tested_with_one_button(admin
 
 
 def test_a_provider_is_chosen_on_the_page(admin, study):
-    form = admin.get(f"{ADD}?preset=anthropic").text
-    assert 'value="https://api.anthropic.com"' in form
-    assert re.search(r'value="anthropic" selected', form)
+    form = admin.get(f"{ADD}?preset=openai-decisions").text
 
-    submit(admin, backend="anthropic", base_url="https://api.anthropic.com")
-    assert Judge.objects.get().backend == "anthropic"
-    assert "at most 1" in words(
-        submit(
-            admin,
-            name="hot",
-            backend="anthropic",
-            base_url="https://api.anthropic.com",
-            temperature="1.5",
-        )
-    )
+    assert 'value="https://api.openai.com/v1"' in form
+    assert re.search(r'value="decisions" selected', form)

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from judging.errors import InvalidValue
-from judging.pages.campaign_forms import CampaignForm
 from tests.factories import make_items, make_study, sign_in
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import LlmServer, completion
@@ -51,25 +50,3 @@ def test_another_reading_is_refused(study):
 
     with pytest.raises(InvalidValue, match="must be strict or lenient, not “kind”"):
         start(study, judge, reading="kind")
-
-
-def test_the_form_chooses_the_reading(study):
-    make_judge(name="one", base_url="http://127.0.0.1:9/v1")
-    data = {
-        "name": "C",
-        "judges": ["one"],
-        "settings": ["standard"],
-        "wordings": ["-"],
-        "framings": ["observer"],
-        "features": ["all"],
-        "orders": "both",
-        "samples": "1",
-    }
-
-    plans = []
-    for extra in ({}, {"reading": "strict"}):
-        form = CampaignForm(study, data | extra, name="C")
-        assert form.is_valid(), form.errors
-        plans.append(form.plan().reading)
-
-    assert plans == ["lenient", "strict"]

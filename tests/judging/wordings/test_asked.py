@@ -1,17 +1,14 @@
 """What a server is asked in wordings of the study's own, and what is stored of it."""
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 
 from judging.models import JudgeRun, Judgment
 from judging.runs import lifecycle
 from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.wordings import save_wording
-from studies.models import Membership
-from tests.factories import make_items, make_study
+from tests.factories import make_items, make_study, sign_in
 from tests.judging.llm_server import LlmServer
-from tests.judging.run_helpers import study_of
+from tests.judging.run_helpers import new_runs, study_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "{{ persona }}|{{ question_text }}|{{ response_a }}|{{ response_b }}"
@@ -50,19 +47,8 @@ def test_the_form_of_runs_offers_the_wordings_and_plans_them(judge):
     study = make_study(slug="s")
     make_items(study, 2)
     save_wording(study_id=study.pk, name="a", setting="standard", template=TEXT)
-    user = User.objects.create_user("ada")
-    Membership.objects.create(user=user, study=study, role="editor")
-    client = Client()
-    client.force_login(user)
-    fields = {
-        "name": "c",
-        "judges": ["judge"],
-        "settings": ["standard"],
-        "features": ["all"],
-        "orders": "r1_first",
-        "samples": "1",
-        "wordings": ["-", "a@1"],
-    }
+    client = sign_in(study)
+    fields = new_runs(orders="r1_first", wordings=["-", "a@1"])
 
     page = client.post("/studies/s/judges/new/", fields)
 

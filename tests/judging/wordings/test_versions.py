@@ -10,8 +10,8 @@ from judging.errors import BadRun, ConflictingValue, InvalidValue
 from judging.models import Judge, JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import Asking
 from judging.protocols.registry import protocol
-from judging.runs.parameters import run_for
 from judging.runs.spec import RunSpec
+from judging.runs.start import run_for
 from judging.wordings import SLOTS, check_template, compare, delete_wording, save_wording
 from judging.worker.chunks import questions_of
 from studies.services.whole_studies import copy_study

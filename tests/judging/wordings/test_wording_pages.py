@@ -1,13 +1,10 @@
 """The pages on which a study's wordings are read, written, checked and deleted."""
 
 import pytest
-from django.contrib.auth.models import User
-from django.test import Client
 
 from judging.models import Judge, JudgeRun, PromptTemplate
 from judging.wordings import save_wording
-from studies.models import Membership
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 TEXT = "For {{ persona }}\n{{ question }}{{ response_a }} or {{ response_b }}? [["
@@ -18,14 +15,6 @@ def study():
     study = make_study(slug="s")
     make_item(study=study, key="i1", question="Tea or {{ response_b }}?")
     return study
-
-
-def client_of(study, role="editor"):
-    client = Client()
-    user = User.objects.create_user(role)
-    Membership.objects.create(user=user, study=study, role=role)
-    client.force_login(user)
-    return client
 
 
 def saved(study, **changes):
@@ -45,7 +34,7 @@ def written(client, *, button="save", **changes):
 
 
 def test_an_editor_writes_a_wording_and_sees_its_prompts(study):
-    client = client_of(study)
+    client = sign_in(study)
 
     answer = written(client)
 
@@ -60,7 +49,7 @@ def test_an_editor_writes_a_wording_and_sees_its_prompts(study):
 
 
 def test_checking_shows_prompts_and_saves_nothing(study):
-    page = written(client_of(study), button="check").content.decode()
+    page = written(sign_in(study), button="check").content.decode()
 
     assert "All slots are right" in page
     assert "Tea or {{ response_b }}?" in page
@@ -69,7 +58,7 @@ def test_checking_shows_prompts_and_saves_nothing(study):
 
 @pytest.mark.parametrize("button", ["check", "save"])
 def test_a_wrong_slot_is_said_next_to_its_field(study, button):
-    answer = written(client_of(study), button=button, template="{{ respons_a }} {{ persona }}")
+    answer = written(sign_in(study), button=button, template="{{ respons_a }} {{ persona }}")
 
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -83,7 +72,7 @@ def test_a_used_wording_is_frozen_and_its_change_is_the_next_version(study):
     judge = Judge.objects.create(name="j", model="m")
     JudgeRun.objects.create(study=study, judge=judge, key="k", seed=1, wording=wording)
     PromptTemplate.objects.update(frozen_at="2026-01-01T00:00:00Z")
-    client = client_of(study)
+    client = sign_in(study)
 
     client.post(f"/studies/s/judges/wordings/{wording.public_id}/delete/")
     answer = written(client, template=TEXT.replace("For", "About"))
@@ -100,7 +89,7 @@ def test_a_used_wording_is_frozen_and_its_change_is_the_next_version(study):
 
 def test_a_wording_of_another_study_is_not_found(study):
     other = saved(make_study(slug="other"))
-    client = client_of(study)
+    client = sign_in(study)
 
     assert client.get(f"/studies/s/judges/wordings/{other.public_id}/").status_code == 404
     page = client.get(f"/studies/s/judges/wordings/write/?like={other.public_id}").content.decode()

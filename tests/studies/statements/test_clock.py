@@ -14,9 +14,9 @@ from annotation.prolific.api.claims import claimed
 from api.models import Delivery, Webhook
 from api.webhooks import due
 from judging.models import Judgment
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
-from judging.worker.recovery import release_expired
+from judging.runs.start import start_run
+from judging.worker.run_states import release_expired
 from studies.jobs.models import Job
 from studies.jobs.retry import is_due
 from studies.statements import clock

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from annotation.models import Annotator
 from judging.models import Judge, Judgment
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from tests.annotation.pages.walking import answer_all, start
 from tests.factories import make_item, make_study, sign_in
 from tests.judging.conftest import make_judge

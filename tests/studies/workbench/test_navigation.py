@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from analysis.lifecycle.requests import request_report
 from judging.models import JudgeRun
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Membership
 from studies.pages.workbench import SECTIONS, navigation, section_of
 from tests.factories import make_items, make_study, sign_in

@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from annotation.models import ProlificStudy
 from judging.models import JudgeRun
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Item, Membership, Study
 from studies.pages.overview_views import monitor, setup
 from studies.services.studies import OPENED_DESPITE

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from annotation.models import ProlificStudy, ProlificSubmission, QuotaGroup
 from judging.models import JudgeRun
-from judging.runs.lifecycle import start_run
 from judging.runs.spec import RunSpec
+from judging.runs.start import start_run
 from studies.models import Study
 from studies.pages import views
 from studies.templatetags.humanize_numbers import ago

@@ -5,6 +5,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from extras.provider_libraries.clients import (
+    ProviderBackend,
+    cause,
+    count,
+    http_client,
+    refusal_or_fault,
+    require,
+    system_and_turns,
+)
 from judging.backends.backend import (
     GEMINI_URL,
     NO_PROBABILITIES,
@@ -26,15 +35,6 @@ from judging.backends.parameters import (
     prepared,
     schema_of,
     without,
-)
-from judging.backends.provider_clients import (
-    ProviderBackend,
-    cause,
-    count,
-    http_client,
-    refusal_or_fault,
-    require,
-    system_and_turns,
 )
 from judging.engine.interface import Backend, Garbage, JudgeQuestion, Parameters, Reply, Usage
 from judging.engine.messages import Attachment
@@ -237,3 +237,6 @@ class GeminiKind(BackendKind):
         if judge.structured:
             values["response_json_schema"] = FORM
         return Parameters(without(values, judge.left_out) | judge.extra_fields.stored)
+
+
+GEMINI = GeminiKind()

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from judging.backends.backend import JudgeSettings, api_key
-from judging.backends.registry import backend_kind
+from judging.backends.kinds import backend_kind
 from judging.engine.interface import (
     AdjustedRequest,
     Garbage,
@@ -30,7 +30,7 @@ from judging.errors import BadJudge, InvalidValue
 from judging.protocols.registry import protocol
 from judging.runs.judges import add_judge
 from judging.worker.endpoints import settings_of
-from tests.judging.provider_server import (
+from tests.extras.provider_libraries.provider_server import (
     Answer,
     ProviderServer,
     claude,

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from django.contrib.auth.models import User
 from django.views.decorators.debug import sensitive_variables
 
+from extras.model_lists.server_models import ListedModel, ModelList, list_models
 from judging.backends.backend import JudgeSettings, check_endpoint
-from judging.backends.model_lists import ListedModel, ModelList, list_models
+from judging.backends.kinds import DEFAULT, backend_kind
 from judging.backends.presets import presets, public_price
-from judging.backends.registry import DEFAULT, backend_kind
 from judging.catalog.access import may_add_addresses, with_access
 from judging.engine.interface import BackendFault, Garbage, Misconfigured, TimedOut, Unreachable
 from judging.errors import BadJudge

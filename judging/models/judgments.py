@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import models
 from django.db.models import Q
 
-from judging.backends import registry
+from judging.backends import kinds
 from judging.engine.messages import split_thoughts
 from judging.models.runs import JudgeRun
 from judging.protocols.reading import READ_AS
@@ -44,6 +44,22 @@ class OrdinaryJudgments(models.Manager["Judgment"]):
         return super().get_queryset().filter(anchor="")
 
 
+class JudgmentState(models.TextChoices):
+    PENDING = "pending", "waiting"
+    LEASED = "leased", "being asked"
+    DONE = "done", "answered"
+    UNPARSEABLE = "unparseable", "unparseable"
+    REFUSED = "refused", "refused"
+    SKIPPED = "skipped", "skipped"
+    ERROR = "error", "error"
+
+
+class JudgmentAnchor(models.TextChoices):
+    START = "start", "at the start"
+    END = "end", "at the end"
+    AGAIN = "again", "asked again"
+
+
 class Judgment(models.Model):
     """One question to a judge:
 
@@ -51,20 +67,8 @@ class Judgment(models.Model):
     leave anchors out; `everything`, for workers and the ledger, includes them.
     """
 
-    class State(models.TextChoices):
-        PENDING = "pending", "waiting"
-        LEASED = "leased", "being asked"
-        DONE = "done", "answered"
-        UNPARSEABLE = "unparseable", "unparseable"
-        REFUSED = "refused", "refused"
-        SKIPPED = "skipped", "skipped"
-        ERROR = "error", "error"
-
-    class Anchor(models.TextChoices):
-        START = "start", "at the start"
-        END = "end", "at the end"
-        AGAIN = "again", "asked again"
-
+    State = JudgmentState
+    Anchor = JudgmentAnchor
     OPEN = (State.PENDING, State.LEASED)
 
     run = models.ForeignKey(JudgeRun, on_delete=models.PROTECT, related_name="judgments")
@@ -135,7 +139,7 @@ class Judgment(models.Model):
                 fields=["run", "item", "shown_first", "sample", "anchor"], name="judgment_once"
             ),
             models.CheckConstraint(
-                condition=Q(anchor__in=["", "start", "end", "again"]), name="judgment_anchor"
+                condition=Q(anchor__in=["", *JudgmentAnchor.values]), name="judgment_anchor"
             ),
             models.UniqueConstraint(
                 fields=["run", "reused_from"], name="judgment_no_answer_shared"
@@ -145,17 +149,7 @@ class Judgment(models.Model):
             ),
             models.CheckConstraint(condition=Q(sample__gte=1), name="judgment_sample_positive"),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "pending",
-                        "leased",
-                        "done",
-                        "unparseable",
-                        "refused",
-                        "skipped",
-                        "error",
-                    ]
-                ),
+                condition=Q(state__in=JudgmentState.values),
                 name="judgment_state",
             ),
             models.CheckConstraint(
@@ -219,7 +213,7 @@ class Judgment(models.Model):
 
         It is no certainty that a model states, and is not pooled with those.
         """
-        is_native = registry.gives_only_probabilities(self.run.parameters.get("backend", ""))
+        is_native = kinds.gives_only_probabilities(self.run.parameters.get("backend", ""))
         if not (is_native and self.choice and self.probabilities):
             return None
         return round(100 * float(self.probabilities[self.choice]), 4)
@@ -231,22 +225,25 @@ class Judgment(models.Model):
         return READ_AS.get(code, code)
 
 
+class AttemptOutcome(models.TextChoices):
+    SENT = "sent", "in flight"
+    REPLIED = "replied", "replied"
+    RATE_LIMITED = "rate_limited", "rate limited"
+    SERVER_ERROR = "server_error", "server error"
+    TIMEOUT = "timeout", "timeout"
+    UNREACHABLE = "unreachable", "unreachable"
+    INTERRUPTED = "interrupted", "connection lost"
+    GARBAGE = "garbage", "not a chat completion"
+    REJECTED = "rejected", "rejected"
+    FAILED = "failed", "failed here"
+    EXPIRED = "expired", "not answered by its batch"
+    LOST = "lost", "lost with its worker"
+
+
 class Attempt(models.Model):
     """One HTTP request, stored before it is sent, with its cost even without an answer."""
 
-    class Outcome(models.TextChoices):
-        SENT = "sent", "in flight"
-        REPLIED = "replied", "replied"
-        RATE_LIMITED = "rate_limited", "rate limited"
-        SERVER_ERROR = "server_error", "server error"
-        TIMEOUT = "timeout", "timeout"
-        UNREACHABLE = "unreachable", "unreachable"
-        INTERRUPTED = "interrupted", "connection lost"
-        GARBAGE = "garbage", "not a chat completion"
-        REJECTED = "rejected", "rejected"
-        FAILED = "failed", "failed here"
-        EXPIRED = "expired", "not answered by its batch"
-        LOST = "lost", "lost with its worker"
+    Outcome = AttemptOutcome
 
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="attempts")
     number = models.PositiveIntegerField()
@@ -286,22 +283,7 @@ class Attempt(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["judgment", "number"], name="attempt_number_once"),
             models.CheckConstraint(
-                condition=Q(
-                    outcome__in=[
-                        "sent",
-                        "replied",
-                        "rate_limited",
-                        "server_error",
-                        "timeout",
-                        "unreachable",
-                        "interrupted",
-                        "garbage",
-                        "rejected",
-                        "failed",
-                        "expired",
-                        "lost",
-                    ]
-                ),
+                condition=Q(outcome__in=AttemptOutcome.values),
                 name="attempt_outcome",
             ),
             models.CheckConstraint(condition=Q(number__gte=1), name="attempt_number_positive"),

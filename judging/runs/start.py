@@ -1,27 +1,44 @@
-"""The parameters of a run, by which it is found again, and extending one."""
+"""Starting a run: the parameters by which it is found again, its questions, and its workers."""
 
 import hashlib
 import json
 from dataclasses import replace
-from functools import cache
+from decimal import Decimal
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
-from judging import deliveries
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from judging import deliveries, tasks
 from judging.backends.parameters import JSON_SCHEMA
+from judging.bias.probe_choices import probe_choice
 from judging.bias.probes import FEATURE
-from judging.bias.registry import probe_choice
+from judging.drift import create_anchors, retry_failed_anchors
 from judging.errors import BadRun, ConflictingValue, FailureReason
-from judging.models import Judge, JudgeRun
+from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run
 from judging.protocols import framings
 from judging.protocols.reading import READING_VERSION
 from judging.protocols.registry import protocol
-from judging.runs.row_creation import RunStudyFacts
+from judging.runs.judges import keep_exact
+from judging.runs.reuse import reuse_answers
+from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests
 from judging.runs.spec import RunSpec, check_combination, language_for
-from judging.worker.endpoints import asks_form, kind_of, settings_of
+from judging.selectors import has_replies
+from judging.worker import run_states
+from judging.worker.chunks import AFTER_PROBE
+from judging.worker.endpoints import (
+    asks_form,
+    backend_maker,
+    check_sharing,
+    kind_of,
+    settings_of,
+)
 from studies import personas as feature_sets
 from studies.models import Study
+from studies.services.studies import lock_study, record
 from studies.statements import clock
 
 # Parameters that a run names only if they are not the defaults.
@@ -45,6 +62,84 @@ _OTHER_RUN = (
     "A run with these parameters already exists, or the study's wording or the reading of "
     "replies has changed. Start a separate run instead."
 )
+
+
+def start_run(
+    spec: RunSpec,
+    *,
+    probe: bool = False,
+    enqueue: bool = True,
+    asks_here: bool = True,
+    facts: RunStudyFacts | None = None,
+    user: User | None = None,
+) -> JudgeRun:
+    """Start a run, or continue the one with the same parameters.
+
+    Judgments are created once per item, order and sample, in the order of the items' keys with
+    those of one persona together, for all main items or the first `limit`. Answered ones stay,
+    failed ones are asked again, and a larger limit or new items add new ones. With `probe` an
+    inactive run asks one question and then waits, or only waits if it has replies. `enqueue` passes
+    the work to the workers. Unless the run `asks_here`, its judge need not be reachable. `facts`
+    are of the study, which the caller has locked. Raises `BadRun`, `BadJudge` or `StudyError`.
+    """
+    judge = Judge.objects.get(pk=spec.judge_id) if facts is None else facts.judge(spec.judge_id)
+    spec.check(judge)
+    keep_exact(judge)
+    if asks_here:
+        backend_maker(judge)
+    with transaction.atomic():
+        facts = facts or RunStudyFacts(lock_study(spec.study_id))
+        study = facts.study
+        _check_perspective(study)
+        if asks_here:
+            check_sharing(study, judge)
+        run = run_for(study, judge, spec, facts=facts)
+        if asks_here:
+            used = client_versions(judge, by_batch=spec.by_batch)
+            used = run.parameters.get("software", {}) | used
+            run.parameters = run.parameters | {"software": used}
+        is_new = run.pk is None
+        run.save(update_fields=None if is_new else EXTENDED_FIELDS)
+        facts.run_keys.add(run.key)
+        questions = facts.questions(spec.limit)
+        created = create_judgments(run, spec.limit, questions=questions, is_new=is_new)
+        if created and protocol(run.setting).shares_requests:
+            share_requests(run)
+        reused = reuse_answers(run, spec.reuse, user=user)
+        retried = 0 if is_new else retry_questions(run)
+        create_anchors(run, asks_more=bool(created))
+        is_running = run.state == JudgeRun.State.RUNNING and not run.probe_first
+        wake(
+            run,
+            budget=spec.budget,
+            token_budget=spec.token_budget,
+            by_batch=spec.by_batch,
+            probe=probe,
+        )
+        if created or retried:
+            record(
+                study,
+                "judge run",
+                user=user,
+                run=run.public_id,
+                judge=judge.name,
+                created=created,
+                retried=retried,
+                reused=reused,
+            )
+        if enqueue and run.is_active and (created or retried or not is_running):
+            queue_run(run)
+    run_states.end_if_done(run_id=run.pk)
+    run.refresh_from_db()
+    return run
+
+
+def _check_perspective(study: Study) -> None:
+    if study.asks_own_answers:
+        raise BadRun(
+            f"In “{study.slug}” people answer for themselves, so there is no person to judge "
+            "for. Start judges in a study where others predict these answers."
+        )
 
 
 def run_for(
@@ -253,3 +348,51 @@ def parameters_key(parameters: dict[str, Any]) -> str:
     """A hash of a set of parameters; the run's name in reports."""
     text = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def wake(
+    run: JudgeRun,
+    *,
+    budget: Decimal | None = None,
+    token_budget: int | None = None,
+    by_batch: bool,
+    probe: bool = False,
+) -> None:
+    """Queue a run that ended with open questions; store the given budgets.
+
+    Uses conditional UPDATEs of single columns, because the writer changes others concurrently.
+    """
+    same = JudgeRun.objects.filter(pk=run.pk)
+    given: dict[str, Any] = {"by_batch": by_batch}
+    if budget is not None:
+        given["budget"] = budget
+    if token_budget is not None:
+        given["token_budget"] = token_budget
+    if not probe:
+        given["probe_first"] = False
+    same.update(**given)
+    if Judgment.everything.filter(run=run, state__in=Judgment.OPEN).exists():
+        idle = same.exclude(state=JudgeRun.State.RUNNING)
+        if run.state != JudgeRun.State.CANCELLED:
+            # If somebody has cancelled it since it was read, it stays cancelled.
+            idle = idle.exclude(state=JudgeRun.State.CANCELLED)
+        if probe and has_replies(run.pk):
+            idle.update(state=JudgeRun.State.PAUSED, sentence=AFTER_PROBE)
+        else:
+            idle.update(state=JudgeRun.State.QUEUED, sentence="", ended_at=None, probe_first=probe)
+    run.refresh_from_db()
+
+
+def retry_questions(run: JudgeRun) -> int:
+    """Ask failed questions again, anchors too; return how many."""
+    failed = Judgment.objects.filter(run=run, state=Judgment.State.ERROR)
+    retried = failed.update(state=Judgment.State.PENDING, error="")
+    return retried + retry_failed_anchors(run)
+
+
+def queue_run(run: JudgeRun) -> None:
+    delivery = deliveries.by_batch()
+    if run.by_batch and not run.probe_first and delivery is not None:
+        transaction.on_commit(partial(delivery.queue, run.pk))
+        return
+    tasks.call_workers(run)

@@ -10,12 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from judging.backends import model_lists
+from extras.model_lists import listing, server_models
+from extras.model_lists.server_models import read_list
 from judging.backends.backend import api_key
-from judging.backends.model_lists import read_list
+from judging.backends.kinds import backend_kind
 from judging.backends.presets import JudgePreset
-from judging.backends.registry import backend_kind
-from judging.catalog import listing
 from judging.engine.interface import Garbage
 from judging.models import Judge
 from judging.worker.endpoints import settings_of
@@ -212,8 +211,8 @@ def away(handler, body):
     ],
 )
 def test_what_is_no_list_is_reported_in_words(admin, study, serve, monkeypatch, answer, message):
-    monkeypatch.setattr(listing, "list_models", lambda *a: model_lists.list_models(*a, seconds=1))
-    monkeypatch.setattr(model_lists, "_MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(listing, "list_models", lambda *a: server_models.list_models(*a, seconds=1))
+    monkeypatch.setattr("judging.backends.model_lists._MOST_BYTES", 1_000_000)
     server = serve({"/v1/models": answer})
 
     page = submit(admin, base_url=server.url, list="yes", key_from="stored", key=SECRET)
@@ -375,7 +374,7 @@ def test_an_own_server_is_asked_about_itself_and_its_key_stays_below_its_address
     asked = settings_of(judge)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JUDGE_KEY_X", SECRET)
-        found = model_lists.list_models(backend_kind("openai"), asked)
+        found = server_models.list_models(backend_kind("openai"), asked)
 
     assert found.server == server_name
     (model,) = found.models

@@ -5,6 +5,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from extras.provider_libraries.clients import (
+    ProviderBackend,
+    cause,
+    count,
+    http_client,
+    refusal_or_fault,
+    require,
+    system_and_turns,
+)
 from judging.backends.backend import (
     ANTHROPIC_URL,
     BackendKind,
@@ -17,15 +26,6 @@ from judging.backends.backend import (
 from judging.backends.completions import short, storable
 from judging.backends.extra_fields import EXTRA_BODY, EXTRA_FIELDS
 from judging.backends.parameters import FORM, prepared, schema_of, without
-from judging.backends.provider_clients import (
-    ProviderBackend,
-    cause,
-    count,
-    http_client,
-    refusal_or_fault,
-    require,
-    system_and_turns,
-)
 from judging.engine.interface import (
     Backend,
     Garbage,
@@ -189,3 +189,6 @@ class AnthropicKind(BackendKind):
         if judge.structured:
             values["output_config"] = FORM
         return Parameters(without(values, judge.left_out) | judge.extra_fields.stored)
+
+
+ANTHROPIC = AnthropicKind()

@@ -1,17 +1,13 @@
 """The backends of this program. Another backend takes one file and one line here."""
 
-from judging.backends.anthropic import AnthropicKind
 from judging.backends.backend import BackendKind, ReplayKind
 from judging.backends.decisions import DecisionsKind
-from judging.backends.gemini import GeminiKind
 from judging.backends.openai import OpenAIKind
 from judging.errors import BadJudge
 from studies.additions import Additions
 
 BACKENDS: list[BackendKind] = [
     OpenAIKind(),
-    AnthropicKind(),
-    GeminiKind(),
     DecisionsKind(),
     ReplayKind(),
 ]

@@ -1,0 +1,3 @@
+from tests.judging.conftest import engine
+
+__all__ = ["engine"]
