@@ -1,4 +1,4 @@
-"""Reports, plans, rechecks, share links, exports, audits, comparisons and notes on items."""
+"""Reports, plans, share links, exports, audits, comparisons and notes on items."""
 
 from django.conf import settings
 from django.db import models
@@ -61,30 +61,6 @@ class Report(Job):
 
     def __str__(self) -> str:
         return f"{self.study_id}: report v{self.number} of {self.created_at:%Y-%m-%d}"
-
-
-class Recheck(Job):
-    """A recomputation of a report, and its changes."""
-
-    failure = "The report could not be computed again"
-    unharmed = "The report and your answers are unchanged."
-
-    report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="rechecks")
-    found = models.JSONField(
-        null=True, help_text="The number of changed values, the first of them, and the reasons."
-    )
-
-    class Meta(Job.Meta):
-        constraints = [
-            *Job.Meta.constraints,
-            models.CheckConstraint(
-                condition=~Q(state="done") | Q(found__isnull=False, finished_at__isnull=False),
-                name="recheck_done_has_found",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"recheck of report {self.report_id}"
 
 
 class AnalysisPlan(models.Model):

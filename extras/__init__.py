@@ -44,6 +44,7 @@ NAMES = [
     "study_files",
     "telemetry",
     "validation",
+    "verification",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 

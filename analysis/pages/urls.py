@@ -23,7 +23,6 @@ _REPORTS = [
     path("view/", deviation_views.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
-    path("<str:public_id>/verify/", views.verify, name="verify"),
     path("<str:public_id>/report.html", files.open_report, name="open"),
     path("<str:public_id>/article/article.html", files.open_article, name="article"),
     path("<str:public_id>/paper/paper.html", files.open_paper, name="paper"),

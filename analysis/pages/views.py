@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -22,7 +22,6 @@ from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, reg
 from analysis.lifecycle.requests import (
     DAYS_RANGE,
     DEFAULT_DAYS,
-    request_recheck,
     request_report,
     run_names_in,
 )
@@ -35,6 +34,7 @@ from analysis.lifecycle.storage import (
 )
 from analysis.models import Report
 from analysis.pages.deviation_views import query_of
+from analysis.pages.workbench import REPORT_PARTS
 from analysis.report.rules import ANALYSES, MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
@@ -260,10 +260,8 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Show the progress of a report, or its result and downloads."""
     report = get_report(request.user, slug, public_id)
-    recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
     again = f"{reverse('analysis:view', args=[slug])}?{query_of(report.view)}"
-    verify_label = "Verify report again" if recheck else "Verify report"
     context = {
         "study": report.study,
         "report": report,
@@ -275,7 +273,6 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
             "Rebuild with current answers",
             fields=same,
         ),
-        "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
         "changes": View.of(report.view).changes(run_names_in(report.study)) if report.view else (),
         "again": again,
@@ -283,7 +280,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "has_card": (report_dir(public_id) / "card.svg").is_file(),
         "own_pages": list(MORE_PAGES),
         "registered": registered(report.study),
-        "recheck": recheck,
+        "parts": [(part.template, part.context(report)) for part in REPORT_PARTS],
         "may_build": _may_build(request, slug),
         "may_share": studies_for(request.user, role=Membership.Role.OWNER)
         .filter(slug=slug)
@@ -296,20 +293,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @require_GET
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
     """Show the progress that the page polls while a report is being built."""
-    report = get_report(request.user, slug, public_id)
-    # The page of a finished report polls its recheck.
-    return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
-
-
-@login_required
-@require_POST
-def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Recompute a finished report in a worker; its page shows the result."""
-    report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
-    if report.state != Report.State.DONE:
-        raise Http404("This report is not finished, so there is nothing to verify yet.")
-    request_recheck(report_id=report.pk, user=cast(User, request.user))
-    return redirect("analysis:report", slug=slug, public_id=public_id)
+    return job_status(get_report(request.user, slug, public_id))
 
 
 def _may_build(request: HttpRequest, slug: str) -> bool:

@@ -154,7 +154,6 @@ NOT_HERE = {
     "reports/<public_id>/share/<link_id>/files/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "reports/<public_id>/verify/",
     "webhooks/<public_id>/again/",
 }
 for _of_extra in access():

@@ -14,7 +14,6 @@ from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
 from analysis.lifecycle.build_job import write_report
 from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import request_report
-from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import AnalysisPlan
 from analysis.report.build import all_tables, analyses, build_report, sections
 from analysis.report.registration import mark_of, table_mark
@@ -28,6 +27,7 @@ from studies.models import Item
 from studies.services.settings import save_settings
 from tests.analysis.builders import (
     answer,
+    assert_verified,
     judge_item,
     little_study,
     make_rater,
@@ -551,7 +551,7 @@ def test_other_values_than_the_plans_are_told_with_the_day_and_who_asked(tmp_pat
     told = {each["what"]: (each["on"], each["by"]) for each in result["registration"]["departures"]}
     assert told == dict.fromkeys(("threshold", "seed"), ("2026-05-04", "ada"))
     assert "changed on 2026-05-04 by ada" in page_words(result)
-    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
+    assert_verified(tmp_path / "r")
 
 
 def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_answers():

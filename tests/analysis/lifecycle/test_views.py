@@ -18,7 +18,6 @@ from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.plans import freeze_plan
 from analysis.lifecycle.requests import read_view, written_view
-from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
 from annotation import services
@@ -30,7 +29,14 @@ from judging.models import JudgeRun
 from judging.runs.lifecycle import pause_run, resume_run
 from studies.models import Item, Study
 from studies.statements import clock
-from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.builders import (
+    answer,
+    assert_verified,
+    judge_item,
+    make_rater,
+    make_run,
+    random_study,
+)
 from tests.annotation.test_histories import happen
 from tests.factories import answer_all, make_item, make_items, make_study, sign_in, walk_in
 
@@ -211,7 +217,7 @@ def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     assert rows["High-certainty threshold"]["view"] == "70"
     assert {entry["mark"] for entry in found["registration"]["analyses"]} == {"explored"}
     assert "Not the study’s own report" in (tmp_path / "r" / "report.html").read_text()
-    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
+    assert_verified(tmp_path / "r")
 
 
 def test_a_file_names_runs_as_reports_do_and_nothing_that_the_study_lacks(study, tmp_path):
