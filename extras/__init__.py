@@ -19,6 +19,7 @@ NAMES = [
     "data_files",
     "datasets",
     "estimation",
+    "frozen_plans",
     "graded",
     "judge_models",
     "judges_compared",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -30,9 +29,8 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.extras import READERS, ExtraReader
-from analysis.data.frozen_plan import Departure
+from analysis.data.frozen_plan import Departure, PlanAndData, keeper, late_changes
 from analysis.data.juries import ProbedRun, with_juries
-from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.data.raters import (
     answers_of,
     attention_of,
@@ -139,16 +137,11 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             study, position, are_excluded=True, after=len(raters), then=then
         )
     excluded = () if view.with_excluded else exclusions_of(study, then)
-    plan = read_plan(study)
-    if then and plan and datetime.fromisoformat(plan.frozen_at) > then.at:
-        plan = None
-    departures: tuple[Departure, ...] = ()
-    is_sealed = None
-    if then is None:
-        departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
+    plans, at = keeper(), then.at if then else None
+    planned = plans.read(study, [item.key for item in items], at=at) if plans else PlanAndData()
     runs, probes, left_out = runs_of(study, position, items, then=then)
     data = Dataset(
-        study=_study_facts(study, plan),
+        study=_study_facts(study, planned.plan),
         items=items,
         personas=_personas(study),
         raters=raters,
@@ -166,11 +159,13 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         runs=runs,
         runs_left_out=left_out,
         probes=probes,
-        plan=plan,
-        late_changes=late_changes(study, plan, until=then.at if then else None),
-        departures=departures,
-        begun=begun_of(study, plan),
-        is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
+        plan=planned.plan,
+        late_changes=late_changes(study, planned.plan, until=at),
+        departures=planned.departures,
+        begun=planned.begun,
+        is_sealed=None
+        if planned.is_sealed is None
+        else np.array(planned.is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
         set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,

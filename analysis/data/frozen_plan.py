@@ -1,25 +1,20 @@
-"""The frozen analysis plan of a study and its seal. Pages import this, so it needs no arrays."""
+"""What a frozen analysis plan says, and who keeps it. Pages import this, so it needs no arrays."""
+
+from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
 
 from judging.protocols.framings import OBSERVER
+from studies.additions import Additions
+from studies.models import Study, StudyLog
+from studies.services.settings import READ_OTHERWISE
 
 USUAL_FRAMING = OBSERVER
-# The parts of the design that a plan seals, in words.
-SEALED = {
-    "items": "items",
-    "annotations_per_item": "answers per item",
-    "items_per_annotator": "items per annotator",
-    "people": "number of people",
-    "groups": "quota groups",
-    "draw": "items drawn for annotators",
-    "ties": "ties",
-    "prompts": "wording of the planned runs",
-}
 
 
 @dataclass(frozen=True)
@@ -75,3 +70,96 @@ def feed(digest: Any, name: str, value: Any) -> None:
     """Add a named value to a hash, with equal bytes for equal values."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest.update(f"{name}:{len(text)}:{text}\n".encode())
+
+
+def late_changes(
+    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
+) -> tuple[LateChange, ...]:
+    """Changes to threshold and margin after the first answer, all or those until a moment.
+
+    A plan overrides later settings. A plan made after the first answer is itself such a change if
+    it differs from the settings.
+    """
+    if plan is not None and plan.is_before_data:
+        return ()
+    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
+    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    if until is not None:
+        rows = rows.filter(created_at__lte=until)
+    read_by = {field: getattr(study, field) for field in names}
+    changes = []
+    for row in reversed(rows):
+        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
+            read_by[row.detail["field"]] = row.detail["before"]
+        else:
+            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
+            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
+    changes.reverse()
+    if plan is not None:
+        changes += [
+            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
+            for field, name in names.items()
+            if plan.content[name] != read_by[field]
+        ]
+    return tuple(changes)
+
+
+@dataclass(frozen=True)
+class PlanAndData:
+    """A study's plan, and what of its data differs from it.
+
+    `departures` are those from the plan's seals. `is_sealed` says of each item whether the plan
+    sealed it; None if all or none are. `begun` has day and starter of each run by its key, if the
+    plan seals the words of runs.
+    """
+
+    plan: FrozenPlan | None = None
+    departures: tuple[Departure, ...] = ()
+    is_sealed: Sequence[bool] | None = None
+    begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class PlanKeeper(Protocol):
+    """An extra that keeps the plans of studies. Reports state them and mark numbers by them.
+
+    A `study` without a type is a `ReportedStudy`, and `analyses` are those of the report.
+    """
+
+    name: str
+
+    def content(self, study: Study) -> Mapping[str, Any]:
+        """What the plan says, without a check of its seal; empty if there is none."""
+        ...
+
+    def read(self, study: Study, items: Sequence[str], *, at: datetime | None) -> PlanAndData:
+        """The plan and the data, for the keys of the items; of a moment without departures.
+
+        Raises `AnalysisError` if the plan was altered.
+        """
+        ...
+
+    def alone(self, study: Any) -> Any | None:
+        """The registered data alone; None if they are all data, or none."""
+        ...
+
+    def registration(
+        self,
+        study: Any,
+        report: Mapping[str, Any],
+        analyses: Sequence[Any],
+        asked: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """The plan, departures from it, and the mark of each analysis by its code."""
+        ...
+
+    def effects(self, slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
+        """The deviations that can be undone in the data, and the results without each."""
+        ...
+
+
+# At most one.
+KEEPERS: Additions[PlanKeeper] = Additions()
+
+
+def keeper() -> PlanKeeper | None:
+    return next(iter(KEEPERS), None)

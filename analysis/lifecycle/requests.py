@@ -22,8 +22,7 @@ from analysis.data.item_comparisons import runs_to_compare
 from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.exports.requests import delete_export, request_export
-from analysis.lifecycle.plans import registered
-from analysis.lifecycle.storage import check_parameters, report_dir
+from analysis.lifecycle.storage import check_parameters, registered, report_dir
 from analysis.models import Report, ShareLink
 from analysis.report.report_json import Json, without_people
 from analysis.report.words import run_name

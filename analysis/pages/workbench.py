@@ -62,8 +62,6 @@ def report_pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
         SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
-        SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
-        SectionPage("report", "Deviations", reverse("analysis:deviations", args=[study.slug])),
         SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
         SectionPage("items", "For annotators", reverse("analysis:draw", args=[study.slug]), True),
     ]

@@ -1,19 +1,18 @@
-"""A study's analysis plan: frozen once with a hash and a time, and the deviations from it.
+"""Freezing a study's analysis plan, once, with a hash and a time."""
 
-The list of deviations writes itself; a researcher adds the reasons, and every report computes the
-effects.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.deviations import Deviation, deviations_of
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
-from analysis.data.plans import (
+from analysis.errors import BadParameters, PlanIsFrozen
+from analysis.lifecycle.storage import check_parameters
+from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED, USUAL_ANALYSES
+from extras.frozen_plans.models import AnalysisPlan
+from extras.frozen_plans.plans import (
     data_so_far,
     framings,
     read_plan,
@@ -21,40 +20,13 @@ from analysis.data.plans import (
     seal_now,
     wording_of,
 )
-from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
-from analysis.lifecycle.storage import check_parameters
-from analysis.models import AnalysisPlan, Report
-from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED
-from analysis.report.words import effect_words
-from studies.models.studies import Study
+from studies.models import Item, Study
 from studies.services.studies import lock_study, record
 from studies.statements import clock
 
 SCHEMA = "thirdperson.plan/1"
 MARGIN_RANGE = (0.001, 0.5)
 MAX_TEXT = 20_000
-
-
-@dataclass(frozen=True)
-class Registered:
-    """Default parameters of a report: the plan's values, or the general defaults."""
-
-    threshold: int
-    margin: float
-    seed: int
-    bootstrap: int
-
-
-def registered(study: Study) -> Registered:
-    """Read the values for pages and defaults. Only building a report checks the seal."""
-    plan = AnalysisPlan.objects.filter(study=study).first()
-    fixed: Mapping[str, Any] = plan.content if plan else {}
-    return Registered(
-        threshold=fixed.get("threshold", study.certainty_threshold),
-        margin=fixed.get("margin", study.equivalence_margin),
-        seed=fixed.get("seed", DEFAULT_SEED),
-        bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP),
-    )
 
 
 @transaction.atomic
@@ -119,6 +91,29 @@ def freeze_plan(
     return plan
 
 
+_NEED_TRUTH = {"accuracy", "certain", "difference", "equivalence", "calibration", "ablations"}
+
+
+def usual_analyses(study: Study, judges: Sequence[Mapping[str, str]]) -> list[str]:
+    """The analyses of the core that the study can compute with these planned runs.
+
+    Those of extras are for rare designs, and a plan names them if they are wanted.
+    """
+    items = Item.objects.filter(study=study)
+    left_out = set()
+    if study.asks_own_answers or (items.exists() and not items.exclude(first_person="").exists()):
+        left_out |= _NEED_TRUTH
+    of_people = study.ask_certainty
+    of_judges = not judges or any(judge["setting"] == "certainty" for judge in judges)
+    if not (of_people and of_judges):
+        left_out.add("certainty_beside")
+    if not (of_people or of_judges):
+        left_out |= {"certain", "calibration"}
+    if len({judge["features"] for judge in judges}) < 2:
+        left_out.add("ablations")
+    return [code for code in USUAL_ANALYSES if code not in left_out]
+
+
 def parse_judge(text: str) -> dict[str, str]:
     """Parse “NAME : SETTING : FEATURES : WORDING : FRAMING” of a planned run.
 
@@ -173,158 +168,3 @@ def _checked(content: dict[str, Any], *, asked: Sequence[str]) -> dict[str, Any]
     if len(set(runs)) < len(runs):
         raise BadParameters("The plan names the same run twice.")
     return content
-
-
-DEVIATIONS_SCHEMA = "thirdperson.deviations/1"
-# An event of the study's log. Logs of existing studies contain this text.
-EXPLAINED = "deviation explained"
-LONGEST_REASON = 5_000
-_NO_REPORT = "no report was built since; build one"
-
-
-@dataclass(frozen=True)
-class ListedDeviation:
-    """A deviation with the reason that a researcher gave, and its effect on the results.
-
-    `effect` has the main results with and without it; empty where `why_not` says why.
-    """
-
-    deviation: Deviation
-    reason: str
-    effect: Sequence[Mapping[str, Any]]
-    why_not: str
-
-
-def listed_deviations(study: Study) -> tuple[FrozenPlan | None, list[ListedDeviation]]:
-    """The plan of a study, if any, and the deviations from it. Raises `AnalysisError`."""
-    plan = read_plan(study)
-    if plan is None:
-        return None, []
-    built = Report.own.filter(study=study, state=Report.State.DONE).order_by("-number")
-    newest = built.select_related("requested_by").first()
-    rows = study.log.filter(event=EXPLAINED).order_by("pk").values_list("detail", flat=True)
-    reasons = {row["deviation"]: row["reason"] for row in rows}
-    computed = {
-        (each["key"], each["done"]): each
-        for each in ((newest.result or {}) if newest else {}).get("deviations", ())
-    }
-
-    def listed(each: Deviation) -> ListedDeviation:
-        found = computed.get((each.key, each.done), {})
-        why_not = each.why_not or found.get("effect_reason") or ""
-        if not why_not and not found.get("effect"):
-            why_not = _NO_REPORT
-        reason = reasons.get(each.key, "")
-        return ListedDeviation(each, reason, found.get("effect") or (), why_not)
-
-    found = deviations_of(study, plan)
-    if newest is not None:
-        found += _not_computed(newest, plan)
-    return plan, [listed(each) for each in found]
-
-
-def _not_computed(report: Report, plan: FrozenPlan) -> Iterator[Deviation]:
-    """The planned analyses of which a report has no number."""
-    known = {each["analysis"]: each for each in (report.result or {})["registration"]["analyses"]}
-    for code in plan.content["analyses"]:
-        entry = known.get(code, {"not_computed": "this installation lacks the analysis"})
-        if why := entry.get("not_computed"):
-            yield Deviation(
-                f"analysis-{code}",
-                "Planned analysis",
-                entry.get("label", code),
-                f"Not computed in report v{report.number}: {why}",
-                f"{report.created_at:%Y-%m-%d}",
-                report.requested_by.get_username() if report.requested_by else "a command",
-                why_not="the analysis has no result",
-            )
-
-
-@transaction.atomic
-def explain_deviation(*, study_id: int, key: str, reason: str, user: User | None = None) -> None:
-    """Store the reason for a deviation; the log keeps earlier ones. Raises `BadParameters`."""
-    study = lock_study(study_id)
-    reason = reason.strip()
-    if len(reason) > LONGEST_REASON:
-        raise BadParameters(f"The reason is too long. Use at most {LONGEST_REASON:,} characters.")
-    plan, found = listed_deviations(study)
-    known = {each.deviation.key: each for each in found}
-    if plan is None or key not in known:
-        raise BadParameters("This deviation is no longer in the list. Look at the list again.")
-    if reason != known[key].reason:
-        record(study, EXPLAINED, user=user, deviation=key, reason=reason)
-
-
-def deviations_as_json(study: Study) -> dict[str, Any]:
-    """The list as JSON. Raises `AnalysisError` without a plan."""
-    plan, found = _with_plan(study)
-    return {
-        "schema": DEVIATIONS_SCHEMA,
-        "study": {"slug": study.slug, "title": study.title},
-        "plan": {"seal": plan.seal, "frozen_at": plan.frozen_at},
-        "deviations": [
-            {
-                "key": each.deviation.key,
-                "what": each.deviation.what,
-                "registered": each.deviation.registered,
-                "done": each.deviation.done,
-                "on": each.deviation.on,
-                "by": each.deviation.by,
-                "reason": each.reason or None,
-                "effect": list(each.effect) or None,
-                **({} if each.effect else {"effect_reason": each.why_not}),
-            }
-            for each in found
-        ],
-    }
-
-
-def deviations_as_text(study: Study) -> str:
-    """The list as Markdown: change, reason and effect of each, as an update at OSF asks for them.
-
-    Raises `AnalysisError` without a plan.
-    """
-    plan, found = _with_plan(study)
-    lines = [
-        f"# Deviations from the registered plan of “{study.title}”",
-        "",
-        f"Plan frozen on {plan.frozen_at[:10]} (UTC); seal (SHA-256): `{plan.seal}`",
-    ]
-    if not found:
-        lines += ["", "None: everything was done as registered."]
-    for number, each in enumerate(found, start=1):
-        deviation = each.deviation
-        when = " by ".join(filter(None, (deviation.on, deviation.by)))
-        lines += [
-            "",
-            f"## {number}. {deviation.what}",
-            "",
-            f"**Change.** Registered: {_line(deviation.registered)}. Done: "
-            f"{_line(deviation.done)}." + (f" When and by whom: {when}." if when else ""),
-            "",
-            f"**Reason.** {_line(each.reason) or 'Not given yet.'}",
-            "",
-        ]
-        if not each.effect:
-            lines.append(f"**Effect on the results.** Not computed: {each.why_not}.")
-            continue
-        lines += ["**Effect on the results.**", "", "| Result | With it | Without it |"]
-        lines.append("| --- | --- | --- |")
-        for row in each.effect:
-            sides = (effect_words(row["with"]), effect_words(row["without"]))
-            lines.append("| " + " | ".join([_line(row["result"]), *sides]) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _with_plan(study: Study) -> tuple[FrozenPlan, list[ListedDeviation]]:
-    plan, found = listed_deviations(study)
-    if plan is None:
-        raise AnalysisError(
-            f"“{study.slug}” has no frozen analysis plan, so nothing can deviate from it."
-        )
-    return plan, found
-
-
-def _line(text: str) -> str:
-    """A text in one line of Markdown, which keeps its full stop for the sentence around it."""
-    return " ".join(text.split()).replace("|", "\\|").rstrip(".")

@@ -16,7 +16,6 @@ from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.plans import freeze_plan
 from analysis.lifecycle.requests import read_view, written_view
 from analysis.models import Report
 from analysis.report.report_json import without_people
@@ -28,6 +27,7 @@ from annotation.services.faulty_items import put_back, take_out
 from judging.models import JudgeRun
 from judging.runs.lifecycle import pause_run, resume_run
 from studies.models import Item, Study
+from studies.services.settings import save_settings
 from studies.statements import clock
 from tests.analysis.builders import (
     answer,
@@ -126,7 +126,7 @@ def test_as_of_a_moment_it_has_what_counted_then():
     assert [item.key for item in now.items] != [item.key for item in before.items]
 
 
-def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
+def test_as_of_a_moment_runs_signs_and_settings_are_those_of_then():
     study = make_study(items_per_annotator=12, annotations_per_item=3)
     items = make_items(study, 12)
     rater = make_rater(study=study)
@@ -142,7 +142,8 @@ def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
     moments.append(clock.now())
     for item in items[1:]:
         answer(rater, item, "r1", signals=dict.fromkeys(SIGNALS, 0) | {"driven": 1})
-    freeze_plan(study_id=study.pk, analyses=["accuracy"], threshold=60)
+    study.certainty_threshold = 60
+    save_settings(study, changed=["certainty_threshold"])
     JudgeRun.objects.update(
         state="done", sentence="Every item has an answer.", ended_at=clock.now()
     )
