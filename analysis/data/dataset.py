@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.extras import READERS, ExtraReader
-from analysis.data.frozen_plan import Departure, PlanAndData, keeper, late_changes
+from analysis.data.frozen_plan import Departure, LateChange, PlanAndData, keeper
 from analysis.data.juries import ProbedRun, with_juries
 from analysis.data.raters import (
     answers_of,
@@ -46,9 +47,10 @@ from analysis.data.raters import (
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.views import AS_IT_IS, StudyThen, View
 from analysis.errors import BadParameters, NoSuchStudy
-from studies.models import Item, Persona, Study
+from studies.models import Item, Persona, Study, StudyLog
 from studies.prompts import wording_in
 from studies.selectors import item_languages
+from studies.services.settings import READ_OTHERWISE
 
 if TYPE_CHECKING:
     from analysis.stats.core.aggregation import TiePolicy
@@ -160,7 +162,7 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         runs_left_out=left_out,
         probes=probes,
         plan=planned.plan,
-        late_changes=late_changes(study, planned.plan, until=at),
+        late_changes=_late_changes(study, planned.plan, until=at),
         departures=planned.departures,
         begun=planned.begun,
         is_sealed=None
@@ -180,6 +182,38 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     readers = READERS.among([DRAW]) if view.is_empty else [DRAW]
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
+
+
+def _late_changes(
+    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
+) -> tuple[LateChange, ...]:
+    """Changes to threshold and margin after the first answer, all or those until a moment.
+
+    A plan overrides later settings. A plan made after the first answer is itself such a change if
+    it differs from the settings.
+    """
+    if plan is not None and plan.is_before_data:
+        return ()
+    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
+    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    if until is not None:
+        rows = rows.filter(created_at__lte=until)
+    read_by = {field: getattr(study, field) for field in names}
+    changes = []
+    for row in reversed(rows):
+        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
+            read_by[row.detail["field"]] = row.detail["before"]
+        else:
+            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
+            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
+    changes.reverse()
+    if plan is not None:
+        changes += [
+            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
+            for field, name in names.items()
+            if plan.content[name] != read_by[field]
+        ]
+    return tuple(changes)
 
 
 def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item]:

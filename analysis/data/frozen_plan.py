@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judging.protocols.framings import OBSERVER
 from studies.additions import Additions
-from studies.models import Study, StudyLog
-from studies.services.settings import READ_OTHERWISE
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from studies.models import Study
 
 USUAL_FRAMING = OBSERVER
 
@@ -70,38 +72,6 @@ def feed(digest: Any, name: str, value: Any) -> None:
     """Add a named value to a hash, with equal bytes for equal values."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest.update(f"{name}:{len(text)}:{text}\n".encode())
-
-
-def late_changes(
-    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
-) -> tuple[LateChange, ...]:
-    """Changes to threshold and margin after the first answer, all or those until a moment.
-
-    A plan overrides later settings. A plan made after the first answer is itself such a change if
-    it differs from the settings.
-    """
-    if plan is not None and plan.is_before_data:
-        return ()
-    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
-    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
-    if until is not None:
-        rows = rows.filter(created_at__lte=until)
-    read_by = {field: getattr(study, field) for field in names}
-    changes = []
-    for row in reversed(rows):
-        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
-            read_by[row.detail["field"]] = row.detail["before"]
-        else:
-            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
-            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
-    changes.reverse()
-    if plan is not None:
-        changes += [
-            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
-            for field, name in names.items()
-            if plan.content[name] != read_by[field]
-        ]
-    return tuple(changes)
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,6 @@ def test_as_of_a_moment_runs_signs_and_settings_are_those_of_then():
     assert [each.runs[0].state for each in then] == ["queued", "paused", "running"]
     assert [each.flagged for each in (then[-1], now)] == [(), (True,)]
     assert [each.study.certainty_threshold for each in (then[-1], now)] == [80, 60]
-    assert [each.plan is None for each in (then[-1], now)] == [True, False]
 
 
 # Of everybody who ever came, for pooling.

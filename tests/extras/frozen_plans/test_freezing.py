@@ -168,7 +168,7 @@ def test_a_study_whose_items_have_no_right_answer_plans_no_accuracy():
 
 
 def test_a_report_computes_what_the_command_plans_by_itself():
-    study = random_study(63, n_items=40, n_personas=8)
+    study = random_study(63, n_items=60, n_raters=4, per_item=(3,), n_personas=8)
     call_command("freeze_plan", study.slug, "--judge", "steady", "--bootstrap", "100")
 
     report = build_report(load_dataset(study.slug), seed=20240701, bootstrap=100)
