@@ -269,6 +269,35 @@ class FrozenPlanPart(Section):
 
     name = "frozen_plan"
     shows = ("as_registered", "deviations", "registered")
+    keys = """
+deviations | list | Deviations that can be undone in the data; only there if there are any.
+deviations.key | text | Name of the deviation in the list of deviations.
+deviations.what | text | What was done otherwise.
+deviations.registered | text | What the plan says.
+deviations.done | text | What was done.
+deviations.on | text | Days (UTC).
+deviations.by | text | Accounts that did it.
+deviations.effect | list | Main results with and without the deviation.
+effect.result | text | Which result.
+effect.with | object | The result with the deviation.
+effect.without | object | The result without it.
+effect.*.accuracy | share | Share of right answers; null where there is no result.
+effect.*.n | count | Items that were decided.
+effect.*.state | text | State of the headline.
+plan.* | text | A value of the plan.
+plan.sealed | object | The items and the design when the plan was frozen.
+sealed.items | object | The number of items, and a hash of their contents and right answers.
+sealed.groups | object | Places of each quota group.
+sealed.draw | object | The items that had been drawn for annotators.
+sealed.prompts | list | Hash of the words that each planned run would have been asked with.
+sealed.* | text | A value of the design.
+groups.* | count | Places of the group.
+draw.* | text | A value of the draw.
+departures.* | text | What was planned and done, on which days, by whom, or its run.
+departures.affects | list | Analyses that are explored because of it.
+departures.after_first_report | count | People of them who were excluded after a first report.
+not_computed | text | Why the report has no number of a planned analysis; only there then.
+"""
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield registered(report)
