@@ -104,19 +104,14 @@ def test_the_command_freezes_and_says_what_was_there_already(capsys):
     assert "1 answers and 0 judgments already existed" in said.err
 
 
-def test_the_command_can_try_first(capsys):
+def test_the_command_can_try_first_and_tells_bad_usage_from_a_plan_that_is_there(capsys):
     study = make_study()
-
     call_command("freeze_plan", study.slug, "--dry-run")
-
-    assert not AnalysisPlan.objects.exists()
     assert "Nothing was stored" in capsys.readouterr().out
-
-
-def test_the_command_tells_bad_usage_from_a_plan_that_is_there():
-    study = make_study()
     with pytest.raises(CommandError, match="no analysis “x”") as bad:
         call_command("freeze_plan", study.slug, "--analyses", "x")
+    assert not AnalysisPlan.objects.exists()
+
     call_command("freeze_plan", study.slug)
     with pytest.raises(CommandError, match="cannot be changed") as second:
         call_command("freeze_plan", study.slug)

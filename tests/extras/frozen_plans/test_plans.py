@@ -78,25 +78,23 @@ def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
     assert mark_of_table(report, "cost") is None
 
 
-def test_another_threshold_makes_explored_what_depends_on_it_alone():
+@pytest.mark.parametrize(
+    ("asked", "explored"),
+    [
+        ({"threshold": 70}, ["human", "majority", "high", "accuracy"]),
+        ({"seed": 1}, ["human", "agreement", "percent_ci", 0]),
+    ],
+)
+def test_another_threshold_or_seed_makes_explored_what_depends_on_it(asked, explored):
     study = little_study(33)
-    before_data(study)
+    before_data(study, analyses=["accuracy", "certain", "agreement"])
 
-    report = built(study, threshold=70)
+    report = built(study, **asked)
 
-    assert mark_of(report, ["human", "majority", "high", "accuracy"]) == "explored"
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
-    departure = report["registration"]["departures"][0]
-    assert (departure["what"], departure["planned"], departure["done"]) == ("threshold", 80, 70)
-
-
-def test_another_seed_makes_resampled_intervals_explored():
-    study = little_study(34)
-    before_data(study, analyses=["accuracy", "agreement"])
-
-    report = built(study, seed=1)
-
-    assert mark_of(report, ["human", "agreement", "percent_ci", 0]) == "explored"
+    ((name, done),) = asked.items()
+    (departure,) = report["registration"]["departures"]
+    assert (departure["what"], departure["done"]) == (name, done)
+    assert mark_of(report, explored) == "explored"
     assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
 
 

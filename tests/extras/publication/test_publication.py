@@ -268,7 +268,7 @@ def note(monkeypatch):
     added = StudyDocument(
         "note", "A note", "Note on", "What to know.", "{study} has no note.", files
     )
-    documents = Additions()
+    documents: Additions[StudyDocument] = Additions()
     documents.add(f"{__name__}:NOTE")
     monkeypatch.setattr(f"{__name__}.NOTE", added, raising=False)
     for module in (publish, publish_bundle):
