@@ -32,6 +32,7 @@ from tests.analysis.builders import (
     make_run,
     random_study,
 )
+from tests.analysis.test_sources import page_of
 from tests.extras.frozen_plans.made import PLAN, STEADY, before_data
 from tests.factories import make_item
 
@@ -96,6 +97,18 @@ def test_another_threshold_or_seed_makes_explored_what_depends_on_it(asked, expl
     assert (departure["what"], departure["done"]) == (name, done)
     assert mark_of(report, explored) == "explored"
     assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+
+
+def test_every_number_of_a_plan_leads_to_its_row():
+    study = little_study(33)
+    before_data(study)
+
+    page = page_of(built(study, threshold=70))
+
+    leads = [link.removeprefix("#") for link in page.links if link.startswith("#from-")]
+    assert {"from-registration.plan.margin", "from-registration.departures.0.done"} <= {*leads}
+    assert set(leads) <= set(page.ids)
+    assert not page.bare
 
 
 def test_excluding_somebody_against_the_plan_makes_everything_explored():
