@@ -3,8 +3,8 @@
 from django.urls import include, path
 
 from analysis.pages import (
+    another_view,
     audit_views,
-    deviation_views,
     disagreement_views,
     export_views,
     files,
@@ -18,7 +18,7 @@ _REPORTS = [
     path("build/", views.build, name="build"),
     path("draw/", audit_views.draw, name="draw"),
     path("compare/", views.compare, name="compare"),
-    path("view/", deviation_views.another_view, name="view"),
+    path("view/", another_view.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
     path("<str:public_id>/report.html", files.open_report, name="open"),

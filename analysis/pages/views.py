@@ -31,7 +31,7 @@ from analysis.lifecycle.storage import (
     reports_for,
 )
 from analysis.models import Report
-from analysis.pages.deviation_views import query_of
+from analysis.pages.another_view import query_of
 from analysis.pages.workbench import REPORT_PARTS
 from analysis.report.rules import MORE_PAGES
 from studies.jobs.retry import Retry, job_status
