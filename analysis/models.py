@@ -1,4 +1,4 @@
-"""Reports, plans, rechecks, share links, exports, audits, comparisons and notes on items."""
+"""Reports, share links, exports, audits, comparisons and notes on items."""
 
 from django.conf import settings
 from django.db import models
@@ -61,54 +61,6 @@ class Report(Job):
 
     def __str__(self) -> str:
         return f"{self.study_id}: report v{self.number} of {self.created_at:%Y-%m-%d}"
-
-
-class Recheck(Job):
-    """A recomputation of a report, and its changes."""
-
-    failure = "The report could not be computed again"
-    unharmed = "The report and your answers are unchanged."
-
-    report = models.ForeignKey(Report, on_delete=models.PROTECT, related_name="rechecks")
-    found = models.JSONField(
-        null=True, help_text="The number of changed values, the first of them, and the reasons."
-    )
-
-    class Meta(Job.Meta):
-        constraints = [
-            *Job.Meta.constraints,
-            models.CheckConstraint(
-                condition=~Q(state="done") | Q(found__isnull=False, finished_at__isnull=False),
-                name="recheck_done_has_found",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"recheck of report {self.report_id}"
-
-
-class AnalysisPlan(models.Model):
-    """The frozen plan of a study's analysis, made before or after the data and never changed.
-
-    `seal` is a hash of its content, which reveals changes in the database.
-    """
-
-    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="analysis_plan")
-    content = models.JSONField(help_text="Threshold, margin, analyses, exclusions, judges, seed.")
-    answers = models.PositiveIntegerField(help_text="Answers of people at that time.")
-    judgments = models.PositiveIntegerField(help_text="Judgments at that time.")
-    seal = models.CharField(max_length=64)
-    frozen_at = models.DateTimeField()
-    frozen_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
-    )
-    created_at = clock.MomentField(auto_now_add=True)
-
-    class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(seal=""), name="plan_is_sealed")]
-
-    def __str__(self) -> str:
-        return f"{self.study_id}: plan {self.seal[:12]}"
 
 
 class ShareLink(models.Model):

@@ -8,13 +8,7 @@ from celery import shared_task
 from analysis.exports import study_export
 from analysis.lifecycle import storage
 from analysis.lifecycle.storage import report_folder
-from analysis.models import (
-    Audit,
-    Comparison,
-    Export,
-    Recheck,
-    Report,
-)
+from analysis.models import Audit, Comparison, Export, Report
 from studies.file_storage.storage import remove_drafts
 from studies.jobs.retry import tidy_jobs
 
@@ -25,14 +19,6 @@ def build_report(report_id: int) -> None:
     from analysis.lifecycle import build_job
 
     build_job.build_queued(report_id=report_id)
-
-
-@shared_task
-def recheck_report(recheck_id: int) -> None:
-    """Recompute a report; safe to run twice."""
-    from analysis.lifecycle import verification
-
-    verification.recheck_queued(recheck_id=recheck_id)
 
 
 @shared_task
@@ -65,7 +51,6 @@ def tidy_report_jobs() -> None:
     comparisons.delete_unused()
     tidy_jobs(Audit, audit_items)
     tidy_jobs(Comparison, compare_items)
-    tidy_jobs(Recheck, recheck_report)
     tidy_jobs(Report, build_report, folder_of=report_folder)
     tidy_jobs(Export, write_export, folder_of=storage.export_folder)
     remove_drafts("reports", "exports")

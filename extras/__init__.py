@@ -24,6 +24,7 @@ NAMES = [
     "documentation_pages",
     "documents",
     "estimation",
+    "frozen_plans",
     "graded",
     "heat_maps",
     "judge_models",
@@ -53,6 +54,7 @@ NAMES = [
     "study_files",
     "telemetry",
     "validation",
+    "verification",
 ]
 APPS = [f"extras.{name}" for name in NAMES]
 

@@ -177,36 +177,6 @@ def removed_own_answers(study: Study) -> int:
     return int(found["n"])
 
 
-class PeopleNow(NamedTuple):
-    """The withdrawn answers by pseudonym, the pseudonyms of excluded annotators and of all.
-
-    `deleted` were deleted at their request, and lost the names that earlier reports use.
-    """
-
-    withdrawn: dict[str, int]
-    excluded: set[str]
-    known: set[str]
-    deleted: int
-
-
-def people_now(slug: str) -> PeopleNow:
-    """What became of the people of a study."""
-    people = Annotator.objects.filter(study__slug=slug)
-    withdrawn = (
-        Annotation.objects.filter(
-            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
-        )
-        .values_list("assignment__annotator__pseudonym")
-        .annotate(n=Count("pk"))
-        .order_by("assignment__annotator__pseudonym")
-    )
-    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
-    events = AnnotatorEvent.objects.filter(annotator__study__slug=slug)
-    deleted = events.filter(event=AnnotatorEvent.DELETED)
-    known = set(people.values_list("pseudonym", flat=True))
-    return PeopleNow(dict(withdrawn), set(excluded), known, deleted.count())
-
-
 class PairAnswer(NamedTuple):
     """The answer to one item; `is_own` if it has the seat."""
 

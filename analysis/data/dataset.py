@@ -30,9 +30,8 @@ from analysis.data.arrays import (
     StudyFacts,
 )
 from analysis.data.extras import READERS, ExtraReader
-from analysis.data.frozen_plan import Departure
+from analysis.data.frozen_plan import Departure, LateChange, PlanAndData, keeper
 from analysis.data.juries import ProbedRun, with_juries
-from analysis.data.plans import begun_of, late_changes, read_plan, since_the_plan
 from analysis.data.raters import (
     answers_of,
     attention_of,
@@ -48,9 +47,10 @@ from analysis.data.raters import (
 from analysis.data.runs import juries_of, runs_of
 from analysis.data.views import AS_IT_IS, StudyThen, View
 from analysis.errors import BadParameters, NoSuchStudy
-from studies.models import Item, Persona, Study
+from studies.models import Item, Persona, Study, StudyLog
 from studies.prompts import wording_in
 from studies.selectors import item_languages
+from studies.services.settings import READ_OTHERWISE
 
 if TYPE_CHECKING:
     from analysis.stats.core.aggregation import TiePolicy
@@ -139,16 +139,11 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
             study, position, are_excluded=True, after=len(raters), then=then
         )
     excluded = () if view.with_excluded else exclusions_of(study, then)
-    plan = read_plan(study)
-    if then and plan and datetime.fromisoformat(plan.frozen_at) > then.at:
-        plan = None
-    departures: tuple[Departure, ...] = ()
-    is_sealed = None
-    if then is None:
-        departures, is_sealed = since_the_plan(study, plan, [item.key for item in items])
+    plans, at = keeper(), then.at if then else None
+    planned = plans.read(study, [item.key for item in items], at=at) if plans else PlanAndData()
     runs, probes, left_out = runs_of(study, position, items, then=then)
     data = Dataset(
-        study=_study_facts(study, plan),
+        study=_study_facts(study, planned.plan),
         items=items,
         personas=_personas(study),
         raters=raters,
@@ -166,11 +161,13 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
         runs=runs,
         runs_left_out=left_out,
         probes=probes,
-        plan=plan,
-        late_changes=late_changes(study, plan, until=then.at if then else None),
-        departures=departures,
-        begun=begun_of(study, plan),
-        is_sealed=None if is_sealed is None else np.array(is_sealed, dtype=np.bool_),
+        plan=planned.plan,
+        late_changes=_late_changes(study, planned.plan, until=at),
+        departures=planned.departures,
+        begun=planned.begun,
+        is_sealed=None
+        if planned.is_sealed is None
+        else np.array(planned.is_sealed, dtype=np.bool_),
         set_aside_raters=aside_raters,
         set_aside=aside if aside is not None and len(aside) else None,
         answers_are_sets=study.offers_either,
@@ -185,6 +182,38 @@ def load_dataset(slug: str, view: View = AS_IT_IS) -> Dataset:
     readers = READERS.among([DRAW]) if view.is_empty else [DRAW]
     read = ((each.name, each.read(study, data, position)) for each in readers)
     return replace(data, extras={name: extra for name, extra in read if extra is not None})
+
+
+def _late_changes(
+    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
+) -> tuple[LateChange, ...]:
+    """Changes to threshold and margin after the first answer, all or those until a moment.
+
+    A plan overrides later settings. A plan made after the first answer is itself such a change if
+    it differs from the settings.
+    """
+    if plan is not None and plan.is_before_data:
+        return ()
+    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
+    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
+    if until is not None:
+        rows = rows.filter(created_at__lte=until)
+    read_by = {field: getattr(study, field) for field in names}
+    changes = []
+    for row in reversed(rows):
+        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
+            read_by[row.detail["field"]] = row.detail["before"]
+        else:
+            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
+            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
+    changes.reverse()
+    if plan is not None:
+        changes += [
+            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
+            for field, name in names.items()
+            if plan.content[name] != read_by[field]
+        ]
+    return tuple(changes)
 
 
 def _items_of(study: Study, view: View, then: StudyThen | None) -> QuerySet[Item]:

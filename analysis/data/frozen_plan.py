@@ -1,25 +1,22 @@
-"""The frozen analysis plan of a study and its seal. Pages import this, so it needs no arrays."""
+"""What a frozen analysis plan says, and who keeps it. Pages import this, so it needs no arrays."""
+
+from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from judging.protocols.framings import OBSERVER
+from studies.additions import Additions
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from studies.models import Study
 
 USUAL_FRAMING = OBSERVER
-# The parts of the design that a plan seals, in words.
-SEALED = {
-    "items": "items",
-    "annotations_per_item": "answers per item",
-    "items_per_annotator": "items per annotator",
-    "people": "number of people",
-    "groups": "quota groups",
-    "draw": "items drawn for annotators",
-    "ties": "ties",
-    "prompts": "wording of the planned runs",
-}
 
 
 @dataclass(frozen=True)
@@ -75,3 +72,64 @@ def feed(digest: Any, name: str, value: Any) -> None:
     """Add a named value to a hash, with equal bytes for equal values."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     digest.update(f"{name}:{len(text)}:{text}\n".encode())
+
+
+@dataclass(frozen=True)
+class PlanAndData:
+    """A study's plan, and what of its data differs from it.
+
+    `departures` are those from the plan's seals. `is_sealed` says of each item whether the plan
+    sealed it; None if all or none are. `begun` has day and starter of each run by its key, if the
+    plan seals the words of runs.
+    """
+
+    plan: FrozenPlan | None = None
+    departures: tuple[Departure, ...] = ()
+    is_sealed: Sequence[bool] | None = None
+    begun: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class PlanKeeper(Protocol):
+    """An extra that keeps the plans of studies. Reports state them and mark numbers by them.
+
+    A `study` without a type is a `ReportedStudy`, and `analyses` are those of the report.
+    """
+
+    name: str
+
+    def content(self, study: Study) -> Mapping[str, Any]:
+        """What the plan says, without a check of its seal; empty if there is none."""
+        ...
+
+    def read(self, study: Study, items: Sequence[str], *, at: datetime | None) -> PlanAndData:
+        """The plan and the data, for the keys of the items; of a moment without departures.
+
+        Raises `AnalysisError` if the plan was altered.
+        """
+        ...
+
+    def alone(self, study: Any) -> Any | None:
+        """The registered data alone; None if they are all data, or none."""
+        ...
+
+    def registration(
+        self,
+        study: Any,
+        report: Mapping[str, Any],
+        analyses: Sequence[Any],
+        asked: Mapping[str, str],
+    ) -> dict[str, Any]:
+        """The plan, departures from it, and the mark of each analysis by its code."""
+        ...
+
+    def effects(self, slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
+        """The deviations that can be undone in the data, and the results without each."""
+        ...
+
+
+# At most one.
+KEEPERS: Additions[PlanKeeper] = Additions()
+
+
+def keeper() -> PlanKeeper | None:
+    return next(iter(KEEPERS), None)

@@ -20,10 +20,9 @@ from django.urls import reverse
 from analysis.data.collection import collection_of
 from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.data.judgment_rows import asked_words, wordings_of
-from analysis.data.plans import read_plan
 from analysis.errors import ExportError
 from analysis.exports.card import dataset_card
-from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
+from analysis.exports.catalogue import BUNDLED, DOCUMENTS, Disclosure, make_table
 from analysis.exports.columns import COLUMNS_OF_WIDE, Column
 from analysis.exports.croissant import croissant
 from analysis.exports.facts import (
@@ -44,7 +43,6 @@ from analysis.exports.table_files import (
     write_table,
     write_text,
 )
-from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
 from analysis.lifecycle.storage import marked
 from analysis.models import Report
 from analysis.report.build import all_figures, all_tables
@@ -209,9 +207,9 @@ def _fill(
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
     _write_media(study, folder / "jsonl")
     _write_prompts(study, folder / "prompts")
-    if read_plan(study) is not None:
-        write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
-        write_text(folder / "deviations.md", deviations_as_text(study))
+    for document in DOCUMENTS:
+        for name, text in document.files(study).items() if document.follows_answers else ():
+            write_text(folder / name, text)
     return DataDescription(
         study=study,
         collection=collection_of(study, k=K),

@@ -1,6 +1,6 @@
 """The tables that can be exported, by name, and their formats."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from analysis.data.item_comparisons import aggregate_rows
@@ -91,6 +91,27 @@ class ExportFolder:
 
 
 MORE_FOLDERS: Additions[ExportFolder] = Additions()
+
+
+@dataclass(frozen=True)
+class StudyDocument:
+    """A document about a study, which an extra writes: in bundles, or alone at an archive.
+
+    `words` begin a sentence about it, and `title` is followed by the study's. `files` are its texts
+    by name, the one in Markdown included; empty if the study `lacks` it, which says what to do. One
+    that `follows_answers` is in bundles of them.
+    """
+
+    name: str
+    words: str
+    title: str
+    description: str
+    lacks: str
+    files: Callable[[Study], Mapping[str, str]]
+    follows_answers: bool = False
+
+
+DOCUMENTS: Additions[StudyDocument] = Additions()
 
 
 def added_folder(what: str) -> ExportFolder | None:

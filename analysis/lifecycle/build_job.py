@@ -9,17 +9,16 @@ from typing import Any
 from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
-from analysis.data.deviations import Deviation, deviations_of
-from analysis.data.plans import read_plan
+from analysis.data.frozen_plan import keeper
 from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
-from analysis.errors import AnalysisError, BadParameters
+from analysis.errors import AnalysisError
 from analysis.lifecycle.differences import main_numbers
 from analysis.lifecycle.storage import ITEM_ROWS, replaced, report_dir
 from analysis.models import Report
 from analysis.report.added_files import AddedFiles, MadeReport, of_pages
-from analysis.report.build import all_figures, all_tables, build_report, main_results
+from analysis.report.build import all_figures, all_tables, build_report
 from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
 from analysis.report.render import content_security_policy, render_html
@@ -30,7 +29,6 @@ from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS
 from analysis.report.words import run_name
 from studies.jobs.runner import JobProgress, carry_out
-from studies.models.studies import Study
 from studies.statements import clock
 
 OnProgress = Callable[[int, str], None]
@@ -142,7 +140,8 @@ def compute(
     if view.is_empty:
         result = build_report(dataset, threshold=threshold, on_progress=on_progress, **fixed)
         slugs = result["study"]["source"].get("pooled_from")
-        if not slugs and (found := _effects_of_deviations(dataset.study.slug, bootstrap=bootstrap)):
+        plans = None if slugs or dataset.plan is None else keeper()
+        if plans and (found := plans.effects(dataset.study.slug, bootstrap=bootstrap)):
             result["deviations"] = found
         return result
     own = build_report(
@@ -169,74 +168,6 @@ def compute(
         ],
     }
     return result
-
-
-def _effects_of_deviations(slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
-    """The deviations that can be undone in the data, each with its effect, for a report."""
-    study = Study.objects.get(slug=slug)
-    plan = read_plan(study)
-    found = [] if plan is None else [each for each in deviations_of(study, plan) if each.undone]
-    if plan is None or not found:
-        return []
-
-    def results(view: View) -> dict[str, Any]:
-        return main_results(
-            load_dataset(slug, view),
-            seed=plan.content["seed"],
-            threshold=plan.content["threshold"],
-            bootstrap=bootstrap,
-        )
-
-    own = results(View())
-    return [_effect_entry(each, own, results) for each in found]
-
-
-def _effect_entry(
-    each: Deviation, own: Mapping[str, Any], results: Callable[[View], Mapping[str, Any]]
-) -> dict[str, Any]:
-    effect, reason = None, ""
-    try:
-        effect = list(_effect_rows(own, results(View.of(dict(each.undone)))))
-    except BadParameters as error:
-        reason = str(error).rstrip(".")
-    entry = {
-        "key": each.key,
-        "what": each.what,
-        "registered": each.registered,
-        "done": each.done,
-        "on": each.on,
-        "by": each.by,
-        "effect": effect,
-    }
-    return entry if effect else entry | {"effect_reason": reason}
-
-
-def _effect_rows(
-    with_it: Mapping[str, Any], without: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """The main results with and without a deviation."""
-
-    def share(entry: Mapping[str, Any] | None) -> dict[str, Any]:
-        return {name: (entry or {}).get(name) for name in ("accuracy", "n")}
-
-    yield {
-        "result": "Majority of people",
-        "with": share(with_it["majority"]),
-        "without": share(without["majority"]),
-    }
-    ours, theirs = ({each["run"]: each for each in side["judges"]} for side in (with_it, without))
-    for run in dict.fromkeys([*ours, *theirs]):
-        named = ours.get(run) or theirs[run]
-        yield {
-            "result": f"{named['judge']} ({named['setting']}, {named['features']})",
-            "with": share(ours.get(run)),
-            "without": share(theirs.get(run)),
-        }
-    yield {
-        "result": "Headline",
-        "with": {"state": with_it["state"]},
-        "without": {"state": without["state"]},
-    }
 
 
 def _write_files(

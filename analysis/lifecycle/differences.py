@@ -1,14 +1,11 @@
 """Differences between reports: every value, and two versions of a report side by side."""
 
-import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
-from analysis.report.rules import MethodChange, method_changes
 from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
 from studies.importers.files.lines import BadLine, table_rows
@@ -26,26 +23,6 @@ class ReportDifference:
     path: str
     then: Any
     now: Any
-
-    @property
-    def is_of_numbers(self) -> bool:
-        """Whether one is a number and the other is too, or is undefined."""
-        sides = (self.then, self.now)
-        are_numbers = [isinstance(each, int | float) for each in sides]
-        return any(are_numbers) and all(map(operator.or_, are_numbers, (s is None for s in sides)))
-
-    @property
-    def is_rounding(self) -> bool:
-        """Whether both are numbers that differ only in the last digits."""
-        return (
-            isinstance(self.then, float)
-            and isinstance(self.now, float)
-            and math.isclose(self.then, self.now, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
-        )
-
-
-# Sums in another order differ by less.
-_ROUNDING = 1e-9
 
 
 def differences(then: Any, now: Any, path: str = "") -> Iterator[ReportDifference]:
@@ -78,38 +55,6 @@ def _brief(value: Any) -> Any:
     if isinstance(value, Mapping | list):
         return f"({len(value)} values)"
     return value
-
-
-@dataclass(frozen=True)
-class MethodDifference:
-    """How many changed values a change of a method can explain, and the first of them."""
-
-    change: MethodChange
-    values: int
-    first: str
-
-
-def explained(
-    found: Sequence[ReportDifference], *, known: str
-) -> tuple[list[MethodDifference], list[ReportDifference]]:
-    """The changes of methods after the date `known`, and the differences that none explains.
-
-    An empty date is that of a report from before the list. A value counts for the newest change
-    that can explain it.
-    """
-    later = [change for change in method_changes() if change.date > known]
-    paths: dict[MethodChange, list[str]] = {change: [] for change in later}
-    others = []
-    for one in found:
-        # The registration has descriptions of analyses, and no number of them.
-        is_described = one.path.startswith("registration.")
-        can = () if is_described else (each for each in later if each.explains(one.path))
-        if (change := next(iter(can), None)) is None:
-            others.append(one)
-        else:
-            paths[change].append(one.path)
-    by_change = [MethodDifference(each, len(of), of[0]) for each, of in paths.items() if of]
-    return by_change, others
 
 
 SHOWN = 100

@@ -11,7 +11,7 @@ from analysis.data.views import PEOPLE
 from analysis.exports.requests import delete_export, has_people, has_stale_file, name_of
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.requests import delete_report, revoke_link
-from analysis.models import Export, Recheck, Report, ShareLink
+from analysis.models import Export, Report, ShareLink
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study
 
@@ -85,7 +85,7 @@ def _revoke(pk: int, user: User) -> None:
 
 
 def _forget(person: PersonIn) -> None:
-    """Delete lists that name annotators and can be computed again, and the name in other views.
+    """Delete the name in views.
 
     A report that is done is one of the copies; `delete_report` deletes the names in its view.
     """
@@ -95,7 +95,6 @@ def _forget(person: PersonIn) -> None:
             report.view = report.view | {PEOPLE: [name for name in names if name != person.name]}
             report.message = "Its view named somebody whose data was deleted."
             report.save(update_fields=["view", "message"])
-    Recheck.objects.filter(report__study=person.study, found__icontains=person.name).delete()
 
 
 def _find(study: Study, text: str) -> Collection[str]:

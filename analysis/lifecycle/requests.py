@@ -1,4 +1,4 @@
-"""Requests to build, recheck or share a report.
+"""Requests to build or share a report.
 
 A link opens one report, in a copy without rows about single annotators or items. Its key is shown
 once and stored as a hash. Wrong, expired and revoked links all get the same response.
@@ -22,12 +22,11 @@ from analysis.data.item_comparisons import runs_to_compare
 from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters, NotShareable
 from analysis.exports.requests import delete_export, request_export
-from analysis.lifecycle.plans import registered
-from analysis.lifecycle.storage import check_parameters, report_dir
-from analysis.models import Recheck, Report, ShareLink
+from analysis.lifecycle.storage import check_parameters, registered, report_dir
+from analysis.models import Report, ShareLink
 from analysis.report.report_json import Json, without_people
 from analysis.report.words import run_name
-from analysis.tasks import build_report, recheck_report
+from analysis.tasks import build_report
 from studies.file_storage.storage import Stored
 from studies.jobs.retry import same_job
 from studies.models.keys import random_id
@@ -76,20 +75,6 @@ def request_report(
     record(study, "report requested", user=user, report=report.public_id, **parameters, **more)
     build_report.delay_on_commit(report.pk)  # type: ignore[attr-defined]
     return report
-
-
-@transaction.atomic
-def request_recheck(*, report_id: int, user: User | None = None) -> Recheck:
-    """Queue a recheck of a finished report, or return the one in progress."""
-    report = Report.objects.defer("result").get(pk=report_id, state=Report.State.DONE)
-    # As above, two presses of the button create one recheck.
-    study = lock_study(report.study_id)
-    if recheck := same_job(report.rechecks.filter(state__in=Recheck.OPEN), recheck_report):
-        return recheck
-    recheck = Recheck.objects.create(report=report, requested_by=user)
-    record(study, "report recheck requested", user=user, report=report.public_id)
-    recheck_report.delay_on_commit(recheck.pk)  # type: ignore[attr-defined]
-    return recheck
 
 
 KEY_LENGTH = 43  # 256 bits
@@ -180,7 +165,6 @@ def delete_report(*, report_id: int, user: User) -> None:
     lock_study(report.study_id)
     for link in report.share_links.filter(revoked_at=None):
         revoke_link(link_id=link.pk, user=user)
-    report.rechecks.all().delete()
     view = report.view | {PEOPLE: []} if PEOPLE in report.view else report.view
     changed = Report.objects.filter(pk=report_id, state=Report.State.DONE).update(
         state=Report.State.GONE,

@@ -2,11 +2,13 @@
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
@@ -15,9 +17,11 @@ from django.db.models import ExpressionWrapper, F, IntegerField, QuerySet
 from django.shortcuts import get_object_or_404
 
 from analysis.data.answers import exclusions_since, withdrawn_answers
+from analysis.data.frozen_plan import keeper
 from analysis.errors import BadParameters, ForeignFiles
 from analysis.models import ComparedItem, Export, Report
 from analysis.report.added_files import MORE
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
 from studies.file_storage.storage import Stored
 from studies.jobs.models import Job
 from studies.models.studies import Membership, Study
@@ -53,6 +57,28 @@ def get_report(
 ) -> Report:
     """One report; 404 if it does not exist or the user cannot see it."""
     return get_object_or_404(reports_for(user, slug, role=role), public_id=public_id)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """Default parameters of a report: the plan's values, or the general defaults."""
+
+    threshold: int
+    margin: float
+    seed: int
+    bootstrap: int
+
+
+def registered(study: Study) -> Registered:
+    """Read the values for pages and defaults. Only building a report checks the seal."""
+    found = keeper()
+    fixed: Mapping[str, Any] = found.content(study) if found else {}
+    return Registered(
+        threshold=fixed.get("threshold", study.certainty_threshold),
+        margin=fixed.get("margin", study.equivalence_margin),
+        seed=fixed.get("seed", DEFAULT_SEED),
+        bootstrap=fixed.get("bootstrap", DEFAULT_BOOTSTRAP),
+    )
 
 
 BOOTSTRAP_RANGE = (100, 100_000)

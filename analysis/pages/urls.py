@@ -3,8 +3,8 @@
 from django.urls import include, path
 
 from analysis.pages import (
+    another_view,
     audit_views,
-    deviation_views,
     disagreement_views,
     export_views,
     files,
@@ -16,13 +16,10 @@ _REPORTS = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
-    path("plan/", views.plan, name="plan"),
     path("compare/", views.compare, name="compare"),
-    path("deviations/", deviation_views.deviations, name="deviations"),
-    path("view/", deviation_views.another_view, name="view"),
+    path("view/", another_view.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
-    path("<str:public_id>/verify/", views.verify, name="verify"),
     path("<str:public_id>/report.html", files.open_report, name="open"),
     path("<str:public_id>/pages/<slug:name>.html", files.open_own_page, name="own-page"),
     path("<str:public_id>/card.svg", files.card, {"kind": "svg"}, name="card"),

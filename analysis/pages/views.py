@@ -1,28 +1,24 @@
-"""Pages to build, follow, open and compare a study's reports, and to freeze its plan."""
+"""Pages to build, follow, open and compare a study's reports."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
-from analysis.data.plans import data_so_far, read_plan
 from analysis.data.views import View
-from analysis.errors import AnalysisError, BadParameters
+from analysis.errors import BadParameters
 from analysis.exports.facts import LICENCES
 from analysis.lifecycle.differences import compare_reports
-from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import (
     DAYS_RANGE,
     DEFAULT_DAYS,
-    request_recheck,
     request_report,
     run_names_in,
 )
@@ -30,15 +26,18 @@ from analysis.lifecycle.storage import (
     BOOTSTRAP_RANGE,
     SEED_RANGE,
     get_report,
+    registered,
     report_dir,
     reports_for,
 )
 from analysis.models import Report
-from analysis.pages.deviation_views import query_of
+from analysis.pages.another_view import query_of
+from analysis.pages.workbench import REPORT_PARTS
 from analysis.report import added_files
-from analysis.report.rules import ANALYSES, MORE_PAGES
+from analysis.report.rules import MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
+from studies.pages.workbench import section_pages
 from studies.selectors import get_study, studies_for
 
 
@@ -81,69 +80,6 @@ class ReportForm(forms.Form):
             name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
             for name, default in self.defaults.items()
         }
-
-
-class PlanForm(forms.Form):
-    """An analysis plan; the service checks that its values fit together."""
-
-    hypotheses = forms.CharField(
-        label="Hypotheses",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="In your own words. The report quotes them.",
-    )
-    analyses = forms.MultipleChoiceField(
-        label="Analyses",
-        choices=list(ANALYSES.items()),
-        widget=forms.CheckboxSelectMultiple,
-        help_text="The report marks all other analyses as explored.",
-        error_messages={"required": "Choose at least one analysis."},
-    )
-    judges = forms.CharField(
-        label="Judge runs",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="One per line: NAME or NAME : SETTING : FEATURES : WORDING : FRAMING. SETTING is "
-        "standard, certainty (default) or another setting. FEATURES is all (default), none or the "
-        "name of a feature set. WORDING is a wording of the study, as name@version.",
-    )
-    threshold = forms.IntegerField(label="High-certainty threshold", min_value=1, max_value=100)
-    margin = forms.FloatField(
-        label="Equivalence margin",
-        min_value=MARGIN_RANGE[0],
-        max_value=MARGIN_RANGE[1],
-        help_text="The largest difference in accuracy that counts as comparable. 0.05 is five "
-        "percentage points.",
-    )
-    exclusions = forms.CharField(
-        label="Rule for excluding annotators",
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="State the rule before you know whom it excludes. Leave empty for none.",
-    )
-    bootstrap = forms.IntegerField(
-        label="Resamples", min_value=BOOTSTRAP_RANGE[0], max_value=BOOTSTRAP_RANGE[1]
-    )
-    seed = forms.IntegerField(label="Seed", min_value=SEED_RANGE[0], max_value=SEED_RANGE[1])
-    final = forms.BooleanField(
-        label="I understand that I cannot change the plan after I freeze it",
-        error_messages={"required": "Confirm that the plan is final."},
-    )
-
-    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        own = registered(study)
-        self.initial = {**asdict(own), **self.initial}
-
-    def clean_judges(self) -> list[dict[str, str]]:
-        try:
-            lines = self.cleaned_data["judges"].splitlines()
-            return [parse_judge(line) for line in lines if line.strip()]
-        except BadParameters as error:
-            raise forms.ValidationError(str(error)) from None
-
-    def plan(self) -> dict[str, Any]:
-        return {key: value for key, value in self.cleaned_data.items() if key != "final"}
 
 
 class ShareForm(forms.Form):
@@ -227,6 +163,7 @@ def panel(request: HttpRequest, slug: str) -> HttpResponse:
         "study": study,
         "reports": reports_for(request.user, slug)[:PANEL_REPORTS],
         "registered": registered(study),
+        "pages": [page for page in section_pages.of(study) if page.section == "report"],
         "may_build": _may_build(request, slug),
     }
     return render(request, "analysis/_panel.html", context)
@@ -261,10 +198,8 @@ def build(request: HttpRequest, slug: str) -> HttpResponse:
 def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """Show the progress of a report, or its result and downloads."""
     report = get_report(request.user, slug, public_id)
-    recheck = report.rechecks.first()
     same = {"threshold": report.threshold, "bootstrap": report.bootstrap, "seed": report.seed}
     again = f"{reverse('analysis:view', args=[slug])}?{query_of(report.view)}"
-    verify_label = "Verify report again" if recheck else "Verify report"
     context = {
         "study": report.study,
         "report": report,
@@ -276,7 +211,6 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
             "Rebuild with current answers",
             fields=same,
         ),
-        "retry_recheck": Retry(reverse("analysis:verify", args=[slug, public_id]), verify_label),
         "headline": report.result.get("headline") if report.result else None,
         "changes": View.of(report.view).changes(run_names_in(report.study)) if report.view else (),
         "again": again,
@@ -285,7 +219,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "own_pages": list(MORE_PAGES),
         "added_files": list(added_files.MORE),
         "registered": registered(report.study),
-        "recheck": recheck,
+        "parts": [(part.template, part.context(report)) for part in REPORT_PARTS],
         "may_build": _may_build(request, slug),
         "may_share": studies_for(request.user, role=Membership.Role.OWNER)
         .filter(slug=slug)
@@ -298,20 +232,7 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
 @require_GET
 def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
     """Show the progress that the page polls while a report is being built."""
-    report = get_report(request.user, slug, public_id)
-    # The page of a finished report polls its recheck.
-    return job_status(report.rechecks.first() if report.state == Report.State.DONE else report)
-
-
-@login_required
-@require_POST
-def verify(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
-    """Recompute a finished report in a worker; its page shows the result."""
-    report = get_report(request.user, slug, public_id, role=Membership.Role.EDITOR)
-    if report.state != Report.State.DONE:
-        raise Http404("This report is not finished, so there is nothing to verify yet.")
-    request_recheck(report_id=report.pk, user=cast(User, request.user))
-    return redirect("analysis:report", slug=slug, public_id=public_id)
+    return job_status(get_report(request.user, slug, public_id))
 
 
 def _may_build(request: HttpRequest, slug: str) -> bool:
@@ -338,50 +259,3 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
         ]
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "analysis/compare.html", context, status=status)
-
-
-@login_required
-@require_http_methods(["GET", "POST"])
-def plan(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the frozen plan, or the form that freezes one."""
-    study = get_study(request.user, slug)
-    if request.method == "POST":
-        return _freeze(request, get_study(request.user, slug, role=Membership.Role.EDITOR))
-    return _page(request, study, PlanForm(study=study))
-
-
-def _freeze(request: HttpRequest, study: Study) -> HttpResponse:
-    form = PlanForm(request.POST, study=study)
-    if form.is_valid():
-        try:
-            freeze_plan(study_id=study.pk, user=cast(User, request.user), **form.plan())
-        except AnalysisError as error:
-            form.add_error(None, str(error))
-        else:
-            messages.success(request, "Analysis plan frozen.")
-            return redirect("analysis:plan", slug=study.slug)
-    return _page(request, study, form, status=422)
-
-
-def _page(request: HttpRequest, study: Study, form: PlanForm, status: int = 200) -> HttpResponse:
-    row, found, tampered = getattr(study, "analysis_plan", None), None, ""
-    try:
-        found = read_plan(study)
-    except AnalysisError as error:
-        tampered = str(error)
-    answers, judgments = data_so_far(study)
-    may_freeze = studies_for(request.user, role=Membership.Role.EDITOR).filter(pk=study.pk)
-    context = {
-        "study": study,
-        "plan": found,
-        "planned": [
-            label for code, label in ANALYSES.items() if found and code in found.content["analyses"]
-        ],
-        "row": row,
-        "tampered": tampered,
-        "form": form,
-        "answers": answers,
-        "judgments": judgments,
-        "may_freeze": row is None and may_freeze.exists(),
-    }
-    return render(request, "analysis/plan.html", context, status=status)

@@ -1,12 +1,15 @@
 """Contributions of audits, reports and exports to a study's pages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import QuerySet
 from django.urls import reverse
 
 from analysis.audit.job import items_task, opening_checks
 from analysis.models import Export, Report
+from studies.additions import Additions
 from studies.models.studies import Study
 from studies.pages.workbench import (
     Mark,
@@ -19,6 +22,21 @@ from studies.pages.workbench import (
     setup_tasks,
 )
 from studies.services import studies
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """A part of the page of a finished report: `template` with `context` of the report as `part`.
+
+    The page loads itself again while the `job` of a context is open.
+    """
+
+    name: str
+    template: str
+    context: Callable[[Report], Mapping[str, Any]]
+
+
+REPORT_PARTS: Additions[ReportPart] = Additions()
 
 
 def reports_mark(study: Study) -> list[Mark]:
@@ -44,8 +62,6 @@ def report_pages(study: Study) -> list[SectionPage]:
     return [
         SectionPage("report", "All reports", reverse("analysis:list", args=[study.slug])),
         SectionPage("report", "Disagreements", reverse("disagreements:list", args=[study.slug])),
-        SectionPage("report", "Analysis plan", reverse("analysis:plan", args=[study.slug])),
-        SectionPage("report", "Deviations", reverse("analysis:deviations", args=[study.slug])),
         SectionPage("report", "Another view", reverse("analysis:view", args=[study.slug])),
     ]
 

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from analysis.data.arrays import CHOICES, Dataset
+from analysis.data.frozen_plan import keeper
 from analysis.report.figures import Figure
-from analysis.report.registration import alone_on_sealed, main_part, registration
+from analysis.report.registration import main_part, registration
 from analysis.report.report_json import Json, steps
 from analysis.report.rules import MORE_CHAPTERS, PLOTLY_VERSION, method_changes
 from analysis.report.section import (
@@ -111,7 +112,8 @@ def build_report(
             merge(report, found)
     if failed:
         report["failed_parts"] = sorted(failed)
-    part = alone_on_sealed(study)
+    plans = keeper()
+    part = plans.alone(study) if plans else None
     report["registration"] = registration(
         study, report, analyses(), None if part is None else _headline_of(part, order), asked
     )

@@ -51,6 +51,8 @@ ANALYSES = {
     "ablations": "Accuracy lost with less of the persona",
     "position": "Whether the side of the screen matters",
 }
+# Those of the core, to which extras add rarer ones.
+USUAL_ANALYSES = tuple(ANALYSES)
 
 
 MORE_CHAPTERS: "Additions[Section]" = Additions()

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from analysis.data.collection import collection_of
-from analysis.data.plans import read_plan
 from analysis.errors import ExportError
-from analysis.exports.catalogue import Disclosure
+from analysis.exports.catalogue import DOCUMENTS, Disclosure, StudyDocument
 from analysis.exports.facts import authors
 from analysis.exports.rows import K
-from analysis.exports.table_files import to_json, write_text
-from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
+from analysis.exports.table_files import write_text
 from extras.publication import archives
 from extras.publication.connection import (
     ArchiveConnection,
@@ -30,89 +28,13 @@ from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
 
-_README = """# Analysis plan of “{title}”
-
-Frozen on {frozen_at} (UTC), with {answers:,} answers and {judgments:,} judgments collected.
-
-Seal (SHA-256): `{seal}`
-
-`plan.json` holds the plan: threshold, margin, seed, resamples, planned analyses and runs,
-exclusions and hypotheses. The seal is a hash of its content. Anyone can check it:
-
-```python
-import hashlib
-import json
-
-with open("plan.json", encoding="utf-8") as file:
-    found = json.load(file)
-names = ("content", "answers", "judgments", "frozen_at")
-sealed = {{name: found[name] for name in names}} | {{"seal": ""}}
-text = json.dumps(sealed, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-digest = hashlib.sha256(f"plan:{{len(text)}}:{{text}}\\n".encode()).hexdigest()
-print("unchanged" if digest == found["seal"] else "not the plan that was frozen")
-```
-
-The time in the plan is that of the installation that froze it. The archive of this file states
-independently when it received it.
-"""
-
-
-def write_plan(study: Study, folder: Path) -> None:
-    """Write the frozen plan of the study, and how to check it. Raises `AnalysisError`."""
-    plan = read_plan(study)
-    if plan is None:
-        raise ExportError(
-            f"“{study.slug}” has no frozen analysis plan. Freeze one on its page Analysis plan or "
-            f"with freeze_plan {study.slug}."
-        )
-    content = {
-        "schema": "thirdperson.sealed-plan/1",
-        "study": {"slug": study.slug, "title": study.title},
-        "content": plan.content,
-        "answers": plan.answers,
-        "judgments": plan.judgments,
-        "frozen_at": plan.frozen_at,
-        "seal": plan.seal,
-    }
-    write_text(folder / "plan.json", to_json(content, indent=1) + "\n")
-    readme = _README.format(
-        title=study.title,
-        frozen_at=plan.frozen_at[:16].replace("T", " "),
-        answers=plan.answers,
-        judgments=plan.judgments,
-        seal=plan.seal,
-    )
-    write_text(folder / "README.md", readme)
-
-
-def write_deviations(study: Study, folder: Path) -> None:
-    """Write the list of deviations from the plan. Raises `AnalysisError`."""
-    write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
-    write_text(folder / "README.md", deviations_as_text(study))
-
-
 ARCHIVES = ("hub", "osf", "zenodo")
-WHAT = ("bundle", "plan", "deviations")
 _SERVERS = {
     "hub": archives.HUB_SERVER,
     "osf": archives.OSF_SERVER,
     "zenodo": archives.ZENODO_SERVER,
 }
 TOKENS = {"hub": archives.HUB_TOKEN, "osf": archives.OSF_TOKEN, "zenodo": archives.ZENODO_TOKEN}
-# What is sent, as the beginning of a sentence and of its title, and its description.
-_TITLES = {
-    "bundle": ("A bundle", "Answers and judgments of", ""),
-    "plan": (
-        "A plan",
-        "Analysis plan of",
-        "A frozen analysis plan with its seal. README.md says how to check it.",
-    ),
-    "deviations": (
-        "A list of deviations",
-        "Deviations from the analysis plan of",
-        "What was done otherwise than in the frozen analysis plan: change, reason and effect.",
-    ),
-}
 _BEGUN, _DONE = "publication begun", "published as a draft"
 _KEYWORDS = ("LLM-as-a-judge", "annotation", "personalization", "thirdperson")
 
@@ -133,6 +55,11 @@ class Wish:
     server: str = ""
     without_texts: bool = False
     consent_covers_sharing: bool = False
+
+    @property
+    def document(self) -> StudyDocument | None:
+        """What to send in place of a bundle."""
+        return next((each for each in DOCUMENTS if each.name == self.what), None)
 
     @property
     def address(self) -> str:
@@ -166,9 +93,9 @@ def _obstacles_here(wish: Wish) -> Iterator[str]:
 
 def _obstacles_there(wish: Wish) -> Iterator[str]:
     """Choices that this archive needs."""
-    if wish.to == "hub" and wish.what != "bundle":
+    if wish.to == "hub" and wish.document:
         yield (
-            f"{_TITLES[wish.what][0]} needs an archive that states when it arrived. Use --to "
+            f"{wish.document.words} needs an archive that states when it arrived. Use --to "
             "zenodo or --to osf."
         )
     elif wish.to == "hub" and wish.repo.count("/") != 1:
@@ -191,9 +118,13 @@ def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
     with tempfile.TemporaryDirectory(prefix="thirdperson-") as temporary:
         name = f"{wish.study.slug}-{'data' if wish.what == 'bundle' else wish.what}"
         folder = Path(temporary) / name
-        if wish.what != "bundle":
-            write = {"plan": write_plan, "deviations": write_deviations}[wish.what]
-            write(wish.study, folder)
+        if document := wish.document:
+            texts = document.files(wish.study)
+            if not texts:
+                raise ExportError(document.lacks.format(study=wish.study.slug))
+            for name, text in texts.items():
+                # What archives show first.
+                write_text(folder / ("README.md" if name.endswith(".md") else name), text)
             yield files_of(folder)
             return
         # The copy of the report in a bundle loads the statistics.
@@ -226,7 +157,8 @@ def publish(
 
 def _copies(person: PersonIn) -> Iterator[HeldCopy]:
     """The drafts that may contain a person's answers; archives keep published versions for good."""
-    for entry in person.study.log.filter(event=_DONE).exclude(detail__what="plan"):
+    without = [each.name for each in DOCUMENTS if not each.follows_answers]
+    for entry in person.study.log.filter(event=_DONE).exclude(detail__what__in=without):
         if person.may_be_in(entry.created_at):
             yield HeldCopy(
                 f"log {entry.pk}",
@@ -278,14 +210,14 @@ def _to_zenodo(
 
 
 def _title(wish: Wish) -> str:
-    kind = _TITLES[wish.what][1]
+    kind = wish.document.title if wish.document else "Answers and judgments of"
     simulated = " (simulated)" if wish.study.is_simulated else ""
     return f"{kind} “{wish.study.title}”{simulated}"
 
 
 def _description(wish: Wish) -> str:
-    if wish.what != "bundle":
-        return _TITLES[wish.what][2]
+    if wish.document:
+        return wish.document.description
     lines = [
         "Which of two responses a person would prefer, as judged by people and by language models.",
         "README.md describes the tables, how they were collected, and their limits. LICENSE has "

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from analysis.exports.catalogue import ExportFolder
-from extras.study_files.parts import Comprehension, Judges, PlanFile, Quotas, Wordings
+from extras.study_files.parts import Comprehension, Judges, Quotas, Wordings
 from extras.study_files.study_toml import (
     DrawFile,
     ItemsFile,
@@ -35,7 +35,6 @@ _PARTS: list[StudyFilePart] = [
     Comprehension(),
     Judges(),
     Wordings(),
-    PlanFile(),
 ]
 
 

@@ -1,10 +1,12 @@
 """Studies with answers and judgments, written straight to the tables; no service is under test."""
 
+import io
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
+from django.core.management import call_command, get_commands
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, Assignment
@@ -14,6 +16,12 @@ from tests.factories import make_persona, make_study, store, stored_at_once
 
 _serial = count(1)
 MIRROR = {"r1": "r2", "r2": "r1"}
+
+
+def assert_verified(report: object) -> None:
+    """A report, by its folder or id, has the numbers that follow from the data now."""
+    if "verify" in get_commands():
+        call_command("verify", f"--report={report}", stdout=io.StringIO())
 
 
 def make_rater(*, study: Study, **overrides: Any) -> Annotator:

@@ -14,7 +14,6 @@ from analysis.report.sections.certainty.section import certainty_headline
 from analysis.report.sentences import at, pieces
 from analysis.report.table_files import write_tables
 from tests.analysis.builders import make_run, random_study
-from tests.analysis.lifecycle.test_plans import before_data
 from tests.analysis.partial import report_of
 from tests.factories import make_study
 
@@ -62,16 +61,14 @@ class Numbers(HTMLParser):
             self.bare += [words] if re.search(r"\d", words) else []
 
 
-def planned_study():
-    study = random_study(
+def usual_study():
+    return random_study(
         51,
         n_items=60,
         n_raters=12,
         truths=("r1", "r2"),
         runs=({"judge": "steady", "setting": "certainty"}, {"judge": "other", "setting": "tie"}),
     )
-    before_data(study, hypotheses="", exclusions="")
-    return study
 
 
 def without_truth():
@@ -89,14 +86,14 @@ def never_begun():
 
 
 @pytest.fixture(scope="module")
-def planned(module_db):
-    return report_of(planned_study(), seed=7)
+def usual(module_db):
+    return report_of(usual_study(), seed=7)
 
 
-@pytest.fixture(scope="module", params=[planned_study, without_truth, empty, never_begun])
+@pytest.fixture(scope="module", params=[usual_study, without_truth, empty, never_begun])
 def report(request, module_db):
-    if request.param is planned_study:
-        return request.getfixturevalue("planned")
+    if request.param is usual_study:
+        return request.getfixturevalue("usual")
     return report_of(request.param(), seed=7)
 
 
@@ -129,8 +126,8 @@ def test_the_file_holds_what_stands_in_report_json(report, tmp_path):
             assert row["Value"] in (str(value), str(value).replace(", ", ","), ""), path
 
 
-def test_sentences_are_cut_where_their_numbers_stand(planned):
-    report = planned
+def test_sentences_are_cut_where_their_numbers_stand(usual):
+    report = usual
 
     for found in (report["headline"], report["certainty_headline"], certainty_headline(report)):
         for sentence, numbers in zip(found["sentences"], found["numbers"], strict=True):

@@ -7,7 +7,6 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.plans import freeze_plan
 from annotation import services
 from annotation.content.consent_versions import promised
 from annotation.errors import ItemError
@@ -148,8 +147,7 @@ def test_newcomers_do_not_get_it_and_a_sample_keeps_its_size():
     assert faults() == []
 
 
-def test_it_departs_from_the_plan_and_supersedes_reports(study, tmp_path):
-    freeze_plan(study_id=study.pk, analyses=["accuracy"], exclusions="Nobody.", bootstrap=100)
+def test_it_supersedes_reports(study, tmp_path):
     for _ in range(2):
         answer_all(annotator := walk_in(study))
         services.complete(annotator_id=annotator.pk)
@@ -162,14 +160,10 @@ def test_it_departs_from_the_plan_and_supersedes_reports(study, tmp_path):
 
     call_command("report", study.slug, out=str(tmp_path), bootstrap=100)
     found = json.loads((tmp_path / "report.json").read_text())
-    (departure,) = found["registration"]["departures"]
-    assert (departure["what"], departure["done"]) == ("items", "3 items: 1 taken out")
     ((left_out),) = found["items_left_out"]
     assert left_out["reason"] == "Both responses are equal."
     assert left_out["after_report"]
     assert "Both responses are equal." in (tmp_path / "report.html").read_text()
-    put_back(study_id=study.pk, key=item.key)
-    assert load_dataset(study.slug).departures == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Plans, versions and shared reports in Chromium: they fit, pass axe, and work by keyboard."""
+"""Versions and shared reports in Chromium: they fit, pass axe, and work by keyboard."""
 
 import re
 
@@ -42,7 +42,6 @@ def test_the_pages_fit_and_pass_axe(study, signed_in, open_page):
 
     for name, arguments in [
         ("list", [study.slug]),
-        ("plan", [study.slug]),
         ("compare", [study.slug]),
         ("report", of_report),
         ("share", of_report),
@@ -52,24 +51,6 @@ def test_the_pages_fit_and_pass_axe(study, signed_in, open_page):
     outside = open_page()
     outside.goto(f"{reverse('shared:report', args=[link.public_id])}?key={key}")
     is_well_in_both_themes(outside)
-
-
-def test_a_plan_is_frozen_by_keyboard_alone(study, signed_in):
-    page = signed_in(viewport=PHONE)
-    page.goto(reverse("analysis:plan", args=[study.slug]))
-
-    page.get_by_role("button", name="Freeze plan").press("Enter")
-    page.get_by_role("heading", name="There is a problem").wait_for()
-    assert page.title().startswith("Error:")
-    fits_and_reads_well(page)
-    page.get_by_role("link", name="Analyses: Choose at least one analysis.").press("Enter")
-    page.get_by_label("Accuracy of people and judges").press("Space")
-    page.get_by_label("I understand that I cannot change the plan").press("Space")
-    page.get_by_role("button", name="Freeze plan").press("Enter")
-
-    page.get_by_role("heading", name="Seal").wait_for()
-    fits_and_reads_well(page)
-    page.get_by_text("Frozen after the first data").first.wait_for()
 
 
 @pytest.mark.nightly

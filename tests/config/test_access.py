@@ -86,9 +86,7 @@ FOR_VIEWERS = {
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/compare/",
-    "reports/deviations/",
     "reports/panel/",
-    "reports/plan/",
     "reports/view/",
     "settings/",
     "providers/",
@@ -136,7 +134,6 @@ NOT_HERE = {
     "reports/<public_id>/share/<link_id>/files/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "reports/<public_id>/verify/",
     "webhooks/<public_id>/again/",
 }
 for _of_extra in access():

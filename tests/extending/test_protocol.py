@@ -8,7 +8,6 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.data.dataset import load_dataset
-from analysis.lifecycle.plans import parse_judge
 from judging.models import JudgeRun
 from judging.protocols import registry
 from tests.extending.page import blocks
@@ -82,7 +81,7 @@ def test_its_form_is_requested_and_read(study, llm):
 
 
 @pytest.mark.usefixtures("registered")
-def test_the_report_and_a_plan_read_its_runs_and_the_form_offers_it(study, llm):
+def test_the_report_reads_its_runs_and_the_form_offers_it(study, llm):
     llm.answer = lambda body, n: completion("[[70]]")
     follow("manage.py judge films --judge recorded --setting share --features none --inline")
 
@@ -90,5 +89,4 @@ def test_the_report_and_a_plan_read_its_runs_and_the_form_offers_it(study, llm):
     page = sign_in(study, "editor").get(reverse("judging:new", args=["films"])).content.decode()
 
     assert (run.setting, run.prompt.template[:20]) == ("share", "Think of 100 people.")
-    assert parse_judge("recorded : share")["setting"] == "share"
     assert "Share: how many of 100 such people would prefer response A" in page

@@ -4,6 +4,7 @@ import zlib
 
 import pytest
 
+from tests.analysis.builders import assert_verified
 from tests.factories import sign_in
 from tests.invariants import broken_invariants
 from tests.judging.conftest import engine, llm  # noqa: F401
@@ -45,6 +46,6 @@ def test_a_study_goes_the_whole_way(row, llm, engine, tmp_path, settings):  # no
 
     assert whole_way.faults_of_pages(study, report, sign_in(study, "owner")) == []
     assert whole_way.recounted(report, out) == []
-    whole_way.verify(report)
+    assert_verified(report.public_id)
     whole_way.comes_back(study, tmp_path / "back")
     assert broken_invariants(*whole_way.CHECKS) == []

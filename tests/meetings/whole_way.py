@@ -85,11 +85,6 @@ def is_missing(form: str) -> bool:
     return bool(added and added.missing())
 
 
-def verify(report: Report) -> None:
-    """The command fails if a number of the report differs."""
-    _command("verify", f"--report={report.public_id}")
-
-
 def comes_back(study: Study, out: Path) -> None:
     """The study as files differs in nothing, and makes another study with the same items."""
     if "apply" not in get_commands():

@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.report.registration import mark_word
 from analysis.report.rules import FOLDS, LEVEL, MIN_COMPARED, SMALL, TOO_SMALL
 from analysis.report.section import RUN, NumberSource, ReportJson, ReportPage, Section, Sentence
 from analysis.report.sentences import at
-from analysis.report.tables import CellKind, Table, TableColumn, compact
-from analysis.report.words import effect_words, run_names, threshold_standing
+from analysis.report.tables import Table, TableColumn, compact
+from analysis.report.words import run_names, threshold_standing
 from analysis.stats.core.clusters import MIN_BLOCKS
 from analysis.stats.core.shared_variance import (
     ANNOTATORS_PER_ANSWER,
@@ -226,86 +225,6 @@ def band_definitions(report: ReportJson) -> Table:
     return Table("band_definitions", title, columns, rows if is_asked else [], is_record=True)
 
 
-def registered(report: ReportJson) -> Table:
-    """The mark of every analysis; empty without a plan, because then all are explored."""
-    found = report["registration"]
-    rows = [
-        [entry["label"], mark_word(entry["mark"]), " ".join(_why(entry))]
-        for entry in found["analyses"]
-    ]
-    columns = (TableColumn("Analysis"), TableColumn("Mark"), TableColumn("Why"))
-    title = "What was registered and what was explored"
-    return Table("registered", title, columns, rows if found["plan"] else [], is_record=True)
-
-
-def _why(analysis: Mapping[str, str]) -> Iterator[str]:
-    yield analysis["because"]
-    if why := analysis.get("not_computed"):
-        yield f"Not computed: {why}."
-
-
-_GAP: tuple[tuple[str, CellKind], ...] = (("points", "points"), ("95 % interval", "points_range"))
-
-
-def as_registered(report: ReportJson) -> Table:
-    """The sealed items and all items; empty if the plan sealed all or none."""
-    alone = report["registration"].get("as_registered")
-    rows: list[list[Any]] = []
-    if alone is not None:
-        rows.append(["Majority of people", alone["majority"], report["human"]["majority"]])
-        rows[0] += [None] * 4
-        names = run_names(report)
-        place = {judge["run"]: number for number, judge in enumerate(report["judges"])}
-        for judge, difference in zip(alone["judges"], alone["differences"], strict=True):
-            own = place[judge["run"]]
-            gap = report["comparison"][own]["difference_general"]
-            rows.append([names[own], judge, report["judges"][own]])
-            rows[-1] += [each[key] for each in (difference, gap) for key in ("value", "ci")]
-    columns = (
-        TableColumn("Who"),
-        TableColumn("sealed items", "share", "Accuracy"),
-        TableColumn("all items", "share", "Accuracy"),
-        *(
-            TableColumn(heading, kind, group)
-            for group in ("Judge minus majority, sealed items", "Judge minus majority, all items")
-            for heading, kind in _GAP
-        ),
-    )
-    return Table(
-        "as_registered",
-        "What was registered: the items that the plan sealed, and all items",
-        columns,
-        rows,
-        "The first of each pair uses only the sealed items and planned runs, with the plan's "
-        "threshold, seed and resamples. Items added or changed after the plan are only in the "
-        "second, which is explored.",
-        is_record=True,
-    )
-
-
-def deviation_effects(report: ReportJson) -> Table:
-    """The main results with and without each deviation from the plan that can be undone."""
-    rows = [
-        [
-            each["what"],
-            each["done"],
-            row["result"],
-            *map(effect_words, (row["with"], row["without"])),
-        ]
-        for each in report.get("deviations", ())
-        for row in each["effect"] or ()
-    ]
-    headings = ("Deviation", "Done", "Result", "With it", "Without it")
-    return Table(
-        "deviations",
-        "Deviations from the plan, and the results without each of them",
-        tuple(map(TableColumn, headings)),
-        rows,
-        "With the plan's threshold and seed. The page Deviations lists all of them, with reasons.",
-        is_record=True,
-    )
-
-
 def _origin(report: Mapping[str, Any]) -> str:
     """The origin of the report's threshold, for the methods."""
     if report["parameters"]["explored"]:
@@ -326,9 +245,6 @@ class Methods(Section):
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         yield band_definitions(report)
-        yield registered(report)
-        yield as_registered(report)
-        yield deviation_effects(report)
 
     def context(self, page: ReportPage) -> Mapping[str, Any]:
         report, sources = page.report, page.tables["methods"].table

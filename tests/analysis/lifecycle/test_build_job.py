@@ -12,7 +12,7 @@ from analysis import tasks
 from analysis.lifecycle import build_job
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
-from analysis.models import Recheck, Report
+from analysis.models import Report
 from tests.analysis.builders import little_study, random_study
 from tests.factories import make_study
 from tests.stored import path_of
@@ -176,16 +176,11 @@ def test_asking_for_a_report_that_lost_its_worker_starts_it_again(queued, monkey
 
 
 @pytest.mark.nightly
-def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
-    var_dir, queued, monkeypatch
-):
-    rechecks: list[int] = []
+def test_reports_that_a_killed_worker_left_are_built_by_the_next(var_dir, queued, monkeypatch):
     monkeypatch.setattr(tasks.build_report, "delay", queued.append)
-    monkeypatch.setattr(tasks.recheck_report, "delay", rechecks.append)
     report = request_report(study_id=little_study(9).pk, bootstrap=100)
     long_ago = timezone.now() - timedelta(hours=1)
     Report.objects.update(state="running", heartbeat_at=long_ago, progress=40, attempts=1)
-    recheck = Recheck.objects.create(report=report, heartbeat_at=long_ago)
 
     tasks.tidy_report_jobs()
     tasks.build_report(report.pk)
@@ -193,7 +188,6 @@ def test_reports_and_rechecks_that_a_killed_worker_left_are_done_by_the_next(
     report.refresh_from_db()
     assert report.state == Report.State.DONE
     assert queued == [report.pk, report.pk]
-    assert rechecks == [recheck.pk]
 
 
 def test_a_full_disk_is_told_in_a_sentence(var_dir, queued, monkeypatch):

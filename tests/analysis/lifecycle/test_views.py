@@ -16,9 +16,7 @@ from analysis.data.verdicts import people_verdicts, run_verdicts
 from analysis.data.views import View
 from analysis.errors import BadParameters
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.plans import freeze_plan
 from analysis.lifecycle.requests import read_view, written_view
-from analysis.lifecycle.verification import read_report, verify_report
 from analysis.models import Report
 from analysis.report.report_json import without_people
 from annotation import services
@@ -29,8 +27,16 @@ from annotation.services.faulty_items import put_back, take_out
 from judging.models import JudgeRun
 from judging.runs.lifecycle import pause_run, resume_run
 from studies.models import Item, Study
+from studies.services.settings import save_settings
 from studies.statements import clock
-from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.builders import (
+    answer,
+    assert_verified,
+    judge_item,
+    make_rater,
+    make_run,
+    random_study,
+)
 from tests.annotation.test_histories import happen
 from tests.factories import (
     answer_all,
@@ -124,7 +130,7 @@ def test_as_of_a_moment_it_has_what_counted_then():
     assert [item.key for item in now.items] != [item.key for item in before.items]
 
 
-def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
+def test_as_of_a_moment_runs_signs_and_settings_are_those_of_then():
     study = make_study(items_per_annotator=12, annotations_per_item=3)
     items = make_items(study, 12)
     rater = make_rater(study=study)
@@ -140,7 +146,8 @@ def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
     moments.append(clock.now())
     for item in items[1:]:
         answer(rater, item, "r1", signals=dict.fromkeys(SIGNALS, 0) | {"driven": 1})
-    freeze_plan(study_id=study.pk, analyses=["accuracy"], threshold=60)
+    study.certainty_threshold = 60
+    save_settings(study, changed=["certainty_threshold"])
     JudgeRun.objects.update(
         state="done", sentence="Every item has an answer.", ended_at=clock.now()
     )
@@ -151,7 +158,6 @@ def test_as_of_a_moment_runs_signs_and_the_plan_are_those_of_then():
     assert [each.runs[0].state for each in then] == ["queued", "paused", "running"]
     assert [each.flagged for each in (then[-1], now)] == [(), (True,)]
     assert [each.study.certainty_threshold for each in (then[-1], now)] == [80, 60]
-    assert [each.plan is None for each in (then[-1], now)] == [True, False]
 
 
 # Of everybody who ever came, for pooling.
@@ -215,7 +221,7 @@ def test_a_report_of_a_view_is_explored_and_says_what_changes(study, tmp_path):
     assert rows["High-certainty threshold"]["view"] == "70"
     assert {entry["mark"] for entry in found["registration"]["analyses"]} == {"explored"}
     assert "Not the study’s own report" in (tmp_path / "r" / "report.html").read_text()
-    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
+    assert_verified(tmp_path / "r")
 
 
 def test_a_file_names_runs_as_reports_do_and_nothing_that_the_study_lacks(study, tmp_path):

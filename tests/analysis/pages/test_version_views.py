@@ -1,4 +1,4 @@
-"""The pages of the analysis plan and of versions side by side."""
+"""The page of versions side by side."""
 
 import shutil
 from unittest.mock import patch
@@ -12,26 +12,13 @@ from analysis import tasks
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
-from analysis.models import AnalysisPlan, Report
+from analysis.models import Report
 from annotation.models import Annotation
 from studies.models import Membership
-from tests.analysis.builders import answer, little_study, make_rater
-from tests.factories import make_item, make_study
+from tests.analysis.builders import little_study
 from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
-
-SENT = {
-    "hypotheses": "Steady does as well as people.",
-    "analyses": ["accuracy", "difference"],
-    "judges": "steady\n\nsteady : certainty : none\n",
-    "threshold": "80",
-    "margin": "0.05",
-    "exclusions": "",
-    "bootstrap": "1000",
-    "seed": "7",
-    "final": "on",
-}
 
 
 def signed_in(client, study, role):
@@ -43,54 +30,6 @@ def signed_in(client, study, role):
 
 def page(study, name="plan"):
     return reverse(f"analysis:{name}", args=[study.slug])
-
-
-def test_an_editor_freezes_a_plan_and_everybody_reads_it(client):
-    study = make_study()
-    editor = signed_in(client, study, "editor")
-
-    response = client.post(page(study), SENT, follow=True)
-
-    plan = AnalysisPlan.objects.get()
-    assert plan.frozen_by == editor
-    assert [run["features"] for run in plan.content["judges"]] == ["all", "none"]
-    shown = response.content.decode()
-    assert plan.seal in shown
-    assert "before the first answer" in shown
-    assert "Freeze plan" not in shown
-
-
-def test_a_plan_that_is_not_confirmed_is_sent_back_as_it_was(client):
-    study = make_study()
-    signed_in(client, study, "owner")
-
-    response = client.post(page(study), SENT | {"final": "", "judges": "steady:loud"})
-
-    assert response.status_code == 422
-    for words in ("Confirm that the plan is final.", "“loud” is not a setting", SENT["hypotheses"]):
-        assert words in response.content.decode()
-    assert not AnalysisPlan.objects.exists()
-
-
-def test_a_late_plan_is_called_late_before_and_after(client):
-    study = make_study()
-    signed_in(client, study, "owner")
-    answer(make_rater(study=study), make_item(study=study), "r1")
-
-    assert "This study already has data" in client.get(page(study)).content.decode()
-    client.post(page(study), SENT)
-
-    assert "Frozen after the first data" in client.get(page(study)).content.decode()
-
-
-def test_a_plan_that_was_tampered_with_is_told_and_breaks_no_other_page(client):
-    study = make_study()
-    signed_in(client, study, "owner")
-    client.post(page(study), SENT)
-    AnalysisPlan.objects.update(answers=3)
-
-    assert "does not match its seal" in client.get(page(study)).content.decode()
-    assert client.get(page(study, "list")).status_code == 200
 
 
 @pytest.fixture(scope="module")

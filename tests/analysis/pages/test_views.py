@@ -12,10 +12,9 @@ from django.urls import reverse
 from analysis import tasks
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import ITEM_ROWS, report_dir
-from analysis.models import Recheck, Report
+from analysis.models import Report
 from analysis.report.rules import MORE_PAGES
 from analysis.report.table_files import write_item_rows
-from annotation.models import Annotation
 from studies.models import Membership
 from tests.factories import make_study
 from tests.stored import path_of
@@ -27,7 +26,6 @@ pytestmark = pytest.mark.django_db
 def queued(monkeypatch):
     ids: list[int] = []
     monkeypatch.setattr(tasks.build_report, "delay_on_commit", ids.append)
-    monkeypatch.setattr(tasks.recheck_report, "delay_on_commit", ids.append)
     return ids
 
 
@@ -210,53 +208,6 @@ def test_the_list_does_not_load_results(client, finished, django_assert_max_num_
         client.get(reverse("analysis:list", args=[study.slug]))
 
     assert not [q for q in captured.captured_queries if '"analysis_report"."result"' in q["sql"]]
-
-
-def test_a_report_is_verified_from_its_page(client, finished):
-    study, report = finished
-    signed_in(client, study, "editor")
-    page, press, status = (
-        of_report(name, study, report) for name in ("report", "verify", "status")
-    )
-
-    before = body(client.get(page)).decode()
-    client.post(press)
-    client.post(press)  # a double press is one recheck
-    waiting = client.get(status).json()
-    tasks.recheck_report(Recheck.objects.get().pk)
-    equal = body(client.get(page)).decode()
-    Annotation.objects.filter(assignment__annotator__study=study).update(standing="withdrawn")
-    client.post(press)
-    tasks.recheck_report(Recheck.objects.first().pk)
-    after = body(client.get(page)).decode()
-
-    assert "This report has not been verified yet" in before
-    assert (waiting["open"], waiting["message"]) == (True, "Waiting for a worker.")
-    assert "All numbers match the current answers." in equal
-    assert client.get(status).json()["open"] is False
-    assert "<strong>▲ Superseded.</strong>" in after
-    assert '<th scope="row" class="key">inputs.hash</th>' in after
-
-
-def test_a_viewer_does_not_start_a_recheck(client, finished):
-    study, report = finished
-    signed_in(client, study, "viewer")
-    page = client.get(of_report("report", study, report))
-
-    assert "Verify</button>" not in body(page).decode()
-    assert client.post(of_report("verify", study, report)).status_code == 404
-
-
-def test_a_recheck_whose_files_are_gone_says_so(client, finished, var_dir):
-    study, report = finished
-    signed_in(client, study, "editor")
-    (var_dir / "reports" / report.public_id / "report.json").unlink()
-
-    client.post(reverse("analysis:verify", args=[study.slug, report.public_id]))
-    tasks.recheck_report(Recheck.objects.get().pk)
-
-    page = client.get(reverse("analysis:report", args=[study.slug, report.public_id]))
-    assert "There is no report at" in body(page).decode()
 
 
 def with_item_rows(report, n=5):

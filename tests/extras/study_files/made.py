@@ -7,7 +7,6 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from analysis.exports.study_export import export_study
-from analysis.lifecycle.plans import freeze_plan
 from annotation.content.comprehension import QuestionText, set_questions
 from annotation.seats.quotas import Quota, QuotaQuestion, set_quotas
 from judging.models import Judge, Jury, StudyJudge
@@ -98,20 +97,6 @@ def whole_study(slug: str = "suppers") -> Study:
     )
     _judges(study)
     _wordings(study)
-    freeze_plan(
-        study_id=study.pk,
-        threshold=70,
-        margin=0.07,
-        analyses=["accuracy", "agreement"],
-        judges=[
-            {"judge": "steady", "setting": "certainty", "features": "all", "wording": "mine@1"},
-            {"judge": "other", "setting": "standard", "features": "age,sex"},
-        ],
-        exclusions="Nobody.\nReally.",
-        hypotheses="People are right.",
-        seed=9,
-        bootstrap=500,
-    )
     return Study.objects.get(pk=study.pk)
 
 

@@ -274,32 +274,6 @@ def test_a_wording_that_a_run_used_stays_and_others_follow_the_files(folder, tmp
     assert not PromptTemplate.objects.exists()
 
 
-@pytest.mark.nightly
-def test_another_analysis_plan_is_refused_once_one_is_frozen(folder):
-    plan = {
-        "threshold": 80,
-        "margin": 0.05,
-        "seed": 1,
-        "bootstrap": 100,
-        "analyses": ["agreement", "accuracy"],
-        "exclusions": "",
-        "hypotheses": "",
-        "judge": [{"judge": "steady"}],
-    }
-    (folder / "analysis_plan.toml").write_text(tomli_w.dumps(plan))
-    edit(folder, parts__analysis_plan="analysis_plan.toml")
-
-    lines, remarks = apply(folder, yes=True)
-    assert "analysis_plan.toml: new, 13 lines" in lines
-    assert "now frozen" in remarks
-    assert "does not differ" in apply(folder)[0][0]
-
-    edit(folder, "analysis_plan.toml", threshold=70)
-    assert "has a different analysis plan, frozen on" in refusal(folder)
-    edit(folder, "analysis_plan.toml", analyses=[1])
-    assert "analyses must be a list of codes" in refusal(folder)
-
-
 def test_quotas_and_feature_sets_follow_the_files(folder):
     freeze()
     edit(folder, feature_sets={"young": ["age"]})

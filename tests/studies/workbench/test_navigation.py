@@ -28,7 +28,7 @@ PAGES = {
     "judging:list": "Judges",
     "judging:new": "Judges",
     "analysis:list": "Report",
-    "analysis:plan": "Report",
+    "analysis:view": "Report",
     "exports:list": "Exports",
     "studies:settings": "Settings",
 }

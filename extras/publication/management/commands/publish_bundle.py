@@ -7,12 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
+from analysis.exports.catalogue import DOCUMENTS
 from analysis.exports.facts import LICENCES
 from extras.publication.connection import Leaving
 from extras.publication.publish import (
     ARCHIVES,
     TOKENS,
-    WHAT,
     Wish,
     obstacles,
     prepared,
@@ -38,7 +38,12 @@ class Command(BaseCommand):
             required=True,
             help=f"the archive; your token is read from the environment: {tokens}",
         )
-        parser.add_argument("--what", choices=WHAT, default="bundle", help="default: bundle")
+        parser.add_argument(
+            "--what",
+            choices=["bundle", *(each.name for each in DOCUMENTS)],
+            default="bundle",
+            help="default: bundle",
+        )
         parser.add_argument(
             "--licence", choices=LICENCES, default="", help="licence of the answers"
         )

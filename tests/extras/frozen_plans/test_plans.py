@@ -1,8 +1,8 @@
-"""The analysis plan: frozen once, sealed, and told apart from what was explored."""
+"""Marks and departures: what was registered in a plan, told apart from what was explored."""
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db.models import Value
 from django.db.models.functions import Concat
 from django.utils import timezone
@@ -10,43 +10,40 @@ from django.utils.html import strip_tags
 
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
-from analysis.errors import AnalysisError, BadParameters, PlanIsFrozen
+from analysis.data.views import View
 from analysis.lifecycle.build_job import write_report
-from analysis.lifecycle.plans import freeze_plan, parse_judge, registered
-from analysis.lifecycle.requests import request_report
-from analysis.lifecycle.verification import read_report, verify_report
-from analysis.models import AnalysisPlan
-from analysis.report.build import all_tables, analyses, build_report, sections
+from analysis.report.build import all_tables, build_report
 from analysis.report.registration import mark_of, table_mark
 from analysis.report.render import render_html
 from analysis.report.report_json import without_people
-from analysis.report.rules import ANALYSES, MORE_CHAPTERS
-from analysis.report.words import late_changes
 from annotation.services.endings import exclude
+from extras.frozen_plans.freezing import freeze_plan
+from extras.frozen_plans.models import AnalysisPlan
 from judging.prompts.asking import Asking, tasks_of
 from studies.models import Item
 from studies.services.settings import save_settings
+from studies.statements import clock
 from tests.analysis.builders import (
     answer,
+    assert_verified,
     judge_item,
     little_study,
     make_rater,
     make_run,
     random_study,
 )
-from tests.factories import make_item, make_study
+from tests.analysis.test_sources import page_of
+from tests.extras.frozen_plans.made import PLAN, STEADY, before_data
+from tests.factories import make_item
 
 pytestmark = pytest.mark.django_db
-
-STEADY = {"judge": "steady", "setting": "certainty", "features": "all"}
-PLAN = {"analyses": ["accuracy", "certain", "difference"], "judges": [STEADY]}
 
 
 @pytest.fixture(autouse=True)
 def _words_of_the_builders(monkeypatch, request):
     """Runs of the builders were never asked; they have this hash in place of one of words."""
     if "real_words" not in request.fixturenames:
-        monkeypatch.setattr("analysis.data.plans._prompt", lambda study, judge: "0" * 64)
+        monkeypatch.setattr("extras.frozen_plans.plans._prompt", lambda study, judge: "0" * 64)
 
 
 @pytest.fixture
@@ -54,103 +51,12 @@ def real_words():
     """The words of planned runs are hashed as they are."""
 
 
-def before_data(study, **plan):
-    """A plan as if it had been frozen before the study's answers came."""
-    made = freeze_plan(study_id=study.pk, **PLAN | plan, dry_run=True)
-    row = AnalysisPlan(
-        study=study, content=made.content, answers=0, judgments=0, frozen_at=made.frozen_at
-    )
-    row.seal = type(made)(made.content, 0, 0, made.frozen_at).sealed()
-    row.save()
-
-
 def built(study, **options):
     return build_report(load_dataset(study.slug), **{"seed": 20240701, "bootstrap": 1000} | options)
 
 
-def test_a_plan_has_a_seal_over_all_it_says_and_the_time():
-    plan = freeze_plan(study_id=make_study(certainty_threshold=75).pk, **PLAN)
-
-    row = AnalysisPlan.objects.get()
-    assert (row.seal, row.content["threshold"]) == (plan.sealed(), 75)
-    assert plan.is_before_data
-    assert row.study.log.get(event="analysis plan frozen").detail == {"seal": plan.seal}
-
-
-def test_a_frozen_plan_stays_as_it_is():
-    study = make_study()
-    first = freeze_plan(study_id=study.pk, **PLAN)
-
-    with pytest.raises(PlanIsFrozen, match="cannot be changed"):
-        freeze_plan(study_id=study.pk, **PLAN | {"threshold": 70})
-
-    assert AnalysisPlan.objects.get().seal == first.seal
-
-
-def test_a_plan_that_was_changed_in_the_database_stops_the_report():
-    study = make_study()
-    freeze_plan(study_id=study.pk, **PLAN)
-    row = AnalysisPlan.objects.get()
-    row.content["threshold"] = 60
-    row.save()
-
-    with pytest.raises(AnalysisError, match="changed in the database"):
-        load_dataset(study.slug)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"threshold": 101}, "Use 1 to 100"),
-        ({"margin": 0.6}, r"The margin is .*\. Use"),
-        ({"analyses": ["magic"]}, "no analysis “magic”"),
-        ({"analyses": []}, "at least one"),
-        ({"judges": [STEADY, STEADY]}, "twice"),
-        ({"exclusions": "x" * 20_001}, "too long"),
-    ],
-)
-def test_a_plan_that_makes_no_sense_is_refused_whole(wrong, words):
-    with pytest.raises(BadParameters, match=words):
-        freeze_plan(study_id=make_study().pk, **PLAN | wrong)
-
-    assert not AnalysisPlan.objects.exists()
-
-
-def test_a_planned_run_is_written_with_colons():
-    assert parse_judge(" steady ") == STEADY
-    assert parse_judge("steady: tie :none")["features"] == "none"
-    for text, message in (
-        ("steady:loud", "not a setting"),
-        ("steady : tie : all : : sideways", "“sideways” is not a framing"),
-        ("a:tie:all:w:persona:more", "NAME : SETTING"),
-    ):
-        with pytest.raises(BadParameters, match=message):
-            parse_judge(text)
-
-
-def test_a_report_takes_threshold_seed_and_resamples_from_the_plan(monkeypatch):
-    study = make_study(certainty_threshold=80)
-    freeze_plan(study_id=study.pk, **PLAN, threshold=70, margin=0.1, seed=5, bootstrap=200)
-    monkeypatch.setattr("analysis.tasks.build_report.delay_on_commit", lambda pk: None)
-
-    report = request_report(study_id=study.pk)
-
-    assert (report.threshold, report.seed, report.bootstrap) == (70, 5, 200)
-    assert registered(study).margin == load_dataset(study.slug).study.equivalence_margin == 0.1
-
-
 def mark_of_table(report, name):
     return table_mark(report, all_tables(report)[name])
-
-
-def test_without_a_plan_every_number_is_explored():
-    report = built(little_study(31), bootstrap=100)
-
-    found = report["registration"]
-    assert (found["plan"], found["plan_reason"]) == (None, "no_plan")
-    assert {entry["mark"] for entry in found["analyses"]} == {"explored"}
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert mark_of_table(report, "table_b") is None
 
 
 def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
@@ -173,26 +79,36 @@ def test_a_planned_analysis_of_a_planned_run_is_registered_and_nothing_else():
     assert mark_of_table(report, "cost") is None
 
 
-def test_another_threshold_makes_explored_what_depends_on_it_alone():
+@pytest.mark.parametrize(
+    ("asked", "explored"),
+    [
+        ({"threshold": 70}, ["human", "majority", "high", "accuracy"]),
+        ({"seed": 1}, ["human", "agreement", "percent_ci", 0]),
+    ],
+)
+def test_another_threshold_or_seed_makes_explored_what_depends_on_it(asked, explored):
+    study = little_study(33)
+    before_data(study, analyses=["accuracy", "certain", "agreement"])
+
+    report = built(study, **asked)
+
+    ((name, done),) = asked.items()
+    (departure,) = report["registration"]["departures"]
+    assert (departure["what"], departure["done"]) == (name, done)
+    assert mark_of(report, explored) == "explored"
+    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+
+
+def test_every_number_of_a_plan_leads_to_its_row():
     study = little_study(33)
     before_data(study)
 
-    report = built(study, threshold=70)
+    page = page_of(built(study, threshold=70))
 
-    assert mark_of(report, ["human", "majority", "high", "accuracy"]) == "explored"
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
-    departure = report["registration"]["departures"][0]
-    assert (departure["what"], departure["planned"], departure["done"]) == ("threshold", 80, 70)
-
-
-def test_another_seed_makes_resampled_intervals_explored():
-    study = little_study(34)
-    before_data(study, analyses=["accuracy", "agreement"])
-
-    report = built(study, seed=1)
-
-    assert mark_of(report, ["human", "agreement", "percent_ci", 0]) == "explored"
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
+    leads = [link.removeprefix("#") for link in page.links if link.startswith("#from-")]
+    assert {"from-registration.plan.margin", "from-registration.departures.0.done"} <= {*leads}
+    assert set(leads) <= set(page.ids)
+    assert not page.bare
 
 
 def test_excluding_somebody_against_the_plan_makes_everything_explored():
@@ -295,111 +211,17 @@ def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, be
     assert f"{said} All of this is exploratory." in str(report["limitations"])
 
 
-def test_the_analyses_that_pages_list_are_those_of_the_sections():
-    assert sorted(ANALYSES) == sorted(analysis.code for analysis in analyses())
-
-
-def test_every_path_of_the_catalogue_is_in_a_report():
-    study = random_study(39, n_personas=24)
-    advice = {"kind": "advice", "title": "", "text": "Take the first.", "favors": "r1"}
-    Item.objects.filter(study=study).update(advice=advice)
-    report = built(study, bootstrap=100)
-
-    missing = [
-        pattern
-        for section in sections()
-        for analysis in section.analyses
-        for pattern in analysis.paths
-        # Chapters of extras may need data that no other study has.
-        if section not in MORE_CHAPTERS or pattern.partition(".")[0] in report
-        if not leads_somewhere(report, pattern.split("."))
-    ]
-    assert missing == []
-
-
-def leads_somewhere(value, keys) -> bool:
-    """Whether a path is there; `*` is any entry, as some runs have what others have not."""
-    if not keys:
-        return True
-    key, *rest = keys
-    if key == "*":
-        return any(leads_somewhere(entry, rest) for entry in value)
-    return key in value and leads_somewhere(value[key], rest)
-
-
-def test_the_command_freezes_and_says_what_was_there_already(capsys):
-    study = make_study()
-    answer(make_rater(study=study), make_item(study=study), "r1")
-    make_run(study=study)
-
-    call_command("freeze_plan", study.slug, "--judge", "steady", "--exclusions", "Nobody's.")
-
-    said = capsys.readouterr()
-    assert AnalysisPlan.objects.get().seal in said.out
-    assert "1 answers and 0 judgments already existed" in said.err
-
-
-def test_the_command_can_try_first(capsys):
-    study = make_study()
-
-    call_command("freeze_plan", study.slug, "--dry-run")
-
-    assert not AnalysisPlan.objects.exists()
-    assert "Nothing was stored" in capsys.readouterr().out
-
-
-def test_the_command_tells_bad_usage_from_a_plan_that_is_there():
-    study = make_study()
-    with pytest.raises(CommandError, match="no analysis “x”") as bad:
-        call_command("freeze_plan", study.slug, "--analyses", "x")
-    call_command("freeze_plan", study.slug)
-    with pytest.raises(CommandError, match="cannot be changed") as second:
-        call_command("freeze_plan", study.slug)
-
-    assert (bad.value.returncode, second.value.returncode) == (2, 1)
-
-
 def page_words(report):
     page = render_html(report, date=timezone.now().date())
     return strip_tags(page[page.index("<main") : page.index("</main>")]).replace("&#x27;", "'")
-
-
-def read_otherwise(study, **settings):
-    """Save settings as the pages do."""
-    for name, value in settings.items():
-        setattr(study, name, value)
-    save_settings(study, changed=list(settings))
-
-
-def test_a_threshold_and_a_margin_changed_after_the_first_answer_are_told_beside_the_numbers():
-    study = little_study(1)
-    read_otherwise(study, certainty_threshold=60)  # nothing has been answered: frozen_at is None
-    study.frozen_at = timezone.now()
-    study.save()
-    before = built(study, bootstrap=100)
-
-    read_otherwise(study, certainty_threshold=70, equivalence_margin=0.1)
-    after = built(study, bootstrap=100)
-
-    day = f"{timezone.now():%Y-%m-%d}"
-    assert late_changes(before) == []
-    assert before["parameters"]["threshold_chosen"] == "before the data"
-    assert all_tables(before)["table_b"].threshold == "60, set before the data"
-    assert after["registration"]["late_changes"] == [
-        {"setting": "threshold", "before": 60, "after": 70, "on": day},
-        {"setting": "margin", "before": 0.05, "after": 0.1, "on": day},
-    ]
-    assert after["parameters"]["threshold_chosen"] == "post hoc"
-    assert all_tables(after)["table_b"].threshold == "70, changed after the first data"
-    assert len(late_changes(after)) == 2
-    assert before["inputs"]["hash"] != after["inputs"]["hash"]
 
 
 def test_a_frozen_plan_stands_above_settings_that_are_changed_later():
     study = little_study(1, frozen_at=timezone.now())
     before_data(study)
 
-    read_otherwise(study, certainty_threshold=70)
+    study.certainty_threshold = 70
+    save_settings(study, changed=["certainty_threshold"])
     report = built(study, bootstrap=100)
 
     assert report["registration"]["late_changes"] == []
@@ -412,7 +234,8 @@ def test_a_plan_after_the_data_with_another_threshold_is_a_late_change():
     freeze_plan(study_id=study.pk, **PLAN, threshold=70)
     day = f"{timezone.now():%Y-%m-%d}"
     # Settings that are changed under a plan change nothing.
-    read_otherwise(study, certainty_threshold=60)
+    study.certainty_threshold = 60
+    save_settings(study, changed=["certainty_threshold"])
 
     report = built(study)
 
@@ -464,17 +287,35 @@ def test_items_that_come_after_the_plan_are_a_departure_and_stand_beside_what_wa
     assert first["registration"]["as_registered"] is None
 
 
-def test_an_item_that_is_not_the_sealed_one_any_more_is_told_with_those_that_are_gone():
+def test_items_that_are_not_the_sealed_ones_any_more_are_told_with_those_that_are_gone():
     study = little_study(44)
     before_data(study, bootstrap=100)
-    changed, *_ = Item.objects.filter(study=study).order_by("key")
+    changed, faulty, *_ = Item.objects.filter(study=study).order_by("key")
 
     Item.objects.filter(pk=changed.pk).update(
         first_person="r1" if changed.first_person == "r2" else "r2"
     )
+    Item.objects.filter(pk=faulty.pk).update(split=Item.Split.LEFT_OUT)
     (departure,) = item_departures(built(study, bootstrap=100))
+    Item.everything.filter(pk=faulty.pk).update(split=Item.Split.MAIN)
+    (later,) = load_dataset(study.slug).departures
 
-    assert departure["done"].endswith(" items: 1 changed")
+    assert departure["done"].endswith(" items: 1 changed, 1 taken out")
+    assert later.done.endswith(" items: 1 changed")
+
+
+def test_data_as_of_a_moment_have_the_plan_and_the_settings_of_then():
+    study = little_study(44)
+    before = clock.now().isoformat()
+    freeze_plan(study_id=study.pk, **PLAN, threshold=60)
+    after = clock.now().isoformat()
+
+    early, late = (load_dataset(study.slug, View(as_of=at)) for at in (before, after))
+
+    assert (early.plan, early.study.certainty_threshold) == (None, 80)
+    assert late.plan is not None
+    assert late.study.certainty_threshold == 60
+    assert [each.what for each in late.departures] == ["another view"]
 
 
 def test_a_design_that_is_changed_after_the_plan_is_a_departure_with_day_and_account():
@@ -551,7 +392,7 @@ def test_other_values_than_the_plans_are_told_with_the_day_and_who_asked(tmp_pat
     told = {each["what"]: (each["on"], each["by"]) for each in result["registration"]["departures"]}
     assert told == dict.fromkeys(("threshold", "seed"), ("2026-05-04", "ada"))
     assert "changed on 2026-05-04 by ada" in page_words(result)
-    assert verify_report(read_report(str(tmp_path / "r"))).is_equal
+    assert_verified(tmp_path / "r")
 
 
 def test_an_exclusion_is_told_whatever_the_plan_says_and_whatever_became_of_the_answers():

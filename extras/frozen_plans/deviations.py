@@ -13,11 +13,11 @@ from typing import Any
 from django.db.models import QuerySet
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
-from analysis.data.plans import ItemChanges, begun_of, design_departures, item_changes
 from analysis.models import Report
 from annotation.content.consent_versions import AMENDED
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.services.faulty_items import TAKEN_OUT
+from extras.frozen_plans.plans import ItemChanges, begun_of, design_departures, item_changes
 from judging.models import JudgeRun
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.settings import READING_FIELDS, SETTINGS_CHANGED

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadParameters
-from analysis.lifecycle.plans import freeze_plan, parse_judge
-from analysis.report.rules import ANALYSES, DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from extras.frozen_plans.freezing import freeze_plan, parse_judge, usual_analyses
 from studies.management.terminal import find_study
 
 
@@ -28,7 +28,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--analyses",
             metavar="CODE,CODE",
-            help="comma-separated codes (default: all; an unknown code lists them)",
+            help="comma-separated codes (default: the usual ones that this study can compute; an "
+            "unknown code lists all)",
         )
         parser.add_argument(
             "--judge",
@@ -50,14 +51,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         names = ("threshold", "margin", "exclusions", "hypotheses", "seed", "bootstrap", "dry_run")
-        codes = list(ANALYSES)
-        if options["analyses"] is not None:
-            codes = [code.strip() for code in options["analyses"].split(",")]
         try:
+            judges = [parse_judge(text) for text in options["judge"]]
+            if options["analyses"] is None:
+                codes = usual_analyses(study, judges)
+            else:
+                codes = [code.strip() for code in options["analyses"].split(",")]
             plan = freeze_plan(
                 study_id=study.pk,
                 analyses=codes,
-                judges=[parse_judge(text) for text in options["judge"]],
+                judges=judges,
                 **{name: options[name] for name in names},
             )
         except BadParameters as error:

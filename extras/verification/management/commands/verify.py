@@ -33,7 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="show every value that differs")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.lifecycle.verification import read_report, verify_report
+        from extras.verification.recomputing import read_report, verify_report
 
         named = options["named"] or options["report"].removeprefix("verify=")
         if not named:
@@ -47,15 +47,14 @@ class Command(BaseCommand):
             raise CommandError(f"{error} If its data has another name here, add --study.") from None
         except AnalysisError as error:
             raise CommandError(str(error)) from None
-        versions = ", ".join(f"{d.path[9:]} {d.then} → {d.now}" for d in found.software)
         if found.is_equal:
             self.stdout.write(
                 f"Equal: {report['study']['slug']}, inputs {report['inputs']['hash'][:12]}…, "
                 f"seed {report['seed']}. All numbers match the current answers."
             )
-            if versions:
+            if found.versions:
                 self.stdout.write(
-                    f"Some software versions changed since the report was built: {versions}."
+                    f"Some software versions changed since the report was built: {found.versions}."
                 )
             return
         for reason in found.reasons:
@@ -68,7 +67,7 @@ class Command(BaseCommand):
             )
         if found.methods and found.unexplained:
             self.stdout.write(f"No change of a method explains {found.unexplained:,} more.")
-        if versions and found.others:
+        if found.versions and found.others:
             self.stdout.write(
                 f"{found.others:,} other value{' is' if found.others == 1 else 's are'} text, or "
                 "in a part of the report that only one of the versions has."
@@ -78,8 +77,8 @@ class Command(BaseCommand):
             self.stdout.write(_line(difference))
         if len(found.differences) > len(shown):
             self.stdout.write(f"… and {len(found.differences) - len(shown):,} more (--all).")
-        if versions:
-            self.stdout.write(f"Some software versions also changed: {versions}.")
+        if found.versions and not any(found.versions in reason for reason in found.reasons):
+            self.stdout.write(f"Some software versions also changed: {found.versions}.")
         state = "superseded" if found.is_superseded else "out of date"
         n = len(found.differences)
         differ = "1 value differs" if n == 1 else f"{n:,} values differ"

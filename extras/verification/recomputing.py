@@ -1,36 +1,31 @@
 """Verification: compute a report again and compare it value by value."""
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from analysis.data.answers import PeopleNow, people_now
+from django.db.models import Count
+
 from analysis.data.dataset import load_dataset
 from analysis.data.pooling import pool
 from analysis.data.views import View
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress, compute
-from analysis.lifecycle.differences import (
-    MethodDifference,
-    ReportDifference,
-    differences,
-    explained,
-)
+from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.storage import report_dir
-from analysis.models import Recheck, Report
+from analysis.models import Report
 from analysis.report.build import SCHEMA
 from analysis.report.report_json import to_json, without_people
+from analysis.report.rules import MethodChange, method_changes
 from analysis.report.words import listed
+from annotation.models import Annotation, Annotator, AnnotatorEvent
 from studies.file_storage.storage import Stored
-from studies.jobs.runner import JobProgress, carry_out
 
 SHOWN_ITEMS = 10
-# Differences stored with a recheck; the command shows all.
-KEPT = 20
-
 
 # Parts of a report that can change without any answer, in words.
 _NO_ANSWERS = {
@@ -40,6 +35,15 @@ _NO_ANSWERS = {
     r"study\b": "settings of the study",
     r"inputs\.record_hash": "how people took part",
 }
+
+
+@dataclass(frozen=True)
+class MethodDifference:
+    """How many changed values a change of a method can explain, and the first of them."""
+
+    change: MethodChange
+    values: int
+    first: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,39 @@ class ReportVerification:
     @property
     def is_equal(self) -> bool:
         return not self.differences
+
+    @property
+    def versions(self) -> str:
+        """The changed versions in words: “numpy 1.26.4 → 2.3.1”."""
+        return _versions(self.software)
+
+
+# Sums in another order differ by less.
+_ROUNDING = 1e-9
+
+
+def _is_of_numbers(one: ReportDifference) -> bool:
+    """Whether one side is a number and the other is too, or is undefined."""
+    numbers = [isinstance(each, int | float) for each in (one.then, one.now)]
+    return all(numbers) or (any(numbers) and None in (one.then, one.now))
+
+
+def _is_rounding(one: ReportDifference) -> bool:
+    """Whether both are numbers that differ only in the last digits."""
+    return (
+        isinstance(one.then, float)
+        and isinstance(one.now, float)
+        and math.isclose(one.then, one.now, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+    )
+
+
+def _versions(software: Iterable[ReportDifference]) -> str:
+    names = {one.path.removeprefix("software."): one for one in software}
+    return ", ".join(f"{name} {_short(v.then)} → {_short(v.now)}" for name, v in names.items())
+
+
+def _short(version: str) -> str:
+    return version if len(version) <= 20 else f"{version[:12]}…"
 
 
 def read_report(name: str) -> dict[str, Any]:
@@ -141,18 +178,18 @@ def verify_report(
     reasons += _other_reasons(report, now, people)
     changed = tuple(one for one in found if one not in software)
     if software:
-        kept = (one for one in changed if not one.is_rounding)
-        changed = tuple(sorted(kept, key=lambda one: not one.is_of_numbers))
+        kept = (one for one in changed if not _is_rounding(one))
+        changed = tuple(sorted(kept, key=lambda one: not _is_of_numbers(one)))
     known = str(report["software"].get("methods", ""))
-    methods, left = explained(changed, known=known) if software else ([], list(changed))
-    unexplained = sum(one.is_of_numbers for one in left)
+    methods, left = _explained(changed, known=known) if software else ([], list(changed))
+    unexplained = sum(_is_of_numbers(one) for one in left)
     if is_renamed and report["human"]["annotators"]:
         reasons.append(
             "No annotator of the report has the same name here, as after an import of an export. "
             "Rows about single annotators were not compared."
         )
     elif changed and not reasons:
-        reasons.append(_what_else(report, now, changed, is_other_program=bool(software)))
+        reasons.append(_what_else(report, now, changed, _versions(software)))
     return ReportVerification(
         differences=changed,
         software=software,
@@ -164,6 +201,29 @@ def verify_report(
     )
 
 
+def _explained(
+    found: Sequence[ReportDifference], *, known: str
+) -> tuple[list[MethodDifference], list[ReportDifference]]:
+    """The changes of methods after the date `known`, and the differences that none explains.
+
+    An empty date is that of a report from before the list. A value counts for the newest change
+    that can explain it.
+    """
+    later = [change for change in method_changes() if change.date > known]
+    paths: dict[MethodChange, list[str]] = {change: [] for change in later}
+    others = []
+    for one in found:
+        # The registration has descriptions of analyses, and no number of them.
+        is_described = one.path.startswith("registration.")
+        can = () if is_described else (each for each in later if each.explains(one.path))
+        if (change := next(iter(can), None)) is None:
+            others.append(one)
+        else:
+            paths[change].append(one.path)
+    by_change = [MethodDifference(each, len(of), of[0]) for each, of in paths.items() if of]
+    return by_change, others
+
+
 def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
     """Who requested a report with other values than its plan's, and when, as it states."""
     for departure in report.get("registration", {}).get("departures", ()):
@@ -172,37 +232,43 @@ def _asked(report: Mapping[str, Any]) -> Mapping[str, str]:
     return {}
 
 
-def recheck_queued(*, recheck_id: int) -> Recheck:
-    """Recompute the report of a queued recheck and store the changes."""
-    return carry_out(Recheck, recheck_id, _recheck, expected=(AnalysisError, OSError))
+class PeopleNow(NamedTuple):
+    """The withdrawn answers by pseudonym, the pseudonyms of excluded annotators and of all.
+
+    `deleted` were deleted at their request, and lost the names that earlier reports use.
+    """
+
+    withdrawn: dict[str, int]
+    excluded: set[str]
+    known: set[str]
+    deleted: int
 
 
-def _recheck(recheck: Recheck, progress: JobProgress) -> dict[str, Any]:
-    found = verify_report(read_report(recheck.report.public_id), on_progress=progress)
-    return {
-        "found": {
-            "values": len(found.differences),
-            "first": [asdict(one) for one in found.differences[:KEPT]],
-            "software": [asdict(one) for one in found.software],
-            "reasons": list(found.reasons),
-            "superseded": found.is_superseded,
-            "methods": [
-                {"date": one.change.date, "title": one.change.title, "values": one.values}
-                for one in found.methods
-            ],
-            "unexplained": found.unexplained,
-            "others": found.others,
-        }
-    }
+def _people_of(slug: str) -> PeopleNow:
+    """What became of the people of a study."""
+    people = Annotator.objects.filter(study__slug=slug)
+    withdrawn = (
+        Annotation.objects.filter(
+            assignment__annotator__study__slug=slug, standing=Annotation.Standing.WITHDRAWN
+        )
+        .values_list("assignment__annotator__pseudonym")
+        .annotate(n=Count("pk"))
+        .order_by("assignment__annotator__pseudonym")
+    )
+    excluded = people.exclude(excluded_at=None).values_list("pseudonym", flat=True)
+    events = AnnotatorEvent.objects.filter(annotator__study__slug=slug)
+    deleted = events.filter(event=AnnotatorEvent.DELETED)
+    known = set(people.values_list("pseudonym", flat=True))
+    return PeopleNow(dict(withdrawn), set(excluded), known, deleted.count())
 
 
 def _people_now(slugs: Sequence[str]) -> PeopleNow:
-    """Like `people_now`; in a pooled report, annotators are listed by wave name too."""
+    """Like `_people_of`; in a pooled report, annotators are listed by wave name too."""
     if len(slugs) == 1:
-        return people_now(slugs[0])
+        return _people_of(slugs[0])
     found = PeopleNow({}, set(), set(), 0)
     for slug in slugs:
-        wave = people_now(slug)
+        wave = _people_of(slug)
         found = PeopleNow(
             found.withdrawn | {f"{slug}/{name}": n for name, n in wave.withdrawn.items()},
             found.excluded | {f"{slug}/{name}" for name in wave.excluded},
@@ -273,17 +339,21 @@ def _what_else(
     report: Mapping[str, Any],
     now: Mapping[str, Any],
     changed: Sequence[ReportDifference],
-    *,
-    is_other_program: bool,
+    versions: str,
 ) -> str:
-    """The reason for a change with the same numbers of annotators and answers."""
+    """The reason for a change with the same numbers of annotators and answers.
+
+    `versions` are those that changed, in words.
+    """
     hashes = ("hash", "record_hash")
     if all(report["inputs"].get(key) == now["inputs"][key] for key in hashes):
+        if not versions:
+            return "Answers and software are the same as in the report, so its file was changed."
         return (
-            "The answers are the same as in the report. Either this version of Thirdperson "
-            "computes different values, or the report's file was changed."
-            if is_other_program
-            else "Answers and software are the same as in the report, so its file was changed."
+            f"The answers are the same as in the report, but other versions built it: {versions}. "
+            "Build the report again for the numbers of the present versions. To check the old "
+            "numbers, verify the report with its own versions: if they differ there too, its file "
+            "was changed."
         )
     paths = {difference.path for difference in changed} - {"inputs.hash"}
     if len(paths) > 1:
@@ -297,11 +367,12 @@ def _what_else(
     sentence = "The number of answers is the same, but some answers were changed."
     rows = (difference.path.partition("items[")[2] for difference in changed)
     items = list(dict.fromkeys(row.partition("]")[0] for row in rows if row))
-    if not items and is_other_program:
+    if not items and versions:
         return (
-            "The number of answers and the result of every item are the same. Either this "
-            "version of Thirdperson computes different values, or details of answers were "
-            "changed."
+            "The number of answers and the result of every item are the same as in the report, "
+            f"but other versions built it: {versions}. Build the report again for the numbers of "
+            "the present versions. To find out whether details of answers were changed too, verify "
+            "the report with its own versions."
         )
     if not items:
         return sentence

@@ -1,4 +1,4 @@
-"""The frozen analysis plan of a study, and later changes."""
+"""Reading a frozen plan, sealing items and design, and what differs from the seals."""
 
 import hashlib
 import json
@@ -6,20 +6,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q, QuerySet
 
-from analysis.data.frozen_plan import SEALED, USUAL_FRAMING, Departure, FrozenPlan, LateChange
+from analysis.data.frozen_plan import USUAL_FRAMING, Departure, FrozenPlan, PlanAndData
 from analysis.errors import AnalysisError
-from analysis.models import AnalysisPlan
 from annotation.models import Annotation, QuotaGroup
+from extras.frozen_plans.models import AnalysisPlan
 from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.protocols.framings import framings as all_framings
 from judging.protocols.registry import names as protocol_names
 from studies.models import Item as ItemRow
 from studies.models import Study, StudyLog
-from studies.services.settings import READ_OTHERWISE, SETTINGS_CHANGED
+from studies.services.settings import SETTINGS_CHANGED
+
+if TYPE_CHECKING:
+    from analysis.report.section import Analysis
+    from analysis.report.study import ReportedStudy
+
+# The parts of the design that a plan seals, in words.
+SEALED = {
+    "items": "items",
+    "annotations_per_item": "answers per item",
+    "items_per_annotator": "items per annotator",
+    "people": "number of people",
+    "groups": "quota groups",
+    "draw": "items drawn for annotators",
+    "ties": "ties",
+    "prompts": "wording of the planned runs",
+}
+
 
 # Events in a study's log that change settings or what a plan seals.
 _CHANGED_BY = {
@@ -72,38 +89,6 @@ def wording_of(study: Study, name: str) -> tuple[str, str] | None:
     return None if newest is None else (newest.reference, newest.sha256)
 
 
-def late_changes(
-    study: Study, plan: FrozenPlan | None, *, until: datetime | None = None
-) -> tuple[LateChange, ...]:
-    """Changes to threshold and margin after the first answer, all or those until a moment.
-
-    A plan overrides later settings. A plan made after the first answer is itself such a change if
-    it differs from the settings.
-    """
-    if plan is not None and plan.is_before_data:
-        return ()
-    names = {"certainty_threshold": "threshold", "equivalence_margin": "margin"}
-    rows = StudyLog.objects.filter(study=study, event=READ_OTHERWISE).order_by("created_at", "pk")
-    if until is not None:
-        rows = rows.filter(created_at__lte=until)
-    read_by = {field: getattr(study, field) for field in names}
-    changes = []
-    for row in reversed(rows):
-        if plan is not None and row.created_at > datetime.fromisoformat(plan.frozen_at):
-            read_by[row.detail["field"]] = row.detail["before"]
-        else:
-            setting, day = names[row.detail["field"]], f"{row.created_at:%Y-%m-%d}"
-            changes.append(LateChange(setting, row.detail["before"], row.detail["after"], day))
-    changes.reverse()
-    if plan is not None:
-        changes += [
-            LateChange(name, read_by[field], plan.content[name], plan.frozen_at[:10])
-            for field, name in names.items()
-            if plan.content[name] != read_by[field]
-        ]
-    return tuple(changes)
-
-
 def data_so_far(study: Study) -> tuple[int, int]:
     """The number of answers and of judgments, including those that do not count."""
     answers = Annotation.objects.filter(
@@ -124,15 +109,13 @@ def seal_now(study: Study, judges: Sequence[Mapping[str, str]]) -> dict[str, Any
 
 
 def since_the_plan(
-    study: Study, plan: FrozenPlan | None, keys: Sequence[str]
+    study: Study, plan: FrozenPlan, keys: Sequence[str]
 ) -> tuple[tuple[Departure, ...], list[bool] | None]:
     """Departures from a plan's seals, and which of the items `keys` it sealed.
 
     The second is None if all or none are sealed. If the plan sealed no items, those at the first
     answer count.
     """
-    if plan is None:
-        return (), None
     changes = item_changes(study, plan)
     found = [each for _, each in design_departures(study, plan, changes.n)]
     parts = {
@@ -199,9 +182,9 @@ def item_changes(study: Study, plan: FrozenPlan) -> ItemChanges:
     )
 
 
-def begun_of(study: Study, plan: FrozenPlan | None) -> dict[str, tuple[str, str]]:
+def begun_of(study: Study, plan: FrozenPlan) -> dict[str, tuple[str, str]]:
     """The start day of each run by key, and who started it, if a plan seals its words."""
-    if plan is None or not plan.content.get("sealed", {}).get("prompts"):
+    if not plan.content.get("sealed", {}).get("prompts"):
         return {}
     logged = StudyLog.objects.filter(study=study, detail__has_key="run").order_by("-pk")
     names = dict(logged.values_list("detail__run", "user__username"))  # the first event counts
@@ -316,3 +299,44 @@ def _when(study: Study, plan: FrozenPlan, key: str) -> tuple[str, str]:
     days = dict.fromkeys(f"{row.created_at:%Y-%m-%d}" for row in found)
     names = dict.fromkeys(row.user.get_username() if row.user else "a command" for row in found)
     return ", ".join(days), ", ".join(names)
+
+
+class DatabaseKeeper:
+    """Plans in the table of this extra. What loads the statistics is imported when called."""
+
+    name = "frozen_plans"
+
+    def content(self, study: Study) -> Mapping[str, Any]:
+        plan = AnalysisPlan.objects.filter(study=study).first()
+        return plan.content if plan else {}
+
+    def read(self, study: Study, items: Sequence[str], *, at: datetime | None) -> PlanAndData:
+        plan = read_plan(study)
+        if plan is None or (at and datetime.fromisoformat(plan.frozen_at) > at):
+            return PlanAndData()
+        departures, is_sealed = since_the_plan(study, plan, items) if at is None else ((), None)
+        return PlanAndData(plan, departures, is_sealed, begun_of(study, plan))
+
+    def alone(self, study: "ReportedStudy") -> "ReportedStudy | None":
+        from extras.frozen_plans.registration import alone_on_sealed
+
+        return alone_on_sealed(study)
+
+    def registration(
+        self,
+        study: "ReportedStudy",
+        report: Mapping[str, Any],
+        analyses: "Sequence[Analysis]",
+        asked: Mapping[str, str],
+    ) -> dict[str, Any]:
+        from extras.frozen_plans.registration import of_plan
+
+        return of_plan(study, report, analyses, asked)
+
+    def effects(self, slug: str, *, bootstrap: int) -> list[dict[str, Any]]:
+        from extras.frozen_plans.deviation_list import effects_of_deviations
+
+        return effects_of_deviations(slug, bootstrap=bootstrap)
+
+
+KEEPER = DatabaseKeeper()

@@ -11,11 +11,12 @@ from analysis.data.dataset import load_dataset
 from analysis.data.verdicts import people_verdicts
 from analysis.data.views import View
 from analysis.lifecycle.build_job import build_queued
-from analysis.lifecycle.plans import deviations_as_json, deviations_as_text, freeze_plan
 from analysis.lifecycle.requests import request_report
 from annotation import services
 from annotation.content.consent_versions import AMENDED
 from annotation.services.faulty_items import take_out
+from extras.frozen_plans.deviation_list import deviations_as_json, deviations_as_text
+from extras.frozen_plans.freezing import freeze_plan
 from judging.runs.lifecycle import leave_out_run
 from studies.models import Item, RemovedPerson, Study
 from studies.services.settings import save_settings
@@ -117,7 +118,7 @@ def test_the_list_has_everything_that_was_done(study):
 def test_a_researcher_adds_the_reason_and_passes_the_list_on(study, tmp_path):
     person = study.annotators.first()
     services.exclude(annotator_id=person.pk, reason="Ada answered | fast.")
-    client, address = sign_in(study), reverse("analysis:deviations", args=[study.slug])
+    client, address = sign_in(study), reverse("frozen_plans:deviations", args=[study.slug])
 
     page = client.get(address).content.decode()
     assert "Ada answered | fast. (1)" in page
@@ -149,7 +150,7 @@ def test_a_researcher_adds_the_reason_and_passes_the_list_on(study, tmp_path):
 def test_without_a_plan_there_is_nothing_to_deviate_from(study):
     other = make_study()
     client = sign_in(other)
-    address = reverse("analysis:deviations", args=[other.slug])
+    address = reverse("frozen_plans:deviations", args=[other.slug])
 
     assert "no frozen plan" in client.get(address).content.decode()
     assert client.get(address, {"file": "json"}).status_code == 404

@@ -14,10 +14,10 @@ from django.utils import timezone
 from analysis.lifecycle.differences import differences
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
-from analysis.lifecycle.verification import verify_report
-from analysis.management.commands.verify import Command
 from analysis.report.rules import method_changes
 from annotation.models import Annotation, Annotator
+from extras.verification.management.commands.verify import Command
+from extras.verification.recomputing import verify_report
 from studies.models import Item, Study
 from tests.analysis.builders import answer, little_study, make_rater
 from tests.factories import make_item
@@ -68,10 +68,20 @@ def test_a_report_has_to_be_named():
     assert caught.value.returncode == 2
 
 
-def test_a_figure_that_was_edited_is_named(report, capsys):
+@pytest.mark.parametrize(
+    ("software", "reason"),
+    [
+        ({}, "Answers and software are the same as in the report, so its file was changed."),
+        ({"numpy": "1.0", "code": "0" * 64}, "other versions built it: code 000000000000… → "),
+        ({"numpy": "1.0"}, "built it: numpy 1.0 → "),
+    ],
+    ids=["same", "code", "package"],
+)
+def test_a_figure_that_was_edited_is_named(software, reason, report, capsys):
     _, path = report
     content = json.loads(path.read_text())
     content["human"]["majority"]["correct"] += 1
+    content["software"] |= software
     path.write_text(json.dumps(content))
 
     with pytest.raises(CommandError, match="out of date: 1 value differs") as no:
@@ -80,7 +90,9 @@ def test_a_figure_that_was_edited_is_named(report, capsys):
     assert no.value.returncode == 1
     said = capsys.readouterr().out
     assert "human.majority.correct: " in said
-    assert "Answers and software are the same as in the report, so its file was changed." in said
+    assert reason in said
+    assert ("Build the report again" in said) is bool(software)
+    assert "Some software versions also changed" not in said
 
 
 def test_an_answer_that_was_changed_in_the_database_is_led_back_to_its_item(report):

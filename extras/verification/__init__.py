@@ -1,0 +1,1 @@
+"""Verification: a report computed again from the current answers, and every value compared."""
