@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from judging.models import JudgeRun
-from studies.models import Study
+from studies.models import Membership, Study
 
 HIDDEN = "[removed for review]"
 # Addresses of everybody: they say nothing about who ran a study.
@@ -99,6 +99,13 @@ def _places(study: Study) -> Iterator[Identity]:
         host = urlsplit(address or "").hostname or ""
         if host and not _PUBLIC.search(host):
             yield Identity(host, "host", True)
+
+
+def owners(study: Study) -> list[str]:
+    """The full names of the owners, where known."""
+    memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
+    names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
+    return [name for name in names if name]
 
 
 class Blinding:

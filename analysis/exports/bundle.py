@@ -14,27 +14,21 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from django.conf import settings
-from django.urls import reverse
-
-from analysis.data.collection import collection_of
 from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.data.judgment_rows import asked_words, wordings_of
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
-from analysis.exports.card import dataset_card
-from analysis.exports.catalogue import BUNDLED, Disclosure, make_table
-from analysis.exports.columns import COLUMNS_OF_WIDE, Column
-from analysis.exports.croissant import croissant
-from analysis.exports.facts import (
-    DataDescription,
+from analysis.exports.catalogue import (
+    BUNDLED,
+    DESCRIPTIONS,
+    MORE,
+    BundleContents,
     DescribedFile,
     DescribedPart,
-    ScoreKeeper,
-    citation_cff,
-    licence_text,
+    Disclosure,
+    make_table,
 )
-from analysis.exports.rows import K
+from analysis.exports.columns import EXPLAINED_COLUMNS, Column
 from analysis.exports.table_files import (
     ExportTableFile,
     OnRows,
@@ -81,10 +75,6 @@ def new_folder(out: Path, *, private: bool = False) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-# Other formats of the same answers; a bundle omits those that do not apply to the study.
-_OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
-
-
 def write_folder(
     study: Study,
     out: Path,
@@ -109,21 +99,21 @@ def write_folder(
     with new_folder(out, private=disclosure.identified) as part:
         write_report = partial(_write_report, report, part / "report")
         has_copy = write_report(None if named else blinding)
-        described = _fill(
+        contents = _fill(
             study, part, also, disclosure, licence, on_rows, _named_report(report, is_here=has_copy)
         )
         if blinding and on_doubts:
             if named:
                 shutil.copytree(part, named)
-                _write_words(named, described)
+                _describe(named, contents)
                 _write_checksums(named)
                 write_report(blinding)
-            _write_words(part, replace(described, is_blind=True))
+            _describe(part, replace(contents, is_blind=True))
             on_doubts(blind_folder(part, blinding))
         else:
-            _write_words(part, described)
+            _describe(part, contents)
         _write_checksums(part)
-    return {table.name: table.rows for table in described.parts}
+    return {table.name: table.rows for table in contents.parts}
 
 
 def _current_report(study: Study, only: Report | None = None) -> Report | None:
@@ -192,18 +182,15 @@ def _fill(
     licence: str,
     on_rows: OnRows | None,
     report: str,
-) -> DataDescription:
-    keeper = ScoreKeeper()
-    parts = {}
-    for name in BUNDLED:
-        table = make_table(study, name, disclosure)
-        if name == "aggregates":
-            table = _watched(keeper, table)
-        parts[name] = _write_part(table, folder, also, on_rows)
-    # The card lists items first.
+) -> BundleContents:
+    parts = {
+        name: _write_part(make_table(study, name, disclosure), folder, also, on_rows)
+        for name in BUNDLED
+    }
+    # Descriptions list items first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
-    wide = list[Column]()
-    left_out = tuple(_write_others(study, folder / "other", disclosure, wide))
+    others = dict[str, tuple[Column, ...]]()
+    left_out = tuple(_write_others(study, folder / "other", disclosure, others))
     items = parts["items"]
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
@@ -212,23 +199,18 @@ def _fill(
     if read_plan(study) is not None:
         write_text(folder / "deviations.json", to_json(deviations_as_json(study), indent=1) + "\n")
         write_text(folder / "deviations.md", deviations_as_text(study))
-    return DataDescription(
+    return BundleContents(
         study=study,
-        collection=collection_of(study, k=K),
         on=clock.now().date(),
         licence=licence,
         disclosure=disclosure,
         parts=ordered,
+        others=others,
         left_out=left_out,
-        wide=tuple(wide),
         report=report,
-        scores=keeper.scores,
         data_sha256=data_sha256(folder),
+        is_blind=False,
     )
-
-
-def _watched(keeper: ScoreKeeper, table: ExportTableFile) -> ExportTableFile:
-    return replace(table, rows=lambda: keeper.watch(table.rows()))
 
 
 def _write_part(
@@ -254,26 +236,26 @@ def _write_part(
 
 
 def _write_others(
-    study: Study, folder: Path, disclosure: Disclosure, wide: list[Column]
+    study: Study, folder: Path, disclosure: Disclosure, others: dict[str, tuple[Column, ...]]
 ) -> Iterator[str]:
-    """Write the other formats, and yield the reason for each that cannot be written.
+    """Write extras' tables of the same answers, and yield why one cannot be written.
 
-    The wide table's columns depend on the study: they are added to `wide`, and `wide_columns.csv`
-    explains them.
+    The columns of each file are added to `others`.
     """
-    for what, name in _OTHERS.items():
+    for added in (each for each in MORE if each.bundled):
+        name = added.bundled
         try:
-            table = make_table(study, what, disclosure)
+            table = make_table(study, added.name, disclosure)
         except ExportError as error:
             yield f"`other/{name}`. {error}"
-        else:
-            write_table(table, {Path(name).suffix[1:]: folder / name})
-            if what == "wide":
-                wide += table.columns
-                about = ExportTableFile(
-                    "wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns)
-                )
-                write_table(about, {"csv": folder / "wide_columns.csv"})
+            continue
+        write_table(table, {Path(name).suffix[1:]: folder / name})
+        others[name] = table.columns
+        if added.explained:
+            about = ExportTableFile(
+                Path(added.explained).stem, EXPLAINED_COLUMNS, partial(_explained, table.columns)
+            )
+            write_table(about, {"csv": folder / added.explained})
 
 
 def _explained(columns: Iterable[Column]) -> Iterator[dict[str, str]]:
@@ -299,14 +281,10 @@ def _write_prompts(study: Study, folder: Path) -> None:
         write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
 
 
-def _write_words(folder: Path, described: DataDescription) -> None:
-    study, licence = described.study, described.licence
-    url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
-    url = "https://removed-for-review.invalid/" if described.is_blind else url
-    write_text(folder / "README.md", dataset_card(described))
-    write_text(folder / "croissant.json", to_json(croissant(described, url=url), indent=1) + "\n")
-    write_text(folder / "LICENSE", licence_text(study, licence))
-    write_text(folder / "CITATION.cff", citation_cff(study, licence=licence, on=described.on))
+def _describe(folder: Path, contents: BundleContents) -> None:
+    for each in DESCRIPTIONS:
+        for name, text in each.texts(contents, folder).items():
+            write_text(folder / name, text)
 
 
 def _write_checksums(folder: Path) -> None:

@@ -1,16 +1,14 @@
 """The tables that can be exported, by name, and their formats."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 
 from analysis.data.item_comparisons import aggregate_rows
 from analysis.errors import ExportError
 from analysis.exports import columns
-from analysis.exports.other_tools import (
-    mt_bench_rows,
-    reliability_matrix,
-    wide_table,
-)
+from analysis.exports.columns import Column
 from analysis.exports.rows import (
     anchor_table,
     annotation_lines,
@@ -35,9 +33,6 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "notes": _PLAIN,
     "versions": _PLAIN,
     "anchors": _PLAIN,
-    "wide": ("csv", "xlsx"),
-    "reliability": ("csv", "xlsx"),
-    "mt-bench": ("jsonl",),
     "all": _PLAIN,
     "blind": ("jsonl",),
 }
@@ -45,6 +40,17 @@ _FORMATS: dict[str, tuple[str, ...]] = {
 FOLDERS = ("all", "blind")
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
+
+
+# SPDX names. The study's owner chooses the licence of the answers; the source sets that of the
+# items.
+LICENCES = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,10 @@ class ExportTable:
 
     its name, its formats (default first), and its function. `label` is for the form: a name, a
     colon, and what a row is. `make` raises `ExportError` if the study has no such table. A table
-    that `has_texts` of items is refused if their source forbids passing them on.
+    that `has_texts` of items is refused if their source forbids passing them on. A bundle has it
+    too as `other/FILE` if `bundled` names the file, with the meanings of its columns as
+    `other/FILE` if `explained` names that. `counts` names the tables whose sizes add up to about
+    its number of rows.
     """
 
     name: str
@@ -71,6 +80,9 @@ class ExportTable:
     label: str
     make: Callable[[Study, Disclosure], ExportTableFile]
     has_texts: bool = False
+    bundled: str = ""
+    explained: str = ""
+    counts: tuple[str, ...] = ("main_items",)
 
 
 MORE: Additions[ExportTable] = Additions()
@@ -91,6 +103,59 @@ class ExportFolder:
 
 
 MORE_FOLDERS: Additions[ExportFolder] = Additions()
+
+
+@dataclass(frozen=True)
+class DescribedFile:
+    """A file of the bundle: path, size and hash."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DescribedPart:
+    """A table of the bundle and its files, by format."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    files: dict[str, DescribedFile]
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """What a bundle has, for the files that describe it.
+
+    `others` has the columns of each file in `other/`, `left_out` a sentence for each that is
+    missing, `report` the sentence about the report.
+    """
+
+    study: Study
+    on: date
+    licence: str
+    disclosure: Disclosure
+    parts: tuple[DescribedPart, ...]
+    others: dict[str, tuple[Column, ...]]
+    left_out: tuple[str, ...]
+    report: str
+    data_sha256: str
+    is_blind: bool
+
+
+@dataclass(frozen=True)
+class BundleDescription:
+    """Files that describe a bundle, which an extra adds: their texts, by name.
+
+    `texts` gets the contents and the folder, which has everything but these files and checksums.
+    """
+
+    name: str
+    texts: Callable[[BundleContents, Path], Mapping[str, str]]
+
+
+DESCRIPTIONS: Additions[BundleDescription] = Additions()
 
 
 def added_folder(what: str) -> ExportFolder | None:
@@ -147,14 +212,7 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
             return ExportTableFile(what, columns.VERSIONS, lambda: version_table(study))
         case "anchors":
             return ExportTableFile(what, columns.ANCHORS, lambda: anchor_table(study))
-        case "annotators":
-            return _annotators(study, disclosure)
-        case "wide":
-            return wide_table(study)
-        case "reliability":
-            return reliability_matrix(study)
-    _check_texts(study, what)
-    return ExportTableFile(what, (), lambda: mt_bench_rows(study))
+    return _annotators(study, disclosure)
 
 
 def _check_texts(study: Study, what: str) -> None:
@@ -166,7 +224,7 @@ def _check_texts(study: Study, what: str) -> None:
 
 
 def _annotators(study: Study, disclosure: Disclosure) -> ExportTableFile:
-    shape: tuple[columns.Column, ...] = columns.ANNOTATORS
+    shape: tuple[Column, ...] = columns.ANNOTATORS
     if disclosure.identified:
         shape += columns.IDENTIFIED
     if disclosure.free_text:

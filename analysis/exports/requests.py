@@ -190,9 +190,6 @@ WHAT_LABELS = {
     "notes": "Notes: one row per item with a note or tags of researchers",
     "annotators": "Annotators: one row per annotator",
     "items": "Items: in a format that you can import again",
-    "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",
-    "reliability": "Reliability matrix: one row per annotator, one column per item",
-    "mt-bench": "Pairwise comparisons: in the format of MT-bench",
 }
 
 

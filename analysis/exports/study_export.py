@@ -8,16 +8,17 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from analysis.data.collection import table_sizes
+from analysis.data.item_comparisons import table_sizes
 from analysis.errors import AnalysisError, BadChoice, ExportError
 from analysis.exports.catalogue import (
+    LICENCES,
+    MORE,
     Disclosure,
     added_folder,
     formats_of,
     is_folder,
     make_table,
 )
-from analysis.exports.facts import LICENCES
 from analysis.exports.rows import renew_export_key
 from analysis.exports.table_files import (
     OnRows,
@@ -132,13 +133,14 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
 def expected_rows(study: Study, what: str) -> int:
     """Estimate the number of rows, for the progress of the export."""
     sizes = table_sizes(study)
+    for added in MORE:
+        if added.name == what:
+            return sum(sizes[name] for name in added.counts)
     items = sizes.pop("main_items")
     if what in ("all", "blind"):
         return sum(sizes.values())
     if added_folder(what):
         return sizes["items"]
-    if what == "mt-bench":
-        return sizes["annotations"] + sizes["judgments"]
     return sizes.get(what) or items
 
 

@@ -14,8 +14,7 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.data.collection import owners
-from analysis.data.identities import Blinding, identities_of
+from analysis.data.identities import Blinding, identities_of, owners
 from analysis.errors import AnalysisError, ExportError
 from analysis.exports.requests import ask_again, link_files
 from analysis.lifecycle.requests import (

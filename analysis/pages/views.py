@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from analysis.data.plans import data_so_far, read_plan
 from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
-from analysis.exports.facts import LICENCES
+from analysis.exports.catalogue import LICENCES
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.plans import MARGIN_RANGE, freeze_plan, parse_judge, registered
 from analysis.lifecycle.requests import (

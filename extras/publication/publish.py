@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.data.collection import collection_of
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
 from analysis.exports.catalogue import Disclosure
-from analysis.exports.facts import authors
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json, write_text
 from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
 from extras.publication import archives
+from extras.publication.collection import collection_of
 from extras.publication.connection import (
     ArchiveConnection,
     Leaving,
@@ -25,6 +24,7 @@ from extras.publication.connection import (
     files_of,
     packed,
 )
+from extras.publication.facts import authors
 from studies.exporters.items import may_redistribute
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study, StudyLog
