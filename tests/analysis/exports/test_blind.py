@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from analysis import tasks
 from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.errors import ExportError
-from analysis.exports.bundle import search
+from analysis.exports.bundle import data_sha256, search
 from analysis.exports.study_export import export_study
 from analysis.lifecycle.requests import request_report, reveal_names, revoke_link, share_report
 from analysis.models import Export, ShareLink
@@ -71,17 +71,11 @@ def test_the_blind_bundle_names_nobody_and_has_the_same_data(study, tmp_path):
         data = path.read_bytes() if path.is_file() else b""
         for words in WORDS:
             assert not re.search(words.encode(), data, re.IGNORECASE), path
-    assert re.search(WORDS[0], (named / "CITATION.cff").read_text(), re.IGNORECASE)
     pages = [(each / "report" / "report.html").read_text() for each in (named, blind)]
     assert CODE.findall(pages[0]) == CODE.findall(pages[1])
-    assert "judge.quokka-lab.org" in (named / "croissant.json").read_text()
     for path in (named / "jsonl").glob("*.jsonl"):
         assert path.read_bytes() == (blind / "jsonl" / path.name).read_bytes()
-    hashes = [
-        re.search(r"all tables: `(\w+)`", (each / "README.md").read_text())[1]
-        for each in (named, blind)
-    ]
-    assert hashes[0] == hashes[1]
+    assert data_sha256(named) == data_sha256(blind)
 
 
 def test_a_name_in_the_data_is_refused_with_its_place(study, tmp_path):
@@ -165,8 +159,8 @@ def test_a_blind_link_gives_the_files_without_names_and_later_with_them(study, c
     assert reveal_names(link_id=link.pk, user=user)
     named, _ = packed()
 
-    assert b"Wendel" in named["CITATION.cff"]
-    assert {"report/report.html", "croissant.json", "LICENSE"} <= named.keys() == blind.keys()
+    assert "report/report.html" in named.keys() == blind.keys()
+    assert any(b"Wendel" in data for data in named.values())
     assert all(named[name] == data for name, data in blind.items() if name.endswith(".jsonl"))
     lines = [line for line in named["CHECKSUMS.sha256"].splitlines(True) if b" jsonl/" in line]
     tables = hashlib.sha256(b"".join(each for each in lines if b".jsonl\n" in each)).hexdigest()
