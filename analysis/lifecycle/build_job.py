@@ -3,7 +3,7 @@
 import gc
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
 from analysis.data.deviations import Deviation, deviations_of
 from analysis.data.plans import read_plan
-from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError, BadParameters
@@ -32,7 +31,7 @@ from analysis.report.render import (
     render_html,
 )
 from analysis.report.report_json import json_parts
-from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, several_studies
 from analysis.report.section import ReportJson as Contents
 from analysis.report.section import attempted
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
@@ -119,8 +118,7 @@ def write_report(
     content of report.json.
     """
     on_progress(1, "Reading the answers.")
-    several = len(slugs) > 1
-    dataset = pool([load_dataset(s) for s in slugs]) if several else load_dataset(slugs[0], view)
+    dataset = load_studies(slugs, view)
     fixed = dataset.plan.content if dataset.plan else {}
     result = compute(
         dataset,
@@ -157,6 +155,12 @@ def write_report(
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return result
+
+
+def load_studies(slugs: Sequence[str], view: View) -> Dataset:
+    """The data of a study, or of several as one. Raises `BadParameters` if they cannot be one."""
+    waves = [load_dataset(slug, view) for slug in slugs]
+    return several_studies().pool(waves) if len(waves) > 1 else waves[0]
 
 
 def compute(

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.data.answers import PeopleNow, people_now
-from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
 from analysis.data.views import View
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import OnProgress, compute
+from analysis.lifecycle.build_job import OnProgress, compute, load_studies
 from analysis.lifecycle.differences import (
     MethodDifference,
     ReportDifference,
@@ -114,10 +112,9 @@ def verify_report(
     """
     slugs = report["study"]["source"].get("pooled_from") or [study or report["study"]["slug"]]
     view = View.of(report.get("view", {}).get("filters", {}))
-    waves = [load_dataset(slug, view) for slug in slugs]
     parameters = report["parameters"]
     again = compute(
-        pool(waves) if len(waves) > 1 else waves[0],
+        load_studies(slugs, view),
         view,
         seed=report["seed"],
         threshold=parameters["threshold"],

@@ -1,12 +1,9 @@
-"""Noise without second readings, groups of annotators, several studies."""
+"""Noise without second readings, and groups of annotators."""
 
 import pytest
 
-from analysis.lifecycle.several_studies import tables_across
-from analysis.stats.core.multiplicity import holm
 from tests.analysis.builders import answer, make_rater, make_run, random_study
 from tests.analysis.partial import computed
-from tests.analysis.recomputed.comparing import same
 from tests.analysis.test_report_numbers import built
 from tests.factories import make_item, make_study, stored_at_once
 
@@ -52,22 +49,3 @@ def test_annotators_are_grouped_by_what_they_say_and_nobody_can_be_made_out():
     (pair,) = table["differences"]
     assert (pair["first"], pair["second"]) == ("rural", "urban")
     assert pair["difference"] == pytest.approx(0)
-
-
-def test_of_several_studies_bands_are_adjusted_over_all_of_them(report):
-    reports = [report, built(random_study(3, runs=RUNS, **SIZE))]
-
-    (table,) = (table for table in tables_across(reports) if table.name == "by_band")
-
-    tests = [
-        versus["by_band"][band]
-        for report in reports
-        for versus in report["comparison"]
-        if versus["features"] == "all"
-        for band in ("high", "low")
-    ]
-    adjusted = holm([test["p"] for test in tests])
-    expected = [(test["n"], p) for test, p in zip(tests, adjusted, strict=True) if test["n"]]
-    assert len(expected) > 4
-    assert [row[3] for row in table.rows] == [n for n, _ in expected]
-    assert all(same(row[-1], p) for row, (_, p) in zip(table.rows, expected, strict=True))

@@ -6,7 +6,6 @@ from itertools import product
 import pytest
 
 from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
 from analysis.errors import BadParameters
 from analysis.lifecycle.plans import freeze_plan, parse_judge
 from analysis.report.build import build_report
@@ -93,7 +92,6 @@ def test_runs_of_different_wordings_are_different_judges_of_the_report():
     assert len(set(run_names(report))) == len(report["judges"])
     assert "j (odd@1, persona)" in run_names(report)
     assert sum(run.is_jury for run in data.runs) == 4
-    assert len(pool([data]).runs) == 12
     assert report["ablations"] == []
 
 
