@@ -28,7 +28,7 @@ from analysis.exports.table_files import (
     write_table,
 )
 from analysis.lifecycle.storage import export_dir, kept_for, remove_files
-from analysis.models import Export, Report, ShareLink
+from analysis.models import Export, Report
 from studies.errors import StudyError
 from studies.jobs.runner import JobProgress, Steps, carry_out
 from studies.models.studies import Study
@@ -144,7 +144,7 @@ def expected_rows(study: Study, what: str) -> int:
     return sizes.get(what) or items
 
 
-WITH_NAMES = "with-names.zip"  # next to the file of a link for blind review
+WITH_NAMES = "with-names.zip"  # next to a blind export that was made for an extra
 # Progress steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
 
@@ -165,14 +165,15 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         share=_ROWS_PERCENT,
         sentence=_sentence,
     )
-    link = ShareLink.objects.select_related("report").filter(bundle=export).first()
     with export_dir(export.public_id).replacing() as draft:
         of, today = f"{export.study.slug}-", f"{clock.now():%Y-%m-%d}"
         name = f"{'' if export.what == 'blind' else of}{export.what}-{today}"
         out = draft / (
             f"export-{name}" if is_folder(export.what) else f"{name}.{suffix_of(export.format)}"
         )
-        named = draft / f"export-{of}all-{today}" if link and link.is_blind else None
+        # Who offers a blind export elsewhere may reveal the names later.
+        has_both = export.made_for and export.what == "blind"
+        named = draft / f"export-{of}all-{today}" if has_both else None
         doubts = list[str]()
         rows = export_study(
             export.study,
@@ -186,7 +187,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             fresh_pseudonyms=export.fresh_pseudonyms,
             user=export.requested_by,
             on_rows=steps.update,
-            report=link.report if link else None,
+            report=export.report,
             named=named,
             export=export.public_id,
         )
@@ -201,7 +202,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             "size": file.stat().st_size,
             "sha256": sha256_of(file),
             "data_sha256": tables,
-            "expires_at": link.expires_at if link else clock.now() + kept_for(export),
+            "expires_at": export.expires_at or clock.now() + kept_for(export),
             "message": f"Look at these words: {'; '.join(doubts)}." if doubts else "Ready.",
         }
     return stored

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.models import Export, Report, ShareLink
+from analysis.models import Export, Report
 from api.models import Webhook
 from api.v1.serving import openapi
 from judging.models import (
@@ -38,7 +38,7 @@ STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
 # These ask for no account: participants, links, invitations, forgotten passwords, documentation.
 OPEN_TO_ALL = (
-    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
+    *("s/<slug>/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
     *("docs/", "llms.txt", "llms-full.txt"),
     *(start for each in access() for start in each.OPEN),
@@ -101,16 +101,12 @@ FOR_VIEWERS = {
     "team/",
     "whole/",
 }
-# What only owners may do; they are all POSTs but the form of a link to share.
+# What only owners may do; they are all POSTs but forms of extras.
 FOR_OWNERS = {
     "people/find/person/",
     "people/find/person/act/",
     "people/find/done/<reference>/",
     "people/find/person/file/",
-    "reports/<public_id>/share/",
-    "reports/<public_id>/share/<link_id>/end/",
-    "reports/<public_id>/share/<link_id>/files/",
-    "reports/<public_id>/share/<link_id>/names/",
     "providers/decide/",
     "team/hand-over/",
     "team/invite/",
@@ -151,7 +147,6 @@ NOT_HERE = {
     "reports/<public_id>/items.json",
     "reports/<public_id>/report.html",
     "reports/<public_id>/report.json",
-    "reports/<public_id>/share/<link_id>/files/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "reports/<public_id>/verify/",
@@ -159,6 +154,7 @@ NOT_HERE = {
 }
 for _of_extra in access():
     FOR_VIEWERS |= _of_extra.FOR_VIEWERS
+    FOR_OWNERS |= _of_extra.FOR_OWNERS
     NOT_HERE |= _of_extra.NOT_HERE
 # Who added a judge may change it, and superusers.
 FOR_CREATORS = {
@@ -194,7 +190,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
-    link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
     webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
         "exports/": export,
@@ -220,7 +215,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
             "job_id": thing.public_id,
-            "link_id": link.public_id,
             "number": "1",
             "position": "1",
             "step": "task",
