@@ -1,1 +1,1 @@
-"""Researchers' pages for reports, plans, share links and exports."""
+"""Researchers' pages for reports, plans and exports."""
