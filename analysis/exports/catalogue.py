@@ -18,7 +18,8 @@ from analysis.exports.rows import (
     note_table,
     version_table,
 )
-from analysis.exports.table_files import MORE_FORMATS, ExportTableFile
+from analysis.exports.table_files import MORE_FORMATS, ExportTableFile, OnRows
+from analysis.models import Report
 from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
@@ -34,10 +35,9 @@ _FORMATS: dict[str, tuple[str, ...]] = {
     "versions": _PLAIN,
     "anchors": _PLAIN,
     "all": _PLAIN,
-    "blind": ("jsonl",),
 }
-# These are folders; the others are single files.
-FOLDERS = ("all", "blind")
+# Folders; the others are single files.
+FOLDERS = ("all",)
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
@@ -88,18 +88,40 @@ class ExportTable:
 MORE: Additions[ExportTable] = Additions()
 
 
+def _told_nobody(doubts: list[str]) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class FolderOrder:
+    """What a folder is to contain.
+
+    `on_rows` is told of every item or row, `on_doubts` of words that may name somebody. The report
+    in a bundle is the newest one, or `report`. `named` is a new folder for the same bundle with
+    names, next to one without.
+    """
+
+    disclosure: Disclosure
+    licence: str = ""
+    on_rows: OnRows | None = None
+    report: Report | None = None
+    on_doubts: Callable[[list[str]], object] = _told_nobody
+    named: Path | None = None
+
+
 @dataclass(frozen=True)
 class ExportFolder:
-    """A folder without data about annotators, which an extra fills with `write`.
+    """A folder that an extra fills with `write`, which returns what it wrote, in numbers.
 
-    `write` gets the study, an empty folder and a function that is told of every item; it returns
-    what it wrote, in numbers.
+    It has no data about annotators, or `is_blind`: a bundle of everything without names of
+    researchers.
     """
 
     name: str
     formats: tuple[str, ...]
     label: str
-    write: Callable[..., dict[str, int]]
+    write: Callable[[Study, Path, FolderOrder], dict[str, int]]
+    is_blind: bool = False
 
 
 MORE_FOLDERS: Additions[ExportFolder] = Additions()
@@ -143,6 +165,11 @@ class BundleContents:
     data_sha256: str
     is_blind: bool
 
+    @property
+    def rows(self) -> dict[str, int]:
+        """The number of rows of each table."""
+        return {part.name: part.rows for part in self.parts}
+
 
 @dataclass(frozen=True)
 class BundleDescription:
@@ -160,6 +187,11 @@ DESCRIPTIONS: Additions[BundleDescription] = Additions()
 
 def added_folder(what: str) -> ExportFolder | None:
     return next((each for each in MORE_FOLDERS if each.name == what), None)
+
+
+def is_blind(what: str) -> bool:
+    folder = added_folder(what)
+    return folder is not None and folder.is_blind
 
 
 def is_folder(what: str) -> bool:

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
-from analysis.exports.catalogue import MORE, MORE_FOLDERS, added_folder
+from analysis.exports.catalogue import MORE, MORE_FOLDERS, added_folder, is_blind
 from analysis.exports.study_export import check_choice
 from analysis.exports.table_files import MORE_FORMATS
 from analysis.lifecycle.storage import remove_files
@@ -150,7 +150,6 @@ _SHOWN = 50
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors")
 WHAT_LABELS = {
     "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
-    "blind": "Everything for blind review: the same data without names of researchers and places",
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",
@@ -163,7 +162,7 @@ WHAT_LABELS = {
 
 
 def has_people(what: str) -> bool:
-    return what not in _WITHOUT_PEOPLE and added_folder(what) is None
+    return what not in _WITHOUT_PEOPLE and (added_folder(what) is None or is_blind(what))
 
 
 def labels() -> dict[str, str]:

@@ -14,8 +14,10 @@ from analysis.exports.catalogue import (
     LICENCES,
     MORE,
     Disclosure,
+    FolderOrder,
     added_folder,
     formats_of,
+    is_blind,
     is_folder,
     make_table,
 )
@@ -48,7 +50,7 @@ def export_study(
     licence: str = "",
     user: User | None = None,
     on_rows: OnRows | None = None,
-    on_doubts: Callable[[list[str]], None] | None = None,
+    on_doubts: Callable[[list[str]], object] = lambda doubts: None,
     report: Report | None = None,
     named: Path | None = None,
     **noted: Any,
@@ -73,26 +75,17 @@ def export_study(
         renew_export_key(study_id=study.pk)
         study.refresh_from_db(fields=["export_key"])
     try:
-        if what in ("all", "blind"):
+        order = FolderOrder(disclosure, licence, on_rows, report, on_doubts, named)
+        if what == "all":
             from analysis.exports.bundle import write_folder
 
-            told = on_doubts or (lambda _doubts: None)
-            counts = write_folder(
-                study,
-                out,
-                on_doubts=told if what == "blind" else None,
-                also=None if format in ("jsonl", "csv") else format,
-                disclosure=disclosure,
-                licence=licence,
-                on_rows=on_rows,
-                report=report,
-                named=named,
-            )
+            also = None if format in ("jsonl", "csv") else format
+            counts = write_folder(study, out, order, also=also)
         elif folder := added_folder(what):
             from analysis.exports.bundle import new_folder
 
-            with new_folder(out) as part:
-                counts = folder.write(study, part, on_rows=on_rows)
+            with new_folder(out, private=identified) as part:
+                counts = folder.write(study, part, order)
         else:
             counts = {
                 what: write_table(make_table(study, what, disclosure), {format: out}, on_rows)
@@ -137,7 +130,7 @@ def expected_rows(study: Study, what: str) -> int:
         if added.name == what:
             return sum(sizes[name] for name in added.counts)
     items = sizes.pop("main_items")
-    if what in ("all", "blind"):
+    if what == "all" or is_blind(what):
         return sum(sizes.values())
     if added_folder(what):
         return sizes["items"]
@@ -167,12 +160,12 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
     )
     with export_dir(export.public_id).replacing() as draft:
         of, today = f"{export.study.slug}-", f"{clock.now():%Y-%m-%d}"
-        name = f"{'' if export.what == 'blind' else of}{export.what}-{today}"
+        name = f"{'' if is_blind(export.what) else of}{export.what}-{today}"
         out = draft / (
             f"export-{name}" if is_folder(export.what) else f"{name}.{suffix_of(export.format)}"
         )
         # Who offers a blind export elsewhere may reveal the names later.
-        has_both = export.made_for and export.what == "blind"
+        has_both = export.made_for and is_blind(export.what)
         named = draft / f"export-{of}all-{today}" if has_both else None
         doubts = list[str]()
         rows = export_study(
@@ -194,7 +187,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         progress(_ROWS_PERCENT, "Packing the files.")
         if named:
             _packed(named).rename(draft / WITH_NAMES)
-        tables = _hash_of_tables(out) if export.what in ("all", "blind") else ""
+        tables = _hash_of_tables(out) if export.what == "all" or is_blind(export.what) else ""
         file = _packed(out) if out.is_dir() else out
         stored = {
             "rows": rows,

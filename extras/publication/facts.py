@@ -7,7 +7,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from analysis.data.identities import owners
 from analysis.exports.catalogue import LICENCES, BundleContents
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json
@@ -23,6 +22,7 @@ from extras.publication.collection import Collection, collection_of
 from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts import wording_in
+from studies.selectors import owner_names
 
 
 @dataclass
@@ -278,7 +278,7 @@ def _with_address(name: str, url: str) -> str:
 
 def authors(study: Study) -> list[str]:
     """The owners' full names; owners without one are named together."""
-    return owners(study) or [f"Owners of the study “{study.slug}”"]
+    return owner_names(study) or [f"Owners of the study “{study.slug}”"]
 
 
 def citation_cff(study: Study, *, licence: str, on: date) -> str:

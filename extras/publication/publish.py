@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.data.plans import read_plan
 from analysis.errors import ExportError
-from analysis.exports.catalogue import Disclosure
+from analysis.exports.catalogue import Disclosure, FolderOrder
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json, write_text
 from analysis.lifecycle.plans import deviations_as_json, deviations_as_text
@@ -199,9 +199,8 @@ def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
         # The copy of the report in a bundle loads the statistics.
         from analysis.exports.bundle import write_folder
 
-        write_folder(
-            wish.study, folder, also="parquet", disclosure=Disclosure(), licence=wish.licence
-        )
+        order = FolderOrder(Disclosure(), wish.licence)
+        write_folder(wish.study, folder, order, also="parquet")
         yield files_of(folder) if wish.to == "hub" else packed(folder, name)
 
 

@@ -2,11 +2,11 @@
 
 import io
 
-from analysis.data.identities import CODE, Blinding, identities_of
 from analysis.errors import AnalysisError
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from analysis.report.report_json import Json, without_people
+from extras.share_links.identities import CODE, Blinding, identities_of
 from studies.file_storage.storage import Stored
 
 SHARED_PAGE, BLIND_PAGE = "shared.html", "shared_blind.html"

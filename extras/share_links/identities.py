@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from judging.models import JudgeRun
-from studies.models import Membership, Study
+from studies.models import Study
 
 HIDDEN = "[removed for review]"
 # Addresses of everybody: they say nothing about who ran a study.
@@ -101,13 +101,6 @@ def _places(study: Study) -> Iterator[Identity]:
             yield Identity(host, "host", True)
 
 
-def owners(study: Study) -> list[str]:
-    """The full names of the owners, where known."""
-    memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
-    names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
-    return [name for name in names if name]
-
-
 class Blinding:
     """Removes what names somebody from texts, and finds what is left.
 
@@ -156,7 +149,7 @@ class Blinding:
 
 
 def _words_of_reports() -> frozenset[str]:
-    text = (Path(__file__).parents[1] / "report" / "keys.txt").read_text("utf-8")
+    text = (settings.BASE_DIR / "analysis" / "report" / "keys.txt").read_text("utf-8")
     return frozenset(word.casefold() for word in re.findall(r"\w+", text))
 
 

@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.data.identities import Blinding, identities_of, owners
 from analysis.errors import AnalysisError, ExportError
 from analysis.exports.catalogue import LICENCES
 from analysis.lifecycle.storage import get_report, marked
 from analysis.models import Report
 from analysis.pages.files import card_picture, scripted_page
 from extras.share_links.copies import shared_card_of, shared_page
+from extras.share_links.identities import Blinding, identities_of
 from extras.share_links.links import (
     DAYS_RANGE,
     DEFAULT_DAYS,
@@ -35,6 +35,7 @@ from extras.share_links.links import (
 )
 from extras.share_links.models import ShareLink
 from studies.models.studies import Membership
+from studies.selectors import owner_names
 
 
 class ShareForm(forms.Form):
@@ -164,7 +165,7 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "report": report,
         "link": link,
         "files": link_files(link),
-        "authors": owners(report.study) if link.revealed_at else [],
+        "authors": owner_names(report.study) if link.revealed_at else [],
         "card": card,
         # A preview has a full address, and an address names a host.
         "site": "" if link.hides_names else settings.PUBLIC_BASE_URL,

@@ -10,12 +10,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from analysis import tasks
-from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.errors import ExportError
-from analysis.exports.bundle import data_sha256, search
+from analysis.exports.bundle import data_sha256
 from analysis.exports.study_export import export_study
 from analysis.lifecycle.requests import request_report
 from annotation.services.endings import exclude
+from extras.share_links.blind_bundle import search
+from extras.share_links.identities import CODE, Blinding, Identity, identities_of
 from judging.models import Judge
 from studies.models import Item, Membership, Study
 from studies.services.studies import record

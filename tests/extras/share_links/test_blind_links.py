@@ -14,7 +14,7 @@ from annotation.services.endings import withdraw
 from extras.share_links.links import reveal_names, revoke_link, share_report
 from extras.share_links.models import ShareLink
 from studies.models import Item, Study
-from tests.analysis.exports.test_blind import WORDS
+from tests.extras.share_links.test_blind import WORDS
 
 pytestmark = pytest.mark.django_db
 
