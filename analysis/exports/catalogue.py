@@ -25,19 +25,18 @@ from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet", "xlsx")
-_FORMATS: dict[str, tuple[str, ...]] = {
-    "items": _PLAIN,
-    "annotations": _PLAIN,
-    "judgments": _PLAIN,
-    "annotators": _PLAIN,
-    "aggregates": _PLAIN,
-    "notes": _PLAIN,
-    "versions": _PLAIN,
-    "anchors": _PLAIN,
-    "all": _PLAIN,
+# A name, a colon, and what a row is. “all” is a folder; the others are single files.
+LABELS = {
+    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "annotations": "Annotations: one row per answer of an annotator",
+    "judgments": "Judgments: one row per answer of a judge",
+    "aggregates": "Aggregates: majorities, one row per item and rater",
+    "versions": "Model versions: one row per run, version of the model and hour",
+    "anchors": "Anchors: one row per answer to an item that a run asked again",
+    "notes": "Notes: one row per item with a note or tags of researchers",
+    "annotators": "Annotators: one row per annotator",
+    "items": "Items: in a format that you can import again",
 }
-# Folders; the others are single files.
-FOLDERS = ("all",)
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
 
@@ -195,13 +194,15 @@ def is_blind(what: str) -> bool:
 
 
 def is_folder(what: str) -> bool:
-    return what in FOLDERS or added_folder(what) is not None
+    return what == "all" or added_folder(what) is not None
 
 
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
     general = [each.name for each in MORE_FORMATS if each.is_general]
-    own = _FORMATS | {each.name: each.formats for each in (*MORE, *MORE_FOLDERS)}
+    own = dict.fromkeys(LABELS, _PLAIN) | {
+        each.name: each.formats for each in (*MORE, *MORE_FOLDERS)
+    }
     return {
         what: (*formats, *general) if "csv" in formats else formats for what, formats in own.items()
     }

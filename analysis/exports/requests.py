@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
-from analysis.exports.catalogue import MORE, MORE_FOLDERS, added_folder, is_blind
+from analysis.exports.catalogue import LABELS, MORE, MORE_FOLDERS, added_folder, is_blind
 from analysis.exports.study_export import check_choice
 from analysis.exports.table_files import MORE_FORMATS
 from analysis.lifecycle.storage import remove_files
@@ -148,17 +148,6 @@ ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files without data about annotators.
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors")
-WHAT_LABELS = {
-    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
-    "annotations": "Annotations: one row per answer of an annotator",
-    "judgments": "Judgments: one row per answer of a judge",
-    "aggregates": "Aggregates: majorities, one row per item and rater",
-    "versions": "Model versions: one row per run, version of the model and hour",
-    "anchors": "Anchors: one row per answer to an item that a run asked again",
-    "notes": "Notes: one row per item with a note or tags of researchers",
-    "annotators": "Annotators: one row per annotator",
-    "items": "Items: in a format that you can import again",
-}
 
 
 def has_people(what: str) -> bool:
@@ -167,7 +156,7 @@ def has_people(what: str) -> bool:
 
 def labels() -> dict[str, str]:
     """The available exports, including those of extras, with their labels on the form."""
-    return WHAT_LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
+    return LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
 
 
 _FORMAT_LABELS = {

@@ -313,10 +313,9 @@ def test_free_text_about_people_leaves_only_when_it_is_asked_for(study, tmp_path
     assert study.log.filter(event="exported", detail__free_text=True).count() == 2
 
 
-@pytest.mark.parametrize(("what", "format"), [("wide", "jsonl"), ("items", "json")])
-def test_a_table_has_only_the_formats_that_make_sense(study, tmp_path, what, format):
-    with pytest.raises(CommandError, match=f"is available as .*not as {format}") as caught:
-        call_command("export", "one", "--what", what, "--format", format, "--out", str(tmp_path))
+def test_a_table_has_only_the_formats_that_make_sense(study, tmp_path):
+    with pytest.raises(CommandError, match=r"is available as .*not as json") as caught:
+        call_command("export", "one", "--what", "items", "--format", "json", "--out", str(tmp_path))
 
     assert caught.value.returncode == 2
 

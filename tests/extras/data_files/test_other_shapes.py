@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import krippendorff
 import numpy as np
@@ -14,10 +15,10 @@ from analysis.report.build import build_report
 from annotation import services
 from annotation.models import Annotator
 from extras.data_files import other_shapes
-from studies.models import Study
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.exports.helpers import export, judged, rows
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -150,3 +151,32 @@ def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
     assert "R-" not in after
     assert rater or what in {"wide", "reliability"}
     assert Study.objects.count() == 1
+
+
+def test_a_format_that_a_table_has_not_is_refused_next_to_its_field(study):
+    response = sign_in(study).post(
+        "/studies/one/exports/new/", {"what": "wide", "format": "parquet"}
+    )
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
+    assert 'href="#id_format"' in page
+    assert "is available as csv or xlsx" in page
+    assert "not as parquet." in page
+
+
+def test_runs_with_a_bias_probe_are_in_no_shape(study, tmp_path):
+    def shapes(name):
+        return [
+            export(study, what, tmp_path / f"{name}-{what}").read_bytes()
+            for what in ("wide", "mt-bench")
+        ]
+
+    judged(study)
+    before = shapes("before")
+
+    probed = make_run(study=study, judge="probed", bias_probe="length")
+    judge_item(probed, Item.objects.get(key="i1"), "r1", 60)
+
+    assert shapes("after") == before
