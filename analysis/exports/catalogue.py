@@ -27,7 +27,7 @@ from studies.models.studies import Study
 _PLAIN = ("jsonl", "csv", "parquet", "xlsx")
 # A name, a colon, and what a row is. “all” is a folder; the others are single files.
 LABELS = {
-    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
+    "all": "Everything, as one zip file: all tables, their description, the report and checksums",
     "annotations": "Annotations: one row per answer of an annotator",
     "judgments": "Judgments: one row per answer of a judge",
     "aggregates": "Aggregates: majorities, one row per item and rater",

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.errors import ExportError
 from analysis.exports import bundle
-from analysis.exports.catalogue import BundleDescription
+from analysis.exports.catalogue import BUNDLED, BundleDescription
 from analysis.lifecycle.build_job import build_queued
 from analysis.lifecycle.requests import request_report
 from analysis.report import section
@@ -30,7 +30,7 @@ def test_a_whole_export_has_prompts_and_true_checksums(study, tmp_path):
     text = "{{ persona }} {{ response_a }} {{ response_b }}"
     save_wording(study_id=study.pk, name="a/b", setting="standard", template=text)
 
-    out = export(study, "all", tmp_path / "out")
+    out = export(study, "all", tmp_path / "out", format="xlsx")
 
     lines = (out / "CHECKSUMS.sha256").read_text().splitlines()
     files = {path for path in out.rglob("*") if path.is_file()} - {out / "CHECKSUMS.sha256"}
@@ -40,13 +40,10 @@ def test_a_whole_export_has_prompts_and_true_checksums(study, tmp_path):
     assert {path.name for path in (out / "prompts").iterdir()} > {"runs.json"}
     [own] = (out / "prompts").glob("wording.a_b.1.*.txt")
     assert text in own.read_text()
-    assert sorted(path.name for path in (out / "csv").iterdir()) == [
-        "aggregates.csv",
-        "annotations.csv",
-        "annotators.csv",
-        "items.csv",
-        "judgments.csv",
-    ]
+    for folder in ("csv", "xlsx"):
+        assert {path.name for path in (out / folder).iterdir()} == {
+            f"{name}.{folder}" for name in BUNDLED
+        }
 
 
 def test_a_licence_that_nobody_knows_is_refused(study, tmp_path):

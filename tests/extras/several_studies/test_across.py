@@ -154,16 +154,23 @@ def waves(*, shared_items=True, **second):
 def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     waves()
 
-    call_command("report", "pilot", "main", "--pool", "--out", str(tmp_path), "--bootstrap", "100")
+    words = ("--pool", "--paper", "--out", str(tmp_path), "--bootstrap", "100")
+    call_command("report", "pilot", "main", *words)
 
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"pilot", "main", "pooled", "tables", "report.html"}
+    assert written == {"pilot", "main", "pooled", "tables", "article", "report.html"}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "“Pooled: Pilot + Main” counts the people of pilot and main together." in page
     whole = (tmp_path / "pooled" / "report.html").read_text("utf-8")
     assert "python manage.py report pilot main --pool --out" in whole
     result = json.loads((tmp_path / "pooled" / "report.json").read_text("utf-8"))
     assert result["study"]["source"]["pooled_from"] == ["pilot", "main"]
+    assert 'href="article/article.html"' in page
+    article = (tmp_path / "article" / "table_2.csv").read_text("utf-8")
+    assert "Pilot" in article
+    assert "Main" in article
+    by_band = (tmp_path / "tables" / "table_b.csv").read_text("utf-8").splitlines()
+    assert by_band[0].startswith("Data,Who,High accuracy")
     rows = (tmp_path / "tables" / "table_2.csv").read_text("utf-8").splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == [
         "Pilot",
@@ -186,32 +193,6 @@ def test_waves_that_cannot_be_pooled_leave_nothing_behind(tmp_path):
 def test_one_study_cannot_be_pooled(tmp_path):
     with pytest.raises(CommandError, match="needs at least two studies"):
         call_command("report", "pilot", "--pool", "--out", str(tmp_path))
-
-
-# `test_article.py` has the tables of several studies by default.
-@pytest.mark.sampled(keep=0)
-def test_reports_for_a_paper_have_the_articles_tables_with_a_row_for_each_study(tmp_path):
-    waves()
-
-    call_command("report", "pilot", "main", "--paper", "--out", str(tmp_path), "--bootstrap", "100")
-
-    assert 'href="article/article.html"' in (tmp_path / "report.html").read_text("utf-8")
-    table = (tmp_path / "article" / "table_2.csv").read_text("utf-8")
-    assert "Pilot" in table
-    assert "Main" in table
-
-
-@pytest.mark.nightly
-def test_several_studies_get_a_folder_each_and_tables_across(tmp_path):
-    slugs = [random_study(seed).slug for seed in (4, 5)]
-
-    call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
-
-    for slug in slugs:
-        assert (tmp_path / slug / "report.html").is_file()
-    rows = (tmp_path / "tables" / "table_b.csv").read_text().splitlines()
-    assert rows[0].startswith("Data,Who,High accuracy")
-    assert len(rows) == 1 + 2 * 4
 
 
 @pytest.mark.nightly

@@ -31,8 +31,9 @@ def _words_of_the_builders(monkeypatch):
     monkeypatch.setattr("analysis.data.plans._prompt", lambda study, judge: "0" * 64)
 
 
-def pooled(*slugs):
-    return build_report(pool([load_dataset(slug) for slug in slugs]), seed=1, bootstrap=100)
+def pooled(*slugs, seed=1, bootstrap=100):
+    waves = [load_dataset(slug) for slug in slugs]
+    return build_report(pool(waves), seed=seed, bootstrap=bootstrap)
 
 
 @pytest.mark.nightly
@@ -119,23 +120,6 @@ def test_pooling_a_study_with_nothing_changes_no_number():
         assert {**one, "run": "", "record": {}} == {**other, "run": "", "record": {}}
 
 
-@pytest.mark.sampled(keep=1)
-@pytest.mark.parametrize("change", [{"allow_tie": True}, {"certainty_threshold": 70}])
-def test_studies_that_asked_something_else_are_not_pooled(change):
-    pilot, main = (load_dataset(study.slug) for study in waves(**change))
-
-    with pytest.raises(BadParameters, match="pilot and main cannot be pooled: they differ in"):
-        pool([pilot, main])
-
-
-def test_items_of_one_key_with_different_questions_are_not_pooled():
-    pilot, main = waves()
-    Item.objects.filter(study=main, key="i03").update(question="Another question")
-
-    with pytest.raises(BadParameters, match="Item i03 differs between the studies"):
-        pool([load_dataset(study.slug) for study in (pilot, main)])
-
-
 def test_runs_with_other_words_are_other_runs():
     wave = load_dataset(waves()[0].slug)
     (run,) = wave.runs
@@ -150,18 +134,25 @@ class _Together(Extra):
     not_pooled = "its items hang together."
 
 
-def test_studies_with_a_design_that_forbids_it_are_not_pooled():
-    pilot, main = (load_dataset(study.slug) for study in waves())
-    other = replace(main, extras={"together": _Together()})
+@pytest.mark.sampled(keep=1)
+@pytest.mark.parametrize("change", [{"allow_tie": True}, {"certainty_threshold": 70}])
+def test_studies_that_asked_something_else_are_not_pooled(change):
+    with pytest.raises(BadParameters, match="pilot and main cannot be pooled: they differ in"):
+        pool([load_dataset(study.slug) for study in waves(**change)])
 
+
+def test_items_of_one_key_and_designs_that_forbid_it_are_not_pooled():
+    pilot, main = (load_dataset(study.slug) for study in waves())
     with pytest.raises(BadParameters, match="main cannot be pooled: its items hang together"):
-        pool([pilot, other])
+        pool([pilot, replace(main, extras={"together": _Together()})])
+
+    Item.objects.filter(study__slug="main", key="i03").update(question="Another question")
+    with pytest.raises(BadParameters, match="Item i03 differs between the studies"):
+        pool([pilot, load_dataset("main")])
 
 
 def planned(*studies):
-    return build_report(
-        pool([load_dataset(study.slug) for study in studies]), seed=20240701, bootstrap=1000
-    )
+    return pooled(*(study.slug for study in studies), seed=20240701, bootstrap=1000)
 
 
 def two_waves():
