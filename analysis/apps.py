@@ -6,16 +6,13 @@ class AnalysisConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.audit.job import audit_for
-        from analysis.lifecycle.requests import links_of_an_owner
         from analysis.lifecycle.storage import content_of, remove_files_and_rows
         from analysis.pages import workbench
         from studies import held_copies
         from studies.importers import uploads
         from studies.services import whole_studies
-        from studies.services.accounts import team
 
         whole_studies.register_content(content_of)
-        team.register(links_of_an_owner)
         whole_studies.register_remover(remove_files_and_rows)
         uploads.register(audit_for)
         held_copies.MORE.add("analysis.lifecycle.personal_copies:HELD")

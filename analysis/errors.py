@@ -21,10 +21,6 @@ class ForeignFiles(AnalysisError):
     """A folder already has a file of this name from another source."""
 
 
-class NotShareable(AnalysisError):
-    """A report cannot be shared: it is not finished, or its files are deleted."""
-
-
 class ExportError(AnalysisError):
     """An export could not be written; no file is left behind."""
 

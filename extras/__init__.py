@@ -51,6 +51,7 @@ NAMES = [
     "rules",
     "sample",
     "several_studies",
+    "share_links",
     "study_files",
     "telemetry",
     "validation",

@@ -58,6 +58,13 @@ def item_languages(study: Study) -> list[str]:
     return sorted(counts, key=lambda language: (-counts[language], language))
 
 
+def owner_names(study: Study) -> list[str]:
+    """The full names of the owners, where known."""
+    memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
+    names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
+    return [name for name in names if name]
+
+
 def get_study(
     user: User | AnonymousUser, slug: str, *, role: str = Membership.Role.VIEWER
 ) -> Study:

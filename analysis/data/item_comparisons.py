@@ -30,6 +30,20 @@ def aggregate_rows(study: Study) -> Iterator[dict[str, Any]]:
     return chain(annotator_aggregates(study), run_aggregates(study))
 
 
+def table_sizes(study: Study) -> dict[str, int]:
+    """Estimate the rows of each table of the study; "main_items" are the items that count."""
+    items = Item.objects.filter(study=study).count()
+    asked = Judgment.objects.filter(run__study=study)
+    return {
+        "main_items": items,
+        "items": Item.everything.filter(study=study).count(),
+        "annotations": Annotation.objects.filter(assignment__annotator__study=study).count(),
+        "judgments": asked.count(),
+        "annotators": study.annotators.count(),
+        "aggregates": items + asked.values("run", "item").distinct().count(),
+    }
+
+
 def annotator_aggregates(
     study: Study, items: Sequence[str] | None = None
 ) -> Iterator[dict[str, Any]]:

@@ -1,39 +1,29 @@
 """A complete export: every table in several formats, with its documentation and licence."""
 
 import hashlib
-import io
-import re
 import shutil
 import tempfile
-import zipfile
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from django.conf import settings
-from django.urls import reverse
-
-from analysis.data.collection import collection_of
-from analysis.data.identities import CODE, Blinding, Identity, identities_of
 from analysis.data.judgment_rows import asked_words, wordings_of
 from analysis.errors import ExportError
-from analysis.exports.card import dataset_card
-from analysis.exports.catalogue import BUNDLED, DOCUMENTS, Disclosure, make_table
-from analysis.exports.columns import COLUMNS_OF_WIDE, Column
-from analysis.exports.croissant import croissant
-from analysis.exports.facts import (
-    DataDescription,
+from analysis.exports.catalogue import (
+    BUNDLED,
+    DESCRIPTIONS,
+    DOCUMENTS,
+    MORE,
+    BundleContents,
     DescribedFile,
     DescribedPart,
-    ScoreKeeper,
-    citation_cff,
-    licence_text,
+    Disclosure,
+    FolderOrder,
+    make_table,
 )
-from analysis.exports.rows import K
+from analysis.exports.columns import EXPLAINED_COLUMNS, Column
 from analysis.exports.table_files import (
     ExportTableFile,
     OnRows,
@@ -55,7 +45,7 @@ from studies.exporters.items import dataset_description, media_files
 from studies.models.studies import Study
 from studies.statements import clock
 
-OnDoubts = Callable[[list[str]], None]
+Redacted = Callable[[Any], Any]
 
 
 @contextmanager
@@ -79,52 +69,22 @@ def new_folder(out: Path, *, private: bool = False) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-# Other formats of the same answers; a bundle omits those that do not apply to the study.
-_OTHERS = {"mt-bench": "mt_bench.jsonl", "wide": "wide.csv", "reliability": "reliability.csv"}
-
-
 def write_folder(
-    study: Study,
-    out: Path,
-    *,
-    also: str | None,
-    disclosure: Disclosure,
-    licence: str,
-    on_rows: OnRows | None = None,
-    on_doubts: OnDoubts | None = None,
-    report: Report | None = None,
-    named: Path | None = None,
+    study: Study, out: Path, order: FolderOrder, *, also: str | None = None
 ) -> dict[str, int]:
     """Write every table to the new or empty folder `out`, which appears once complete.
 
-    Tables are JSON Lines and CSV, and another format if `also` names one. With `on_doubts` the
-    bundle is for blind review, and what may still name somebody is passed to it; `named` is then a
-    new folder for the same bundle with names. The report is the newest one, or `report`.
-    Returns the number of rows of each table. Raises `ExportError` or `OSError`.
+    Tables are JSON Lines and CSV, and another format if `also` names one. Returns the number of
+    rows of each table. Raises `ExportError` or `OSError`.
     """
-    blinding = Blinding(identities_of(study)) if on_doubts else None
-    report = _current_report(study, report)
-    with new_folder(out, private=disclosure.identified) as part:
-        write_report = partial(_write_report, report, part / "report")
-        has_copy = write_report(None if named else blinding)
-        described = _fill(
-            study, part, also, disclosure, licence, on_rows, _named_report(report, is_here=has_copy)
-        )
-        if blinding and on_doubts:
-            if named:
-                shutil.copytree(part, named)
-                _write_words(named, described)
-                _write_checksums(named)
-                write_report(blinding)
-            _write_words(part, replace(described, is_blind=True))
-            on_doubts(blind_folder(part, blinding))
-        else:
-            _write_words(part, described)
-        _write_checksums(part)
-    return {table.name: table.rows for table in described.parts}
+    with new_folder(out, private=order.disclosure.identified) as part:
+        contents = fill_folder(study, part, order, also=also)
+        describe(part, contents)
+        write_checksums(part)
+    return contents.rows
 
 
-def _current_report(study: Study, only: Report | None = None) -> Report | None:
+def current_report(study: Study, only: Report | None = None) -> Report | None:
     """The newest own report, or `only`.
 
     None if answers were withdrawn, left out or counted again since.
@@ -136,20 +96,19 @@ def _current_report(study: Study, only: Report | None = None) -> Report | None:
     return report
 
 
-def _write_report(report: Report | None, folder: Path, blinding: Blinding | None) -> bool:
+def write_report(report: Report | None, folder: Path, redacted: Redacted) -> bool:
     """Write the page, its numbers, tables and figures to `folder`, from the stored result.
 
     They take the place of an earlier copy.
 
-    Unlike the report's own files, the copy has no rows about annotators, and with `blinding` no
-    names of researchers. Returns False and writes nothing if this version of Thirdperson cannot
-    render the result of another.
+    Unlike the report's own files, the copy has no rows about annotators; `redacted` changes the
+    rest. Returns False and writes nothing if this version of Thirdperson cannot render the result
+    of another.
     """
     shutil.rmtree(folder, ignore_errors=True)
     if report is None or report.result is None or report.finished_at is None:
         return False
-    shown, failed = without_people(report.result), list[str]()
-    shown = blinding.value(shown) if blinding else shown
+    shown, failed = redacted(without_people(report.result)), list[str]()
     tables, figures = all_tables(shown, failed), all_figures(shown, failed)
     date = report.finished_at.date()
     try:
@@ -182,26 +141,25 @@ def _named_report(report: Report | None, *, is_here: bool) -> str:
     )
 
 
-def _fill(
+def fill_folder(
     study: Study,
     folder: Path,
-    also: str | None,
-    disclosure: Disclosure,
-    licence: str,
-    on_rows: OnRows | None,
-    report: str,
-) -> DataDescription:
-    keeper = ScoreKeeper()
-    parts = {}
-    for name in BUNDLED:
-        table = make_table(study, name, disclosure)
-        if name == "aggregates":
-            table = _watched(keeper, table)
-        parts[name] = _write_part(table, folder, also, on_rows)
-    # The card lists items first.
+    order: FolderOrder,
+    *,
+    also: str | None = None,
+    redacted: Redacted = lambda result: result,
+) -> BundleContents:
+    """Write all tables, prompts and the report, which is `redacted`, but no description of them."""
+    disclosure, report = order.disclosure, current_report(study, order.report)
+    has_report = write_report(report, folder / "report", redacted)
+    parts = {
+        name: _write_part(make_table(study, name, disclosure), folder, also, order.on_rows)
+        for name in BUNDLED
+    }
+    # Descriptions list items first.
     ordered = tuple(parts[name] for name in ("items", *BUNDLED[:-1]))
-    wide = list[Column]()
-    left_out = tuple(_write_others(study, folder / "other", disclosure, wide))
+    others = dict[str, tuple[Column, ...]]()
+    left_out = tuple(_write_others(study, folder / "other", disclosure, others))
     items = parts["items"]
     described = dataset_description(study, items=items.rows, sha256=items.files["jsonl"].sha256)
     write_text(folder / "jsonl" / "dataset.json", to_json(described, indent=1) + "\n")
@@ -210,23 +168,18 @@ def _fill(
     for document in DOCUMENTS:
         for name, text in document.files(study).items() if document.follows_answers else ():
             write_text(folder / name, text)
-    return DataDescription(
+    return BundleContents(
         study=study,
-        collection=collection_of(study, k=K),
         on=clock.now().date(),
-        licence=licence,
+        licence=order.licence,
         disclosure=disclosure,
         parts=ordered,
+        others=others,
         left_out=left_out,
-        wide=tuple(wide),
-        report=report,
-        scores=keeper.scores,
+        report=_named_report(report, is_here=has_report),
         data_sha256=data_sha256(folder),
+        is_blind=False,
     )
-
-
-def _watched(keeper: ScoreKeeper, table: ExportTableFile) -> ExportTableFile:
-    return replace(table, rows=lambda: keeper.watch(table.rows()))
 
 
 def _write_part(
@@ -252,26 +205,26 @@ def _write_part(
 
 
 def _write_others(
-    study: Study, folder: Path, disclosure: Disclosure, wide: list[Column]
+    study: Study, folder: Path, disclosure: Disclosure, others: dict[str, tuple[Column, ...]]
 ) -> Iterator[str]:
-    """Write the other formats, and yield the reason for each that cannot be written.
+    """Write extras' tables of the same answers, and yield why one cannot be written.
 
-    The wide table's columns depend on the study: they are added to `wide`, and `wide_columns.csv`
-    explains them.
+    The columns of each file are added to `others`.
     """
-    for what, name in _OTHERS.items():
+    for added in (each for each in MORE if each.bundled):
+        name = added.bundled
         try:
-            table = make_table(study, what, disclosure)
+            table = make_table(study, added.name, disclosure)
         except ExportError as error:
             yield f"`other/{name}`. {error}"
-        else:
-            write_table(table, {Path(name).suffix[1:]: folder / name})
-            if what == "wide":
-                wide += table.columns
-                about = ExportTableFile(
-                    "wide_columns", COLUMNS_OF_WIDE, partial(_explained, table.columns)
-                )
-                write_table(about, {"csv": folder / "wide_columns.csv"})
+            continue
+        write_table(table, {Path(name).suffix[1:]: folder / name})
+        others[name] = table.columns
+        if added.explained:
+            about = ExportTableFile(
+                Path(added.explained).stem, EXPLAINED_COLUMNS, partial(_explained, table.columns)
+            )
+            write_table(about, {"csv": folder / added.explained})
 
 
 def _explained(columns: Iterable[Column]) -> Iterator[dict[str, str]]:
@@ -297,23 +250,20 @@ def _write_prompts(study: Study, folder: Path) -> None:
         write_text(folder / own.file_name, f"sha256: {own.sha256}\n\n{own.text}\n")
 
 
-def _write_words(folder: Path, described: DataDescription) -> None:
-    study, licence = described.study, described.licence
-    url = settings.PUBLIC_BASE_URL + reverse("studies:detail", args=[study.slug])
-    url = "https://removed-for-review.invalid/" if described.is_blind else url
-    write_text(folder / "README.md", dataset_card(described))
-    write_text(folder / "croissant.json", to_json(croissant(described, url=url), indent=1) + "\n")
-    write_text(folder / "LICENSE", licence_text(study, licence))
-    write_text(folder / "CITATION.cff", citation_cff(study, licence=licence, on=described.on))
+def describe(folder: Path, contents: BundleContents) -> None:
+    """Write the files in which extras describe a bundle."""
+    for each in DESCRIPTIONS:
+        for name, text in each.texts(contents, folder).items():
+            write_text(folder / name, text)
 
 
-def _write_checksums(folder: Path) -> None:
+def write_checksums(folder: Path) -> None:
     """The checksum file that `sha256sum --check` reads."""
     write_text(folder / "CHECKSUMS.sha256", _checksums(folder, "*"))
 
 
 def data_sha256(folder: Path) -> str:
-    """One hash of all tables, the same in a bundle with names and in one for blind review."""
+    """One hash of all tables, the same in every bundle of these answers."""
     return hashlib.sha256(_checksums(folder, "jsonl/*.jsonl").encode()).hexdigest()
 
 
@@ -323,91 +273,3 @@ def _checksums(folder: Path, which: str) -> str:
         for path in sorted(folder.rglob(which))
         if path.is_file()
     )
-
-
-# The tables have the same bytes as in the named bundle, which proves later that they are the same.
-DATA = ("jsonl", "csv", "data", "other", "prompts")
-_NOT_DATA = ("dataset.json",)
-_MOST_NAMED = 5
-
-
-def is_data(name: str) -> bool:
-    """Whether a file of the bundle, named from its folder, has rows or prompts."""
-    folder, _, file = name.partition("/")
-    return folder in DATA and file not in _NOT_DATA
-
-
-def blind_folder(folder: Path, blinding: Blinding) -> list[str]:
-    """Remove names from the texts of a bundle, and search all of its files.
-
-    Returns sentences on words that may name somebody or mean something else. Raises `ExportError`
-    if a name is left.
-    """
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and not is_data(name):
-            _rewrite(path, blinding)
-    left, doubts = list[str](), list[str]()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            name = path.relative_to(folder).as_posix()
-            for one, n in search(name, path.read_bytes(), blinding).items():
-                (left if one.is_sure else doubts).append(_sentence(one, n, name))
-    if left:
-        more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
-        raise ExportError(
-            f"Names are left: {'; '.join(left[:_MOST_NAMED])}{more}. The data is never changed. "
-            "Correct the items, their source or the notes, and export again."
-        )
-    return doubts
-
-
-def _rewrite(path: Path, blinding: Blinding) -> None:
-    try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError:
-        return
-    parts = CODE.split(text) if path.suffix == ".html" else [text]
-    new = "".join(part if CODE.fullmatch(part) else blinding.text(part) for part in parts)
-    if new != text:
-        path.write_text(new, "utf-8")
-
-
-def _sentence(one: Identity, n: int, name: str) -> str:
-    return f"“{one.word}” ({one.kind}) {'once' if n == 1 else f'{n:,} times'} in {name}"
-
-
-def search(name: str, data: bytes, blinding: Blinding) -> Counter[Identity]:
-    """How often each word is in a file, in its name, and in what it packs: zip, PNG, PDF."""
-    counts = blinding.found_in(name.encode())
-    if name.endswith(".html"):
-        data = CODE.sub("", data.decode("utf-8", errors="replace")).encode()
-    for part in _parts(data):
-        counts += blinding.found_in(part)
-    return counts
-
-
-def _parts(data: bytes) -> Iterator[bytes]:
-    yield data
-    if b"\0" in data:  # texts of two bytes a letter, as in properties of pictures and sounds
-        yield data.replace(b"\0", b"")
-    if data[:4] == b"PK\x03\x04":  # also XLSX
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                yield b"\n".join((entry.filename.encode(), entry.comment, entry.extra))
-                yield from _parts(archive.read(entry))
-    elif data[:8] == b"\x89PNG\r\n\x1a\n":
-        for kind, chunk in re.findall(rb"(zTXt|iTXt|eXIf)(.{,65536})", data, re.DOTALL):
-            yield kind + b"".join(_inflated(chunk))
-    elif data[:5] == b"%PDF-":
-        for stream in re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
-            yield b"".join(_inflated(stream))
-
-
-def _inflated(data: bytes) -> Iterator[bytes]:
-    """What a compressed part of a file says, wherever it begins."""
-    for start in re.finditer(rb"\x78[\x01\x5e\x9c\xda]", data):
-        try:
-            yield zlib.decompressobj().decompress(data[start.start() :])
-        except zlib.error:
-            continue

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
 
 from analysis.data.item_comparisons import aggregate_rows
 from analysis.errors import ExportError
 from analysis.exports import columns
-from analysis.exports.other_tools import (
-    mt_bench_rows,
-    reliability_matrix,
-    wide_table,
-)
+from analysis.exports.columns import Column
 from analysis.exports.rows import (
     anchor_table,
     annotation_lines,
@@ -20,31 +18,38 @@ from analysis.exports.rows import (
     note_table,
     version_table,
 )
-from analysis.exports.table_files import MORE_FORMATS, ExportTableFile
+from analysis.exports.table_files import MORE_FORMATS, ExportTableFile, OnRows
+from analysis.models import Report
 from studies.additions import Additions
 from studies.exporters.items import item_cells, item_rows, may_redistribute
 from studies.models.studies import Study
 
 _PLAIN = ("jsonl", "csv", "parquet", "xlsx")
-_FORMATS: dict[str, tuple[str, ...]] = {
-    "items": _PLAIN,
-    "annotations": _PLAIN,
-    "judgments": _PLAIN,
-    "annotators": _PLAIN,
-    "aggregates": _PLAIN,
-    "notes": _PLAIN,
-    "versions": _PLAIN,
-    "anchors": _PLAIN,
-    "wide": ("csv", "xlsx"),
-    "reliability": ("csv", "xlsx"),
-    "mt-bench": ("jsonl",),
-    "all": _PLAIN,
-    "blind": ("jsonl",),
+# A name, a colon, and what a row is. “all” is a folder; the others are single files.
+LABELS = {
+    "all": "Everything, as one zip file: all tables, their description, the report and checksums",
+    "annotations": "Annotations: one row per answer of an annotator",
+    "judgments": "Judgments: one row per answer of a judge",
+    "aggregates": "Aggregates: majorities, one row per item and rater",
+    "versions": "Model versions: one row per run, version of the model and hour",
+    "anchors": "Anchors: one row per answer to an item that a run asked again",
+    "notes": "Notes: one row per item with a note or tags of researchers",
+    "annotators": "Annotators: one row per annotator",
+    "items": "Items: in a format that you can import again",
 }
-# These are folders; the others are single files.
-FOLDERS = ("all", "blind")
 # Answers are read before annotators and items, so that every id has a row even in a live study.
 BUNDLED = ("annotations", "judgments", "aggregates", "annotators", "items")
+
+
+# SPDX names. The study's owner chooses the licence of the answers; the source sets that of the
+# items.
+LICENCES = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,10 @@ class ExportTable:
 
     its name, its formats (default first), and its function. `label` is for the form: a name, a
     colon, and what a row is. `make` raises `ExportError` if the study has no such table. A table
-    that `has_texts` of items is refused if their source forbids passing them on.
+    that `has_texts` of items is refused if their source forbids passing them on. A bundle has it
+    too as `other/FILE` if `bundled` names the file, with the meanings of its columns as
+    `other/FILE` if `explained` names that. `counts` names the tables whose sizes add up to about
+    its number of rows.
     """
 
     name: str
@@ -71,23 +79,48 @@ class ExportTable:
     label: str
     make: Callable[[Study, Disclosure], ExportTableFile]
     has_texts: bool = False
+    bundled: str = ""
+    explained: str = ""
+    counts: tuple[str, ...] = ("main_items",)
 
 
 MORE: Additions[ExportTable] = Additions()
 
 
+def _told_nobody(doubts: list[str]) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class FolderOrder:
+    """What a folder is to contain.
+
+    `on_rows` is told of every item or row, `on_doubts` of words that may name somebody. The report
+    in a bundle is the newest one, or `report`. `named` is a new folder for the same bundle with
+    names, next to one without.
+    """
+
+    disclosure: Disclosure
+    licence: str = ""
+    on_rows: OnRows | None = None
+    report: Report | None = None
+    on_doubts: Callable[[list[str]], object] = _told_nobody
+    named: Path | None = None
+
+
 @dataclass(frozen=True)
 class ExportFolder:
-    """A folder without data about annotators, which an extra fills with `write`.
+    """A folder that an extra fills with `write`, which returns what it wrote, in numbers.
 
-    `write` gets the study, an empty folder and a function that is told of every item; it returns
-    what it wrote, in numbers.
+    It has no data about annotators, or `is_blind`: a bundle of everything without names of
+    researchers.
     """
 
     name: str
     formats: tuple[str, ...]
     label: str
-    write: Callable[..., dict[str, int]]
+    write: Callable[[Study, Path, FolderOrder], dict[str, int]]
+    is_blind: bool = False
 
 
 MORE_FOLDERS: Additions[ExportFolder] = Additions()
@@ -114,18 +147,83 @@ class StudyDocument:
 DOCUMENTS: Additions[StudyDocument] = Additions()
 
 
+@dataclass(frozen=True)
+class DescribedFile:
+    """A file of the bundle: path, size and hash."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DescribedPart:
+    """A table of the bundle and its files, by format."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+    files: dict[str, DescribedFile]
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """What a bundle has, for the files that describe it.
+
+    `others` has the columns of each file in `other/`, `left_out` a sentence for each that is
+    missing, `report` the sentence about the report.
+    """
+
+    study: Study
+    on: date
+    licence: str
+    disclosure: Disclosure
+    parts: tuple[DescribedPart, ...]
+    others: dict[str, tuple[Column, ...]]
+    left_out: tuple[str, ...]
+    report: str
+    data_sha256: str
+    is_blind: bool
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The number of rows of each table."""
+        return {part.name: part.rows for part in self.parts}
+
+
+@dataclass(frozen=True)
+class BundleDescription:
+    """Files that describe a bundle, which an extra adds: their texts, by name.
+
+    `texts` gets the contents and the folder, which has everything but these files and checksums.
+    """
+
+    name: str
+    texts: Callable[[BundleContents, Path], Mapping[str, str]]
+
+
+DESCRIPTIONS: Additions[BundleDescription] = Additions()
+
+
 def added_folder(what: str) -> ExportFolder | None:
     return next((each for each in MORE_FOLDERS if each.name == what), None)
 
 
+def is_blind(what: str) -> bool:
+    folder = added_folder(what)
+    return folder is not None and folder.is_blind
+
+
 def is_folder(what: str) -> bool:
-    return what in FOLDERS or added_folder(what) is not None
+    return what == "all" or added_folder(what) is not None
 
 
 def formats_of() -> dict[str, tuple[str, ...]]:
     """The available exports with their formats, the default first."""
     general = [each.name for each in MORE_FORMATS if each.is_general]
-    own = _FORMATS | {each.name: each.formats for each in (*MORE, *MORE_FOLDERS)}
+    own = dict.fromkeys(LABELS, _PLAIN) | {
+        each.name: each.formats for each in (*MORE, *MORE_FOLDERS)
+    }
     return {
         what: (*formats, *general) if "csv" in formats else formats for what, formats in own.items()
     }
@@ -168,14 +266,7 @@ def _table(study: Study, what: str, disclosure: Disclosure) -> ExportTableFile:
             return ExportTableFile(what, columns.VERSIONS, lambda: version_table(study))
         case "anchors":
             return ExportTableFile(what, columns.ANCHORS, lambda: anchor_table(study))
-        case "annotators":
-            return _annotators(study, disclosure)
-        case "wide":
-            return wide_table(study)
-        case "reliability":
-            return reliability_matrix(study)
-    _check_texts(study, what)
-    return ExportTableFile(what, (), lambda: mt_bench_rows(study))
+    return _annotators(study, disclosure)
 
 
 def _check_texts(study: Study, what: str) -> None:
@@ -187,7 +278,7 @@ def _check_texts(study: Study, what: str) -> None:
 
 
 def _annotators(study: Study, disclosure: Disclosure) -> ExportTableFile:
-    shape: tuple[columns.Column, ...] = columns.ANNOTATORS
+    shape: tuple[Column, ...] = columns.ANNOTATORS
     if disclosure.identified:
         shape += columns.IDENTIFIED
     if disclosure.free_text:

@@ -186,8 +186,8 @@ AGGREGATES = _columns("""
     *first_person  text    The person's own answer.
     correct        boolean Whether the verdict is the person's own answer.
 """)
-COLUMNS_OF_WIDE = _columns("""
-    column  text Name of the column in wide.csv.
+EXPLAINED_COLUMNS = _columns("""
+    column  text Name of the column in the file.
     kind    text text, integer or number.
     meaning text What it holds; of a run, how it asked.
 """)

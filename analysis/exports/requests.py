@@ -11,14 +11,13 @@ from django.urls import reverse
 
 from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
-from analysis.exports.catalogue import MORE, MORE_FOLDERS, added_folder
-from analysis.exports.study_export import WITH_NAMES, check_choice
+from analysis.exports.catalogue import LABELS, MORE, MORE_FOLDERS, added_folder, is_blind
+from analysis.exports.study_export import check_choice
 from analysis.exports.table_files import MORE_FORMATS
-from analysis.lifecycle.storage import export_dir, remove_files
-from analysis.models import Export, ShareLink
+from analysis.lifecycle.storage import remove_files
+from analysis.models import Export, Report
 from analysis.report.words import number_of
 from analysis.tasks import write_export
-from studies.file_storage.storage import Stored
 from studies.jobs.retry import Retry, same_job
 from studies.models.studies import Membership, Study
 from studies.selectors import studies_for
@@ -37,10 +36,13 @@ def request_export(
     identified: bool = False,
     free_text: bool = False,
     fresh_pseudonyms: bool = False,
-    link: ShareLink | None = None,
+    made_for: str = "",
+    report: Report | None = None,
+    expires_at: datetime | None = None,
 ) -> Export:
-    """Queue an export, or return the one that is already in progress; a link offers its own one.
+    """Queue an export, or return the one that is already in progress.
 
+    An extra that offers it elsewhere names that as `made_for`, with the report in it and its end.
     Raises `ExportError` if the options cannot be combined, or if the export names annotators and
     `user` is not an owner.
     """
@@ -53,27 +55,25 @@ def request_export(
         "identified": identified,
         "free_text": free_text,
         "fresh_pseudonyms": fresh_pseudonyms,
+        "made_for": made_for,
+        "report": report,
     }
     if (identified or free_text) and not _owns(user, study):
         raise ExportError("Only an owner of the study can export data that name people.")
-    under_way = study.exports.filter(state__in=Export.OPEN, share_link=link, **choices)
+    under_way = study.exports.filter(state__in=Export.OPEN, **choices)
     if same := same_job(under_way, write_export):
         return same
-    export = Export.objects.create(study=study, requested_by=user, **choices)
-    if link:
-        ShareLink.objects.filter(pk=link.pk).update(bundle=export)
+    export = Export.objects.create(study=study, requested_by=user, expires_at=expires_at, **choices)
     write_export.delay_on_commit(export.pk)  # type: ignore[attr-defined]
     return export
 
 
 def ask_again(*, export: Export, user: User) -> Export:
-    """Queue a failed export again with the same options, or in any case that of a share link.
+    """Queue a failed export again with the same options.
 
     Raises `ExportError` if it did not fail, and as `request_export` does.
     """
-    if link_of(export) and export.state == Export.State.DONE:
-        delete_export(export_id=export.pk, user=user)
-    elif not link_of(export) and export.state != Export.State.FAILED:
+    if export.state != Export.State.FAILED:
         raise ExportError("This export did not fail, so it cannot be requested again.")
     return _ask_same(export, user)
 
@@ -88,41 +88,10 @@ def _ask_same(export: Export, user: User) -> Export:
         identified=export.identified,
         free_text=export.free_text,
         fresh_pseudonyms=export.fresh_pseudonyms,
-        link=link_of(export),
+        made_for=export.made_for,
+        report=export.report,
+        expires_at=export.expires_at if export.made_for else None,
     )
-
-
-def link_of(export: Export) -> ShareLink | None:
-    """The share link that offers an export."""
-    return ShareLink.objects.filter(bundle=export).first()
-
-
-@dataclass(frozen=True)
-class LinkFiles:
-    """The zip file that a link offers, and the hash of its tables."""
-
-    file: Stored
-    filename: str
-    size: str
-    data_sha256: str
-
-
-def link_files(link: ShareLink) -> LinkFiles | None:
-    """The files of a link, without names until they are revealed.
-
-    None if it has none, if they are not written yet or deleted, or if somebody in them withdrew.
-    """
-    export = link.bundle
-    if export is None or export.state != Export.State.DONE:
-        return None
-    has_names = link.is_blind and not link.hides_names
-    file = export_dir(export.public_id) / (WITH_NAMES if has_names else export.filename)
-    if Since.of(export, changes_of_people(export.study)).withdrew or not file.is_file():
-        return None
-    name = export.filename
-    if has_names:
-        name = name.replace(export.what, f"{export.study.slug}-all", 1)
-    return LinkFiles(file, name, size_text(file.size()), export.data_sha256)
 
 
 @transaction.atomic
@@ -179,30 +148,15 @@ ChangeMoments = Sequence[tuple[datetime, bool]]
 _SHOWN = 50
 # Files without data about annotators.
 _WITHOUT_PEOPLE = ("items", "judgments", "versions", "anchors")
-WHAT_LABELS = {
-    "all": "Everything, as one zip file: all tables, data card, metadata, licence and checksums",
-    "blind": "Everything for blind review: the same data without names of researchers and places",
-    "annotations": "Annotations: one row per answer of an annotator",
-    "judgments": "Judgments: one row per answer of a judge",
-    "aggregates": "Aggregates: majorities, one row per item and rater",
-    "versions": "Model versions: one row per run, version of the model and hour",
-    "anchors": "Anchors: one row per answer to an item that a run asked again",
-    "notes": "Notes: one row per item with a note or tags of researchers",
-    "annotators": "Annotators: one row per annotator",
-    "items": "Items: in a format that you can import again",
-    "wide": "Wide table: one row per item, one column per annotator, for R and SPSS",
-    "reliability": "Reliability matrix: one row per annotator, one column per item",
-    "mt-bench": "Pairwise comparisons: in the format of MT-bench",
-}
 
 
 def has_people(what: str) -> bool:
-    return what not in _WITHOUT_PEOPLE and added_folder(what) is None
+    return what not in _WITHOUT_PEOPLE and (added_folder(what) is None or is_blind(what))
 
 
 def labels() -> dict[str, str]:
     """The available exports, including those of extras, with their labels on the form."""
-    return WHAT_LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
+    return LABELS | {each.name: each.label for each in (*MORE, *MORE_FOLDERS)}
 
 
 _FORMAT_LABELS = {

@@ -280,26 +280,13 @@ def _next(groups: Iterator[tuple[str, Iterator[Any]]]) -> tuple[str | None, list
 
 
 def version_table(study: Study) -> Iterator[dict[str, Any]]:
-    return in_columns(_named_hours(study), VERSIONS)
-
-
-def _named_hours(study: Study) -> Iterator[dict[str, Any]]:
-    for row in version_rows(study):
-        yield row | {"hour": to_the_minute(row["hour"])}
+    rows = (row | {"hour": to_the_minute(row["hour"])} for row in version_rows(study))
+    return in_columns(rows, VERSIONS)
 
 
 def anchor_table(study: Study) -> Iterator[dict[str, Any]]:
     """Replies can quote items, so they are exported only if the items may be."""
-    return in_columns(_coarse_anchors(study), ANCHORS)
-
-
-def _coarse_anchors(study: Study) -> Iterator[dict[str, Any]]:
-    has_replies = may_redistribute(study)
-    for row in anchor_rows(study):
-        row["answered_at"] = to_the_minute(row["answered_at"])
-        if not has_replies:
-            row["raw_text"] = None
-        yield row
+    return in_columns(_coarse_rows(study, anchor_rows(study)), ANCHORS)
 
 
 def note_table(study: Study) -> Iterator[dict[str, Any]]:

@@ -8,16 +8,19 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from analysis.data.collection import table_sizes
+from analysis.data.item_comparisons import table_sizes
 from analysis.errors import AnalysisError, BadChoice, ExportError
 from analysis.exports.catalogue import (
+    LICENCES,
+    MORE,
     Disclosure,
+    FolderOrder,
     added_folder,
     formats_of,
+    is_blind,
     is_folder,
     make_table,
 )
-from analysis.exports.facts import LICENCES
 from analysis.exports.rows import renew_export_key
 from analysis.exports.table_files import (
     OnRows,
@@ -27,7 +30,7 @@ from analysis.exports.table_files import (
     write_table,
 )
 from analysis.lifecycle.storage import export_dir, kept_for, remove_files
-from analysis.models import Export, Report, ShareLink
+from analysis.models import Export, Report
 from studies.errors import StudyError
 from studies.jobs.runner import JobProgress, Steps, carry_out
 from studies.models.studies import Study
@@ -47,7 +50,7 @@ def export_study(
     licence: str = "",
     user: User | None = None,
     on_rows: OnRows | None = None,
-    on_doubts: Callable[[list[str]], None] | None = None,
+    on_doubts: Callable[[list[str]], object] = lambda doubts: None,
     report: Report | None = None,
     named: Path | None = None,
     **noted: Any,
@@ -72,26 +75,17 @@ def export_study(
         renew_export_key(study_id=study.pk)
         study.refresh_from_db(fields=["export_key"])
     try:
-        if what in ("all", "blind"):
+        order = FolderOrder(disclosure, licence, on_rows, report, on_doubts, named)
+        if what == "all":
             from analysis.exports.bundle import write_folder
 
-            told = on_doubts or (lambda _doubts: None)
-            counts = write_folder(
-                study,
-                out,
-                on_doubts=told if what == "blind" else None,
-                also=None if format in ("jsonl", "csv") else format,
-                disclosure=disclosure,
-                licence=licence,
-                on_rows=on_rows,
-                report=report,
-                named=named,
-            )
+            also = None if format in ("jsonl", "csv") else format
+            counts = write_folder(study, out, order, also=also)
         elif folder := added_folder(what):
             from analysis.exports.bundle import new_folder
 
-            with new_folder(out) as part:
-                counts = folder.write(study, part, on_rows=on_rows)
+            with new_folder(out, private=identified) as part:
+                counts = folder.write(study, part, order)
         else:
             counts = {
                 what: write_table(make_table(study, what, disclosure), {format: out}, on_rows)
@@ -132,17 +126,18 @@ def check_choice(what: str, format: str, licence: str = "") -> str:
 def expected_rows(study: Study, what: str) -> int:
     """Estimate the number of rows, for the progress of the export."""
     sizes = table_sizes(study)
+    for added in MORE:
+        if added.name == what:
+            return sum(sizes[name] for name in added.counts)
     items = sizes.pop("main_items")
-    if what in ("all", "blind"):
+    if what == "all" or is_blind(what):
         return sum(sizes.values())
     if added_folder(what):
         return sizes["items"]
-    if what == "mt-bench":
-        return sizes["annotations"] + sizes["judgments"]
     return sizes.get(what) or items
 
 
-WITH_NAMES = "with-names.zip"  # next to the file of a link for blind review
+WITH_NAMES = "with-names.zip"  # next to a blind export that was made for an extra
 # Progress steps after the last row: checksums and packing.
 _ROWS_PERCENT = 90
 
@@ -163,14 +158,15 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
         share=_ROWS_PERCENT,
         sentence=_sentence,
     )
-    link = ShareLink.objects.select_related("report").filter(bundle=export).first()
     with export_dir(export.public_id).replacing() as draft:
         of, today = f"{export.study.slug}-", f"{clock.now():%Y-%m-%d}"
-        name = f"{'' if export.what == 'blind' else of}{export.what}-{today}"
+        name = f"{'' if is_blind(export.what) else of}{export.what}-{today}"
         out = draft / (
             f"export-{name}" if is_folder(export.what) else f"{name}.{suffix_of(export.format)}"
         )
-        named = draft / f"export-{of}all-{today}" if link and link.is_blind else None
+        # Who offers a blind export elsewhere may reveal the names later.
+        has_both = export.made_for and is_blind(export.what)
+        named = draft / f"export-{of}all-{today}" if has_both else None
         doubts = list[str]()
         rows = export_study(
             export.study,
@@ -184,14 +180,14 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             fresh_pseudonyms=export.fresh_pseudonyms,
             user=export.requested_by,
             on_rows=steps.update,
-            report=link.report if link else None,
+            report=export.report,
             named=named,
             export=export.public_id,
         )
         progress(_ROWS_PERCENT, "Packing the files.")
         if named:
             _packed(named).rename(draft / WITH_NAMES)
-        tables = _hash_of_tables(out) if export.what in ("all", "blind") else ""
+        tables = _hash_of_tables(out) if export.what == "all" or is_blind(export.what) else ""
         file = _packed(out) if out.is_dir() else out
         stored = {
             "rows": rows,
@@ -199,7 +195,7 @@ def _write(export: Export, progress: JobProgress) -> dict[str, Any]:
             "size": file.stat().st_size,
             "sha256": sha256_of(file),
             "data_sha256": tables,
-            "expires_at": link.expires_at if link else clock.now() + kept_for(export),
+            "expires_at": export.expires_at or clock.now() + kept_for(export),
             "message": f"Look at these words: {'; '.join(doubts)}." if doubts else "Ready.",
         }
     return stored

@@ -1,1 +1,1 @@
-"""The life of a stored report: request, build, versions, share links."""
+"""The life of a stored report: request, build, versions."""

@@ -1,7 +1,7 @@
 """Build a report, in a worker or by a command: read the data, compute, write the files."""
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from analysis.data.answers import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
 from analysis.data.frozen_plan import keeper
-from analysis.data.pooling import pool
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
@@ -23,7 +22,7 @@ from analysis.report.citation import bibtex, methods_paragraph
 from analysis.report.figures import write_figures
 from analysis.report.render import content_security_policy, render_html
 from analysis.report.report_json import json_parts
-from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED
+from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, several_studies
 from analysis.report.section import ReportJson as Contents
 from analysis.report.table_files import item_rows, write_item_rows, write_tables
 from analysis.report.tables import FIRST_ROWS
@@ -104,8 +103,7 @@ def write_report(
     content of report.json.
     """
     on_progress(1, "Reading the answers.")
-    several = len(slugs) > 1
-    dataset = pool([load_dataset(s) for s in slugs]) if several else load_dataset(slugs[0], view)
+    dataset = load_studies(slugs, view)
     fixed = dataset.plan.content if dataset.plan else {}
     result = compute(
         dataset,
@@ -123,6 +121,12 @@ def write_report(
             on_progress(96, each.step)
             each.write(made, draft)
     return result
+
+
+def load_studies(slugs: Sequence[str], view: View) -> Dataset:
+    """The data of a study, or of several as one. Raises `BadParameters` if they cannot be one."""
+    waves = [load_dataset(slug, view) for slug in slugs]
+    return several_studies().pool(waves) if len(waves) > 1 else waves[0]
 
 
 def compute(

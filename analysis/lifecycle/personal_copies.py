@@ -1,4 +1,4 @@
-"""Reports, links, exports and publications that may contain a person's answers."""
+"""Reports, exports and publications that may contain a person's answers."""
 
 from collections.abc import Collection, Iterator
 from functools import partial
@@ -10,8 +10,8 @@ from analysis.data.raters import REPORT_WRITTEN
 from analysis.data.views import PEOPLE
 from analysis.exports.requests import delete_export, has_people, has_stale_file, name_of
 from analysis.exports.rows import exported_id
-from analysis.lifecycle.requests import delete_report, revoke_link
-from analysis.models import Export, Report, ShareLink
+from analysis.lifecycle.requests import delete_report
+from analysis.models import Export, Report
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study
 
@@ -32,7 +32,6 @@ def _copies(person: PersonIn) -> Iterator[HeldCopy]:
 
 
 def _reports(person: PersonIn) -> Iterator[HeldCopy]:
-    links = ShareLink.objects.filter(report__study=person.study, revoked_at=None)
     for report in Report.objects.filter(study=person.study, state=Report.State.DONE):
         if not person.may_be_in(report.created_at):
             continue
@@ -46,17 +45,6 @@ def _reports(person: PersonIn) -> Iterator[HeldCopy]:
             "Delete the report",
             partial(_delete_report, report.pk),
         )
-        for link in links.filter(report=report):
-            if link.is_valid:
-                note = f" for {link.note}" if link.note else ""
-                yield HeldCopy(
-                    f"link {link.public_id}",
-                    f"Link to report v{report.number}{note}",
-                    link.created_at,
-                    "It shows the report without rows about single annotators.",
-                    "End the link",
-                    partial(_revoke, link.pk),
-                )
 
 
 def _outside(person: PersonIn) -> Iterator[HeldCopy]:
@@ -78,10 +66,6 @@ def _delete_export(pk: int, user: User) -> None:
 
 def _delete_report(pk: int, user: User) -> None:
     delete_report(report_id=pk, user=user)
-
-
-def _revoke(pk: int, user: User) -> None:
-    revoke_link(link_id=pk, user=user)
 
 
 def _forget(person: PersonIn) -> None:

@@ -254,147 +254,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Export",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("queued", "waiting for a worker"),
-                            ("running", "running"),
-                            ("done", "done"),
-                            ("failed", "failed"),
-                            ("gone", "file deleted"),
-                        ],
-                        default="queued",
-                        max_length=10,
-                    ),
-                ),
-                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
-                (
-                    "message",
-                    models.TextField(
-                        default="Waiting for a worker.",
-                        help_text="What happens at the moment, what came out, or why it failed.",
-                    ),
-                ),
-                (
-                    "attempts",
-                    models.PositiveSmallIntegerField(
-                        default=0, help_text="Workers that started it."
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "heartbeat_at",
-                    models.DateTimeField(
-                        default=django.utils.timezone.now,
-                        help_text="When its worker was last heard of, or it was queued.",
-                    ),
-                ),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "expires_at",
-                    models.DateTimeField(
-                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
-                    ),
-                ),
-                (
-                    "public_id",
-                    models.CharField(
-                        default=studies.models.keys.public_id,
-                        editable=False,
-                        max_length=22,
-                        unique=True,
-                    ),
-                ),
-                ("what", models.CharField(max_length=20)),
-                ("format", models.CharField(max_length=10)),
-                ("licence", models.CharField(blank=True, max_length=20)),
-                ("identified", models.BooleanField(default=False, help_text="With platform ids.")),
-                (
-                    "free_text",
-                    models.BooleanField(default=False, help_text="With what people wrote."),
-                ),
-                (
-                    "fresh_pseudonyms",
-                    models.BooleanField(default=False, help_text="With new names for annotators."),
-                ),
-                ("rows", models.JSONField(default=dict, help_text="Rows by table.")),
-                ("filename", models.CharField(blank=True, max_length=120)),
-                ("size", models.PositiveBigIntegerField(blank=True, help_text="Bytes.", null=True)),
-                ("sha256", models.CharField(blank=True, max_length=64)),
-                (
-                    "data_sha256",
-                    models.CharField(
-                        blank=True,
-                        help_text="Of the tables of a bundle, with or without names.",
-                        max_length=64,
-                    ),
-                ),
-                (
-                    "requested_by",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "study",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="exports",
-                        to="studies.study",
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["-created_at", "-pk"],
-                "abstract": False,
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("state__in", ["queued", "running", "done", "failed", "gone"])
-                        ),
-                        name="export_state",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(("progress__range", (0, 100))), name="export_progress"
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
-                            models.Q(("message", ""), _negated=True),
-                            _connector="OR",
-                        ),
-                        name="export_end_says_why",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("state", "done"), _negated=True),
-                            models.Q(
-                                ("expires_at__isnull", False),
-                                ("finished_at__isnull", False),
-                                ("size__isnull", False),
-                                models.Q(("filename", ""), _negated=True),
-                                models.Q(("sha256", ""), _negated=True),
-                            ),
-                            _connector="OR",
-                        ),
-                        name="export_done_has_file",
-                    ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name="ItemNote",
             fields=[
                 (
@@ -612,12 +471,55 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="ShareLink",
+            name="Export",
             fields=[
                 (
                     "id",
                     models.BigAutoField(
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "waiting for a worker"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("gone", "file deleted"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.PositiveSmallIntegerField(default=0, help_text="Percent.")),
+                (
+                    "message",
+                    models.TextField(
+                        default="Waiting for a worker.",
+                        help_text="What happens at the moment, what came out, or why it failed.",
+                    ),
+                ),
+                (
+                    "attempts",
+                    models.PositiveSmallIntegerField(
+                        default=0, help_text="Workers that started it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "heartbeat_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now,
+                        help_text="When its worker was last heard of, or it was queued.",
+                    ),
+                ),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True, help_text="When its files are deleted. Empty: never.", null=True
                     ),
                 ),
                 (
@@ -629,61 +531,102 @@ class Migration(migrations.Migration):
                         unique=True,
                     ),
                 ),
-                ("key_hash", models.CharField(editable=False, max_length=64)),
-                ("note", models.CharField(blank=True, help_text="Who gets it.", max_length=120)),
+                ("what", models.CharField(max_length=20)),
+                ("format", models.CharField(max_length=10)),
+                ("licence", models.CharField(blank=True, max_length=20)),
+                ("identified", models.BooleanField(default=False, help_text="With platform ids.")),
                 (
-                    "is_blind",
-                    models.BooleanField(
-                        default=False,
-                        help_text="For blind review: shows no names until an owner reveals them.",
-                    ),
+                    "free_text",
+                    models.BooleanField(default=False, help_text="With what people wrote."),
                 ),
-                ("revealed_at", models.DateTimeField(blank=True, null=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("expires_at", models.DateTimeField()),
-                ("revoked_at", models.DateTimeField(blank=True, null=True)),
                 (
-                    "opened",
-                    models.PositiveIntegerField(default=0, help_text="How often it was opened."),
+                    "fresh_pseudonyms",
+                    models.BooleanField(default=False, help_text="With new names for annotators."),
                 ),
-                ("last_opened_at", models.DateTimeField(blank=True, null=True)),
                 (
-                    "bundle",
-                    models.OneToOneField(
+                    "made_for",
+                    models.CharField(
                         blank=True,
-                        help_text="Files that it offers next to the report.",
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="share_link",
-                        to="analysis.export",
+                        help_text="What an extra offers it for; usually empty.",
+                        max_length=40,
+                    ),
+                ),
+                ("rows", models.JSONField(default=dict, help_text="Rows by table.")),
+                ("filename", models.CharField(blank=True, max_length=120)),
+                ("size", models.PositiveBigIntegerField(blank=True, help_text="Bytes.", null=True)),
+                ("sha256", models.CharField(blank=True, max_length=64)),
+                (
+                    "data_sha256",
+                    models.CharField(
+                        blank=True,
+                        help_text="Of the tables of a bundle, with or without names.",
+                        max_length=64,
                     ),
                 ),
                 (
-                    "created_by",
+                    "requested_by",
                     models.ForeignKey(
                         blank=True,
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),
                 (
                     "report",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="share_links",
+                        blank=True,
+                        help_text="The report in a bundle; empty: the newest.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
                         to="analysis.report",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="exports",
+                        to="studies.study",
                     ),
                 ),
             ],
             options={
                 "ordering": ["-created_at", "-pk"],
+                "abstract": False,
                 "constraints": [
                     models.CheckConstraint(
-                        condition=models.Q(("key_hash", ""), _negated=True),
-                        name="share_link_has_key",
-                    )
+                        condition=models.Q(
+                            ("state__in", ["queued", "running", "done", "failed", "gone"])
+                        ),
+                        name="export_state",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__range", (0, 100))), name="export_progress"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state__in", ["failed", "gone"]), _negated=True),
+                            models.Q(("message", ""), _negated=True),
+                            _connector="OR",
+                        ),
+                        name="export_end_says_why",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("state", "done"), _negated=True),
+                            models.Q(
+                                ("expires_at__isnull", False),
+                                ("finished_at__isnull", False),
+                                ("size__isnull", False),
+                                models.Q(("filename", ""), _negated=True),
+                                models.Q(("sha256", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="export_done_has_file",
+                    ),
                 ],
             },
         ),

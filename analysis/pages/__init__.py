@@ -1,1 +1,1 @@
-"""Researchers' pages for reports, share links and exports."""
+"""Researchers' pages for reports and exports."""

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.data.answers import changes_of_people
 from analysis.errors import ExportError
-from analysis.exports.facts import LICENCES
+from analysis.exports.catalogue import LICENCES
 from analysis.exports.requests import (
     Since,
     ask_again,

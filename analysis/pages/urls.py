@@ -1,4 +1,4 @@
-"""Addresses of reports, exports, audits and disagreements, and of shared reports."""
+"""Addresses of reports, exports, audits and disagreements."""
 
 from django.urls import include, path
 
@@ -8,7 +8,6 @@ from analysis.pages import (
     disagreement_views,
     export_views,
     files,
-    share_link_views,
     views,
 )
 
@@ -29,10 +28,6 @@ _REPORTS = [
     path("<str:public_id>/tables.zip", files.download_tables, name="tables"),
     path("<str:public_id>/tables/<slug:name>.csv", files.download_table, name="table"),
     path("<str:public_id>/items.json", files.item_rows, name="item_rows"),
-    path("<str:public_id>/share/", share_link_views.share, name="share"),
-    path("<str:public_id>/share/<str:link_id>/end/", share_link_views.revoke, name="revoke"),
-    path("<str:public_id>/share/<str:link_id>/names/", share_link_views.reveal, name="reveal"),
-    path("<str:public_id>/share/<str:link_id>/files/", share_link_views.write, name="write-files"),
 ]
 _EXPORTS = [
     path("", export_views.list_exports, name="list"),
@@ -54,17 +49,9 @@ _DISAGREEMENTS = [
     path("", disagreement_views.disagreements, name="list"),
     path("status/", disagreement_views.status, name="status"),
 ]
-# These need no account and do not name the study.
-_SHARED = [
-    path("<str:link_id>/", share_link_views.shared_report, name="report"),
-    path("<str:link_id>/card.png", share_link_views.shared_card, name="card"),
-    path("<str:link_id>/files.zip", share_link_views.shared_files, name="files"),
-    path("<str:link_id>/report.html", share_link_views.shared_file, name="file"),
-]
 urlpatterns = [
     path("studies/<slug:slug>/disagreements/", include((_DISAGREEMENTS, "disagreements"))),
     path("studies/<slug:slug>/audit/", include((_AUDIT, "audit"))),
     path("studies/<slug:slug>/reports/", include((_REPORTS, "analysis"))),
     path("studies/<slug:slug>/exports/", include((_EXPORTS, "exports"))),
-    path("shared/", include((_SHARED, "shared"))),
 ]

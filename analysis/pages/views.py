@@ -14,11 +14,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from analysis.data.views import View
 from analysis.errors import BadParameters
-from analysis.exports.facts import LICENCES
 from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import (
-    DAYS_RANGE,
-    DEFAULT_DAYS,
+    GIVEN_OUT,
+    GivenOut,
     request_report,
     run_names_in,
 )
@@ -80,39 +79,6 @@ class ReportForm(forms.Form):
             name: default if self.cleaned_data[name] is None else self.cleaned_data[name]
             for name, default in self.defaults.items()
         }
-
-
-class ShareForm(forms.Form):
-    note = forms.CharField(
-        label="Recipient",
-        max_length=120,
-        required=False,
-        help_text="For your own list. The recipient does not see it.",
-    )
-    days = forms.IntegerField(
-        label="Days until it expires",
-        initial=DEFAULT_DAYS,
-        min_value=DAYS_RANGE[0],
-        max_value=DAYS_RANGE[1],
-        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can revoke the link earlier.",
-    )
-    is_blind = forms.BooleanField(
-        label="For blind review",
-        required=False,
-        help_text="Shows no names of people, accounts, addresses or hosts until you reveal them.",
-    )
-    with_files = forms.BooleanField(
-        label="With all files",
-        required=False,
-        help_text="Also offers a zip file: all tables, the report with its figures, data card, "
-        "citation and metadata. For blind review without names, and with them after you reveal "
-        "them. It is deleted with the link.",
-    )
-    licence = forms.ChoiceField(
-        label="Licence of the answers in the files",
-        required=False,
-        choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
-    )
 
 
 class CompareForm(forms.Form):
@@ -221,11 +187,14 @@ def show_report(request: HttpRequest, slug: str, public_id: str) -> HttpResponse
         "registered": registered(report.study),
         "parts": [(part.template, part.context(report)) for part in REPORT_PARTS],
         "may_build": _may_build(request, slug),
-        "may_share": studies_for(request.user, role=Membership.Role.OWNER)
-        .filter(slug=slug)
-        .exists(),
+        "given_out": _given_out(request, slug),
     }
     return render(request, "analysis/report.html", context)
+
+
+def _given_out(request: HttpRequest, slug: str) -> list[GivenOut]:
+    owned = studies_for(request.user, role=Membership.Role.OWNER).filter(slug=slug)
+    return list(GIVEN_OUT) if owned.exists() else []
 
 
 @login_required

@@ -6,15 +6,19 @@ extra adds its chapter or parts, and the labels of its analyses.
 
 import re
 import tomllib
+from argparse import ArgumentParser
 from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from analysis.errors import BadParameters
 from studies.additions import Additions
 
 if TYPE_CHECKING:
+    from analysis.data.arrays import Dataset
     from analysis.report.section import OwnPage, Section
 
 
@@ -60,6 +64,42 @@ MORE_CHAPTERS: "Additions[Section]" = Additions()
 MORE_PAGES: "Additions[OwnPage]" = Additions()
 # Parts by the name of the chapter that they belong to.
 MORE_PARTS: "defaultdict[str, Additions[Section]]" = defaultdict(Additions)
+
+
+class SeveralStudies(Protocol):
+    """Reports on several studies, which an extra builds for the command `report`."""
+
+    name: str
+
+    def add_options(self, parser: ArgumentParser) -> None: ...
+
+    def check(self, slugs: Sequence[str], options: Mapping[str, Any]) -> None:
+        """Raise `BadParameters` if its options do not fit the studies; there may be only one."""
+
+    def pool(self, waves: Sequence["Dataset"]) -> "Dataset":
+        """The data of all of them as one. Raises `BadParameters` if they cannot be one."""
+
+    def build(
+        self,
+        slugs: Sequence[str],
+        out: Path,
+        options: Mapping[str, Any],
+        write_report: Callable[[Sequence[str], Path], dict[str, Any]],
+    ) -> Path:
+        """Write their reports and a page about all, which is returned.
+
+        `write_report` writes the report of a study, or of several as one, to a folder.
+        """
+
+
+SEVERAL_STUDIES: Additions[SeveralStudies] = Additions()
+
+
+def several_studies() -> SeveralStudies:
+    """The extra for reports on several studies. Raises `BadParameters` without one."""
+    for each in SEVERAL_STUDIES:
+        return each
+    raise BadParameters("Reports here are on one study. Name one.")
 
 
 _FILE = Path(__file__).resolve().parents[2] / "docs" / "methods" / "changes.toml"

@@ -13,4 +13,7 @@ class DataFilesConfig(AppConfig):
             f"{self.name}.codebook:PAGE",
             f"{self.name}.codebook:DDI",
         )
-        catalogue.MORE.add(f"{self.name}.codebook:CODEBOOK")
+        catalogue.MORE.add(
+            *(f"{self.name}.other_shapes:{name}" for name in ("MT_BENCH", "WIDE", "RELIABILITY")),
+            f"{self.name}.codebook:CODEBOOK",
+        )

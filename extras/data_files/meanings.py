@@ -6,11 +6,11 @@ from typing import Any
 
 from analysis.data.answers import COUNTED
 from analysis.exports.columns import Column
-from analysis.exports.other_tools import CODES
 from analysis.exports.rows import exported_id
 from analysis.exports.table_files import ExportTableFile
 from annotation.files.answers_out import INPUTS
 from annotation.models import Annotation, Annotator, Assignment
+from extras.data_files.other_shapes import CODES
 from studies.models import Item, Study
 from studies.prompts import BANDS
 

@@ -9,13 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.data.collection import collection_of
 from analysis.errors import ExportError
-from analysis.exports.catalogue import DOCUMENTS, Disclosure, StudyDocument
-from analysis.exports.facts import authors
+from analysis.exports.catalogue import DOCUMENTS, Disclosure, FolderOrder, StudyDocument
 from analysis.exports.rows import K
 from analysis.exports.table_files import write_text
 from extras.publication import archives
+from extras.publication.collection import collection_of
 from extras.publication.connection import (
     ArchiveConnection,
     Leaving,
@@ -23,6 +22,7 @@ from extras.publication.connection import (
     files_of,
     packed,
 )
+from extras.publication.facts import authors
 from studies.exporters.items import may_redistribute
 from studies.held_copies import HeldBy, HeldCopy, PersonIn
 from studies.models.studies import Study, StudyLog
@@ -130,9 +130,8 @@ def prepared(wish: Wish) -> Iterator[tuple[Leaving, ...]]:
         # The copy of the report in a bundle loads the statistics.
         from analysis.exports.bundle import write_folder
 
-        write_folder(
-            wish.study, folder, also="parquet", disclosure=Disclosure(), licence=wish.licence
-        )
+        order = FolderOrder(Disclosure(), wish.licence)
+        write_folder(wish.study, folder, order, also="parquet")
         yield files_of(folder) if wish.to == "hub" else packed(folder, name)
 
 

@@ -6,6 +6,7 @@ class SeveralStudiesConfig(AppConfig):
     addresses = {"several-studies/": "extras.several_studies.urls"}
 
     def ready(self) -> None:
+        from analysis.report import rules
         from config.operations.stored_files import MORE as FILES
         from extras.several_studies.building import content_of, delete_files
         from studies import held_copies
@@ -14,6 +15,7 @@ class SeveralStudiesConfig(AppConfig):
 
         FILES.add(f"{self.name}.building:FILES")
         held_copies.MORE.add(f"{self.name}.building:HELD")
+        rules.SEVERAL_STUDIES.add(f"{self.name}.commands:SEVERAL")
         LIST_PARTS.add(f"{self.name}.views:LINK")
         whole_studies.register_content(content_of)
         whole_studies.register_remover(delete_files)

@@ -65,9 +65,9 @@ def build_queued(*, report_id: int) -> StudiesReport:
 def _build(report: StudiesReport, progress: JobProgress) -> dict[str, Any]:
     # These load the statistics.
     from analysis.lifecycle.build_job import write_report
-    from analysis.lifecycle.several_studies import write_across
     from analysis.report.added_files import of_pages
     from analysis.report.render import content_security_policy
+    from extras.several_studies.across import write_across
 
     slugs, steps = report.slugs, len(report.slugs) + report.is_pooled
     by = report.requested_by.get_username() if report.requested_by else ""

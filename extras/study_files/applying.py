@@ -4,14 +4,14 @@ import difflib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.exports.catalogue import ExportFolder
+from analysis.exports.catalogue import ExportFolder, FolderOrder
 from extras.study_files.parts import Comprehension, Judges, Quotas, Wordings
 from extras.study_files.study_toml import (
     DrawFile,
@@ -55,9 +55,7 @@ def files_of(study: Study) -> Iterator[tuple[str, Content]]:
     yield from found
 
 
-def write_study(
-    study: Study, folder: Path, *, on_rows: Callable[[int], object] | None = None
-) -> dict[str, int]:
+def write_study(study: Study, folder: Path, order: FolderOrder) -> dict[str, int]:
     """Write the design of a study into an empty folder; return the numbers of files and items."""
     counts = {"files": 0, "items": 0}
     for name, content in files_of(study):
@@ -75,8 +73,8 @@ def write_study(
                 for line in content:
                     out.write(line)
                     counts["items"] += 1
-                    if on_rows is not None:
-                        on_rows(1)
+                    if order.on_rows is not None:
+                        order.on_rows(1)
         counts["files"] += 1
     return counts
 

@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count
 
-from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
 from analysis.data.views import View
 from analysis.errors import AnalysisError
-from analysis.lifecycle.build_job import OnProgress, compute
+from analysis.lifecycle.build_job import OnProgress, compute, load_studies
 from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
@@ -151,10 +149,9 @@ def verify_report(
     """
     slugs = report["study"]["source"].get("pooled_from") or [study or report["study"]["slug"]]
     view = View.of(report.get("view", {}).get("filters", {}))
-    waves = [load_dataset(slug, view) for slug in slugs]
     parameters = report["parameters"]
     again = compute(
-        pool(waves) if len(waves) > 1 else waves[0],
+        load_studies(slugs, view),
         view,
         seed=report["seed"],
         threshold=parameters["threshold"],

@@ -8,6 +8,7 @@ import pytest
 from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import aggregate_rows, runs_to_compare
 from analysis.exports.catalogue import Disclosure, make_table
+from analysis.exports.rows import judged_items
 from analysis.report.build import all_sentences, all_tables
 from analysis.report.render import render_html
 from analysis.report.sections.bias.probes import bias_probes
@@ -54,7 +55,7 @@ def section_of(study):
 def test_probed_runs_change_nothing_but_their_own_section(study):
     ask(study, "")
     before = report_of(study)
-    rows = {name: table(study, name) for name in ("wide", "mt-bench")}
+    judged = list(judged_items(study))
 
     ask(study, "length", follows=0.5)
     ask(study, "none+warning", seed=2)
@@ -74,7 +75,7 @@ def test_probed_runs_change_nothing_but_their_own_section(study):
     assert [entry["probe"] for entry in bias["probes"]] == ["flip:age", "length"]
     assert before["inputs"].pop("hash") != after["inputs"].pop("hash")
     assert after == before
-    assert {name: table(study, name) for name in rows} == rows
+    assert list(judged_items(study)) == judged
     assert {run.bias_probe for run in runs_to_compare(study)} == {""}
 
 

@@ -1,10 +1,7 @@
 """Items name their language, and everything that is published names it after them."""
 
-import json
-
 import pytest
 
-from tests.analysis.exports.helpers import export
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_study
 
@@ -23,15 +20,6 @@ def test_an_item_without_a_language_counts_for_that_of_the_study(study):
     report = report_of(study)
 
     assert report["study"]["item_languages"] == ["ar", "en", "pt-BR"]
-
-
-def test_an_export_names_the_languages_of_the_items(study, tmp_path):
-    out = export(study, "all", tmp_path / "out")
-
-    card = (out / "README.md").read_text("utf-8")
-    assert 'language: ["ar", "en", "pt-BR"]\n' in card
-    assert 'multilinguality: ["multilingual"]\n' in card
-    assert json.loads((out / "croissant.json").read_text())["inLanguage"] == ["ar", "en", "pt-BR"]
 
 
 def test_researchers_read_items_in_their_language(study, client, django_user_model):

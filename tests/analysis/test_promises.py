@@ -1,14 +1,11 @@
 """Reports, exports and cards tell what people agreed to, not what the study says today."""
 
-import json
-
 import pytest
 from django.test import Client
 
 from annotation.models import Annotator
 from studies.models import Study
 from studies.services.settings import save_settings
-from tests.analysis.exports.helpers import export
 from tests.analysis.partial import report_of
 from tests.annotation.pages.walking import arrive
 from tests.factories import make_item, make_study
@@ -58,19 +55,6 @@ def test_rewards_in_two_currencies_have_no_sum(study):
 
     assert (pay["rewards"], pay["rewards_reason"]) == (None, "several_currencies")
     assert {each["currency"] for each in pay["promised"]} == {"EUR", "USD"}
-
-
-def test_an_export_has_each_version_with_its_dates_and_boxes(study, tmp_path):
-    out = export(study, "all", tmp_path / "out")
-
-    card = (out / "README.md").read_text("utf-8")
-    agreed = card.partition("### What people agreed to")[2].partition("\n### ")[0]
-    rows = map(json.loads, (out / "jsonl/annotators.jsonl").read_text("utf-8").splitlines())
-    versions = {row["consent_version"] for row in rows}
-    assert len(versions) == 2
-    for words in ("$4.50", "20 minutes", "$9.00", "45 minutes", "- [ ] I am an adult."):
-        assert words in agreed
-    assert all(f"**Version {version[:12]}**, days of consent" in agreed for version in versions)
 
 
 def test_the_log_has_the_old_and_the_new_value(study, client, django_user_model):

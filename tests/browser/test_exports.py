@@ -33,7 +33,7 @@ def test_every_page_fits_and_passes_axe_in_every_state(study, signed_in):
             ("annotators", True),
             ("annotators", False),
             ("items", False),
-            ("wide", False),
+            ("aggregates", False),
             ("judgments", False),
         ]
     ]

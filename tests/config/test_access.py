@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from analysis.models import Export, Report, ShareLink
+from analysis.models import Export, Report
 from api.models import Webhook
 from api.v1.serving import openapi
 from judging.models import (
@@ -38,7 +38,7 @@ STUDY = "studies/<slug>/"
 OF_STUDIES = [route.removeprefix(STUDY) for route in PAGES if route.startswith(STUDY)]
 # These ask for no account: participants, links, invitations, forgotten passwords.
 OPEN_TO_ALL = (
-    *("s/<slug>/", "shared/", "invitation/", "accounts/login/", "accounts/first/"),
+    *("s/<slug>/", "invitation/", "accounts/login/", "accounts/first/"),
     "accounts/password/",
     *(start for each in access() for start in each.OPEN),
 )
@@ -93,12 +93,8 @@ FOR_VIEWERS = {
     "team/",
     "whole/",
 }
-# What only owners may do; they are all POSTs but the form of a link to share.
+# What only owners may do; they are all POSTs but forms of extras.
 FOR_OWNERS = {
-    "reports/<public_id>/share/",
-    "reports/<public_id>/share/<link_id>/end/",
-    "reports/<public_id>/share/<link_id>/files/",
-    "reports/<public_id>/share/<link_id>/names/",
     "providers/decide/",
     "team/hand-over/",
     "team/invite/",
@@ -131,7 +127,6 @@ NOT_HERE = {
     "reports/<public_id>/items.json",
     "reports/<public_id>/report.html",
     "reports/<public_id>/report.json",
-    "reports/<public_id>/share/<link_id>/files/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
     "webhooks/<public_id>/again/",
@@ -174,7 +169,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
     campaign = Campaign.objects.create(study=study, name="c", plan={"name": "c", "judges": ["j"]})
     jury = Jury.objects.create(study=study, name="panel")
     wording = PromptTemplate.objects.create(study=study, name="w", template="t")
-    link = ShareLink.objects.create(report=report, key_hash="k", expires_at="2099-01-01T00:00Z")
     webhook = Webhook.objects.create(study=study, url="https://example.org", sealed_secret="s")
     of = {
         "exports/": export,
@@ -200,7 +194,6 @@ def known(study) -> Callable[[str], dict[str, str]]:
             "jury_id": str(jury.pk),
             "wording_id": wording.public_id,
             "job_id": thing.public_id,
-            "link_id": link.public_id,
             "number": "1",
             "position": "1",
             "step": "task",

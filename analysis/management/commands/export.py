@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, BadChoice
-from analysis.exports.catalogue import formats_of
-from analysis.exports.facts import LICENCES
+from analysis.exports.catalogue import LICENCES, formats_of
 from analysis.exports.requests import format_labels
 from analysis.exports.study_export import expected_rows, export_study
 from studies.management.terminal import find_study, progress_bar

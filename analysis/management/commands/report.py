@@ -3,7 +3,8 @@
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,13 @@ from analysis.lifecycle.storage import (
     holds,
 )
 from analysis.report.added_files import MORE
-from analysis.report.rules import DEFAULT_BOOTSTRAP, DEFAULT_SEED, MORE_PAGES
+from analysis.report.rules import (
+    DEFAULT_BOOTSTRAP,
+    DEFAULT_SEED,
+    MORE_PAGES,
+    SEVERAL_STUDIES,
+    several_studies,
+)
 from studies.management.terminal import find_study, progress_bar
 from studies.models.studies import Study, StudyLog
 from studies.services.studies import record
@@ -62,11 +69,6 @@ class Command(BaseCommand):
             help="also write a page of its own, such as validation, as NAME.html; repeatable",
         )
         parser.add_argument(
-            "--pool",
-            action="store_true",
-            help="also build one report of all studies in DIR/pooled",
-        )
-        parser.add_argument(
             "--view",
             metavar="FILE",
             help="another view: a JSON file of what to leave out or read otherwise, as in "
@@ -74,21 +76,20 @@ class Command(BaseCommand):
         )
         for each in MORE:
             parser.add_argument(f"--{each.name}", action="store_true", help=each.help)
+        for several in SEVERAL_STUDIES:
+            several.add_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from analysis.lifecycle.several_studies import write_across
-
         slugs, out = list(dict.fromkeys(options["study"])), Path(options["out"])
         chosen: dict[str, Any] = {key: options[key] for key in ("seed", "threshold", "bootstrap")}
         try:
             if options["view"]:
                 chosen["view"] = _view(find_study(slugs[0]), Path(options["view"]))
             check_parameters(**{key: chosen[key] for key in ("seed", "threshold", "bootstrap")})
+            for several in SEVERAL_STUDIES:
+                several.check(slugs, options)
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
-
-        if options["pool"] and len(slugs) < 2:
-            raise CommandError("--pool needs at least two studies.", returncode=2)
 
         if options["view"] and len(slugs) > 1:
             raise CommandError("--view needs one study.", returncode=2)
@@ -98,18 +99,14 @@ class Command(BaseCommand):
 
         self.pages = _pages(options["page"])
         self.added = [each for each in MORE if options[each.name]]
+        build = partial(self._build, chosen)
         try:
-            _check_output_folders(slugs, out)
-            # Check before writing whether the studies can be pooled.
-            pooled = [self._build(slugs, out / "pooled", chosen)] if options["pool"] else []
-            results = [
-                self._build([slug], out if len(slugs) == 1 else out / slug, chosen)
-                for slug in slugs
-            ]
-            results += pooled
-            if len(results) > 1:
-                page = write_across(results, out, added=self.added)
+            if len(slugs) > 1:
+                page = several_studies().build(slugs, out, options, build)
                 self.stdout.write(f"All studies: {page}")
+            else:
+                check_output_folder(out, files_of_report(), is_ours=holds(out, "report"))
+                build(slugs, out)
         except BadParameters as error:
             raise CommandError(str(error), returncode=2) from None
         except AnalysisError as error:
@@ -119,7 +116,7 @@ class Command(BaseCommand):
                 f"{out} cannot be written: {error.strerror}. Name another folder with --out."
             ) from None
 
-    def _build(self, slugs: list[str], folder: Path, chosen: dict[str, Any]) -> dict[str, Any]:
+    def _build(self, chosen: dict[str, Any], slugs: Sequence[str], folder: Path) -> dict[str, Any]:
         """The report of one study, or of several that are pooled."""
         from analysis.data.raters import REPORT_WRITTEN
         from analysis.data.runs import asked_on
@@ -204,18 +201,3 @@ def _shown_on(bar: Any) -> Callable[[int, str], None]:
         bar.update(percent - bar.n)
 
     return show
-
-
-def _check_output_folders(slugs: list[str], out: Path) -> None:
-    if len(slugs) == 1:
-        check_output_folder(out, files_of_report(), is_ours=holds(out, "report"))
-        return
-    folders = [*(out / slug for slug in slugs), out / "pooled"]
-    # An earlier result has a page next to its tables; tables without one are other files.
-    is_ours = (out / "report.html").exists() and any(
-        holds(folder, "report") for folder in (out, *folders)
-    )
-    across = [path for each in MORE for path in each.paths_across]
-    check_output_folder(out, ("report.html", "tables", *across), is_ours=is_ours)
-    for folder in folders:
-        check_output_folder(folder, files_of_report(), is_ours=holds(folder, "report"))

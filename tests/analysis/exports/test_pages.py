@@ -1,7 +1,5 @@
 """A study's page of exports: who may do what, and what the page says."""
 
-import re
-
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -124,19 +122,6 @@ def test_a_copy_that_names_people_is_an_owners_alone_and_its_download_is_logged(
     assert (log.user, log.detail) == (people["owner"], {"export": export.public_id})
 
 
-def test_a_format_that_a_table_has_not_is_refused_beside_its_field(client, study, people):
-    client.force_login(people["editor"])
-
-    response = client.post(url("create"), {"what": "wide", "format": "parquet"})
-
-    page = response.content.decode()
-    assert response.status_code == 422
-    assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
-    assert 'href="#id_format"' in page
-    assert "is available as csv or xlsx" in page
-    assert "not as parquet." in page
-
-
 def test_a_file_that_is_gone_is_not_found_and_the_row_says_why(client, study, people):
     export = made(study, people["editor"])
     client.force_login(people["editor"])
@@ -149,7 +134,7 @@ def test_a_file_that_is_gone_is_not_found_and_the_row_says_why(client, study, pe
 
 
 def test_the_queue_counts_what_waits_before(client, study, people):
-    for what in ("items", "wide", "annotations"):
+    for what in ("items", "judgments", "annotations"):
         request_export(study_id=study.pk, user=people["editor"], what=what)
     client.force_login(people["viewer"])
 

@@ -11,7 +11,7 @@ from annotation.models import Annotator
 from studies.exporters import tables
 from studies.exporters.tables import TooLarge, workbook
 from studies.models import Item
-from tests.analysis.exports.helpers import export, judged, rows
+from tests.analysis.exports.helpers import export, rows
 
 HOSTILE = ["=1+1", "@SUM(A1)", "-1", "+1", "http://x.org", "mailto:a@x.org", "007", "{=1}", " =1"]
 
@@ -77,22 +77,6 @@ def test_an_export_has_the_rows_of_the_other_formats_and_describes_its_columns(s
         assert cells == answer
     described = {row["column"]: row["meaning"] for row in sheet_rows(book["columns"])}
     assert described == {column.name: column.meaning for column in ANNOTATIONS}
-
-
-def test_matrices_and_the_folder_with_everything(study, tmp_path):
-    judged(study)
-    wide = opened(export(study, "wide", tmp_path / "w.xlsx", format="xlsx"))["wide"]
-    matrix = opened(export(study, "reliability", tmp_path / "r.xlsx", format="xlsx"))
-    folder = export(study, "all", tmp_path / "all", format="xlsx")
-
-    assert [row["item_id"] for row in sheet_rows(wide)] == ["i1", "i2"]
-    [row] = sheet_rows(matrix["reliability"])
-    assert row["i1"] in (1, 2, 3)
-    assert {path.stem for path in (folder / "xlsx").iterdir()} == {
-        *("items", "annotations", "judgments", "aggregates", "annotators")
-    }
-    assert "xlsx/items.xlsx" in (folder / "CHECKSUMS.sha256").read_text()
-    assert "spreadsheetml" in (folder / "croissant.json").read_text()
 
 
 def test_the_same_rows_give_the_same_bytes(study, tmp_path):

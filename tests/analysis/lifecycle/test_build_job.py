@@ -13,7 +13,7 @@ from analysis.lifecycle import build_job
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
-from tests.analysis.builders import little_study, random_study
+from tests.analysis.builders import little_study
 from tests.factories import make_study
 from tests.stored import path_of
 
@@ -72,17 +72,12 @@ def test_the_same_seed_gives_the_same_bytes_and_another_moves_intervals_alone(tm
     assert agreement["percent_ci"] != moved["percent_ci"]
 
 
-@pytest.mark.nightly
-def test_several_studies_get_a_folder_each_and_tables_across(tmp_path):
-    slugs = [random_study(seed).slug for seed in (4, 5)]
+def test_an_unknown_study_fails_and_leaves_nothing(tmp_path):
+    with pytest.raises(CommandError, match="There is no study “nowhere”") as caught:
+        call_command("report", "nowhere", out=str(tmp_path / "out"))
 
-    call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
-
-    for slug in slugs:
-        assert (tmp_path / slug / "report.html").is_file()
-    rows = (tmp_path / "tables" / "table_b.csv").read_text().splitlines()
-    assert rows[0].startswith("Data,Who,High accuracy")
-    assert len(rows) == 1 + 2 * 4
+    assert caught.value.returncode == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -112,19 +107,6 @@ def test_what_is_no_report_is_not_replaced(tmp_path, name):
         call_command("report", study.slug, out=str(tmp_path), bootstrap=100)
 
     assert [path.name for path in tmp_path.rglob("*")] == [name, "mine.svg"]
-
-
-@pytest.mark.nightly
-def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tmp_path):
-    slugs = [little_study(seed).slug for seed in (4, 5)]
-    (tmp_path / "tables").mkdir()
-
-    for _ in range(2):  # also not beside a report of one of the studies
-        with pytest.raises(
-            CommandError, match="contains tables, which this command did not create"
-        ):
-            call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
-        call_command("report", slugs[0], out=str(tmp_path / slugs[0]), bootstrap=100)
 
 
 def test_a_place_that_cannot_be_written_is_named_with_what_to_do(tmp_path):

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.exports.bundle import write_folder
-from analysis.exports.catalogue import Disclosure
+from analysis.exports.catalogue import Disclosure, FolderOrder
 from annotation.models import (
     ProlificAccount,
     ProlificEvent,
@@ -114,7 +114,7 @@ def test_an_owner_enters_a_token_which_no_page_log_or_file_shows(lab, caplog, tm
         shown = client.get(page(study)).content.decode()
         home = client.get(reverse("people:prolific", args=[study.slug])).content.decode()
         everything = Disclosure(identified=True)
-        write_folder(study, tmp_path / "bundle", also=None, disclosure=everything, licence="")
+        write_folder(study, tmp_path / "bundle", FolderOrder(everything))
 
     assert entered.status_code == 302
     account = ProlificAccount.objects.get()

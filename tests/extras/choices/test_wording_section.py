@@ -8,7 +8,6 @@ import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.data.frozen_plan import FrozenPlan
-from analysis.data.pooling import pool
 from analysis.report.build import build_report
 from analysis.report.registration import planned_as
 from analysis.report.sections.ablations import ablations
@@ -93,7 +92,6 @@ def test_runs_of_different_wordings_are_different_judges_of_the_report():
     assert len(set(run_names(report))) == len(report["judges"])
     assert "j (odd@1, persona)" in run_names(report)
     assert sum(run.is_jury for run in data.runs) == 4
-    assert len(pool([data]).runs) == 12
     assert report["ablations"] == []
 
 

@@ -376,7 +376,6 @@ def test_the_page_offers_the_formats_and_a_bundle_has_the_chosen_one(study, tmp_
     assert 'value="sav"' in page
     assert 'value="codebook"' in page
     assert (out / "csv2-bom/annotations.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
-    assert '"encodingFormat": "text/csv"' in (out / "croissant.json").read_text("utf-8")
 
 
 def test_a_program_requests_a_format_and_gets_a_file_with_its_ending(study):

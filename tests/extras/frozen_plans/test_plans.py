@@ -3,13 +3,10 @@
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from django.db.models import Value
-from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
 from analysis.data.views import View
 from analysis.lifecycle.build_job import write_report
 from analysis.report.build import all_tables, build_report
@@ -145,70 +142,6 @@ def test_a_plan_after_the_first_judgment_says_so_and_registers_nothing():
     assert mark_of(report, ["human", "majority", "accuracy"]) == "late"
     marks = {entry["mark"] for entry in report["registration"]["analyses"]}
     assert marks == {"late", "explored"}
-
-
-def pooled(*studies):
-    return build_report(
-        pool([load_dataset(study.slug) for study in studies]), seed=20240701, bootstrap=1000
-    )
-
-
-def two_waves():
-    """Two studies of other items, so that they can be pooled."""
-    pilot, main = little_study(40, n_items=6), little_study(41, n_items=6)
-    Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
-    return pilot, main
-
-
-def test_pooled_studies_with_one_plan_are_registered_by_it():
-    studies = two_waves()
-    for study in studies:
-        before_data(study)
-
-    report = pooled(*studies)
-
-    plan = report["registration"]["plan"]
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "registered"
-    assert mark_of(report, ["human", "agreement", "percent"]) == "explored"
-    assert plan["seals"] == {s.slug: AnalysisPlan.objects.get(study=s).seal for s in studies}
-    assert plan["study"] == report["study"]["slug"]
-
-
-def test_pooled_studies_of_which_one_was_planned_after_its_data_are_not_registered():
-    pilot, main = two_waves()
-    before_data(pilot)
-    freeze_plan(study_id=main.pk, **PLAN)
-
-    report = pooled(pilot, main)
-
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "late"
-    answers = report["registration"]["plan"]["answers_by_then"]
-    assert answers == load_dataset(main.slug).answers.item.size
-
-
-@pytest.mark.parametrize(
-    ("other", "because"),
-    [
-        (None, "No analysis plan was frozen for {main}, which is part of this pool."),
-        (
-            {"seed": 5, "hypotheses": "None."},
-            "The analysis plans of the pooled studies differ in hypotheses, seed.",
-        ),
-    ],
-)
-def test_pooled_studies_without_a_common_plan_are_explored_and_say_why(other, because):
-    pilot, main = two_waves()
-    before_data(pilot)
-    if other:
-        before_data(main, **other)
-
-    report = pooled(pilot, main)
-
-    said = because.format(main=main.slug)
-    assert report["registration"]["because"] == said
-    assert {entry["because"] for entry in report["registration"]["analyses"]} == {said}
-    assert mark_of(report, ["human", "majority", "accuracy"]) == "explored"
-    assert f"{said} All of this is exploratory." in str(report["limitations"])
 
 
 def page_words(report):

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from analysis.data.answers import removed_own_answers
 from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
 from analysis.exports.rows import exported_id
 from analysis.report.build import build_report
 from analysis.stats.core.shared_variance import Sharing
@@ -143,9 +142,10 @@ def test_the_report_shows_who_came_back_and_what_changed(second):
 
 
 def test_the_same_people_are_one_person_when_pooled(first, second):
+    pooling = pytest.importorskip("extras.several_studies.pooling")
     come_back(second, range(5))
 
-    pooled = pool([load_dataset("one"), load_dataset("two")])
+    pooled = pooling.pool([load_dataset("one"), load_dataset("two")])
 
     people = {
         annotator.identity_hash

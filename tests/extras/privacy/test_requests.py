@@ -1,7 +1,6 @@
 """A person's request: found, shown, corrected, withdrawn, deleted, and what still holds it."""
 
 import re
-from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,7 +11,7 @@ from analysis import tasks
 from analysis.exports.requests import request_export
 from analysis.exports.rows import exported_id
 from analysis.lifecycle.storage import marked, report_folder
-from analysis.models import Report, ShareLink
+from analysis.models import Report
 from annotation import services
 from annotation.files.imports import import_annotations
 from annotation.models import (
@@ -125,8 +124,6 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
     take_out(study_id=study.pk, key=Item.objects.first().key, reason="Equal responses.")
     with report_folder(report).replacing() as folder:
         (folder / "report.json").write_text(old)
-    until = clock.now() + timedelta(days=9)
-    link = ShareLink.objects.create(report=report, key_hash="x", note="Ada", expires_at=until)
     export = request_export(study_id=study.pk, user=owner, what="annotators", identified=True)
     tasks.write_export(export.pk)
     words = [old, PID, SESSION, "Quokkas", "83 and a half"]
@@ -152,15 +149,13 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
     assert named <= {"analysis.Report", "reports", "exports"}
 
     keys = re.findall(r'name="do" value="([^"]+)"', done.content.decode())
-    assert {key.split()[0] for key in keys} == {"report", "export", "link"}
+    assert {key.split()[0] for key in keys} == {"report", "export"}
     with django_capture_on_commit_callbacks(execute=True):
         for key in keys:
             act(client, study, left, do=key)
     assert not everywhere(words, tmp_path)
     for each in Report.objects.all():
         assert each.view == without_them | {"without_people": []}
-    link.refresh_from_db()
-    assert link.revoked_at is not None
     again = act(client, study, left, do="delete", sure="yes")
     assert again.request["PATH_INFO"] == done.request["PATH_INFO"]
 

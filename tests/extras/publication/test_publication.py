@@ -37,7 +37,7 @@ def tokens(monkeypatch):
 def small_bundle(monkeypatch):
     """Files as in a bundle, one of them large enough for several parts."""
 
-    def write_folder(study, folder, **options):
+    def write_folder(study, folder, order, *, also):
         for name in ("README.md", "LICENSE", "csv/items.csv"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(f"{name} of {study.slug}")

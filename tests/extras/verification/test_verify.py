@@ -7,8 +7,6 @@ import shutil
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db.models import Value
-from django.db.models.functions import Concat
 from django.utils import timezone
 
 from analysis.lifecycle.differences import differences
@@ -18,7 +16,7 @@ from analysis.report.rules import method_changes
 from annotation.models import Annotation, Annotator
 from extras.verification.management.commands.verify import Command
 from extras.verification.recomputing import verify_report
-from studies.models import Item, Study
+from studies.models import Study
 from tests.analysis.builders import answer, little_study, make_rater
 from tests.factories import make_item
 from tests.stored import path_of
@@ -158,24 +156,6 @@ def test_other_versions_alone_make_no_report_unequal(report, capsys):
     call_command("verify", str(path))
 
     assert "numpy 1.0 → " in capsys.readouterr().out
-
-
-@pytest.mark.nightly
-def test_pooled_waves_are_verified_and_the_withdrawn_named_by_their_wave(tmp_path, capsys):
-    pilot, main = (little_study(seed, n_items=12) for seed in (43, 44))
-    Item.everything.filter(study=main).update(key=Concat(Value("main-"), "key"))
-    slugs = [pilot.slug, main.slug]
-    call_command("report", *slugs, out=str(tmp_path), pool=True, bootstrap=100, verbosity=0)
-    path = str(tmp_path / "pooled")
-    call_command("verify", path)
-    assert "Equal" in capsys.readouterr().out
-
-    person = Annotator.objects.filter(study__slug=slugs[1]).order_by("pseudonym").first()
-    Annotation.objects.filter(assignment__annotator=person).update(standing="withdrawn")
-    with pytest.raises(CommandError, match="superseded"):
-        call_command("verify", path)
-
-    assert f"{slugs[1]}/{person.pseudonym} withdrew" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import User
 
-from analysis.models import Report, ShareLink
 from annotation.models import ProlificAccount, Recruitment
 from annotation.prolific.api.credentials import why_unusable
 from judging.models import Judge, JudgeRun
@@ -25,10 +24,6 @@ def study(settings) -> Study:
     Membership.objects.create(study=study, user=ada, role="owner")
     Membership.objects.create(study=study, user=bo, role="viewer")
     team.invite(study_id=study.pk, role="viewer", by=ada, note="Cy")
-    report = Report.objects.create(study=study, number=1, seed=1, threshold=80, bootstrap=100)
-    ShareLink.objects.create(
-        report=report, key_hash="k", created_by=ada, expires_at="2099-01-01T00:00Z"
-    )
     judge = Judge.objects.create(
         name="gpt", backend="openai", model="m", sealed_key="x", key_by=ada, created_by=ada
     )
@@ -43,7 +38,7 @@ def study(settings) -> Study:
     return study
 
 
-KINDS = {"invitation", "link", "key_by", "created_by", "prolific"}
+KINDS = {"invitation", "key_by", "created_by", "prolific"}
 
 
 def keys(study: Study) -> list[str]:
@@ -54,7 +49,6 @@ def keys(study: Study) -> list[str]:
 def assert_all_are_of(study: Study, heir: User) -> None:
     judge, account = Judge.objects.get(), study.recruitment.prolific_account
     account.refresh_from_db()
-    assert ShareLink.objects.get().created_by == heir
     assert study.team_invitations.get().invited_by == heir
     assert (judge.key_by, judge.created_by, account.given_by) == (heir, heir, heir)
     assert serves_key(judge, study)
@@ -84,7 +78,6 @@ def test_what_is_not_kept_ends_for_the_study_only(study):
     team.hand_over(study_id=study.pk, to=bo.pk, by=ada, afterwards="")
 
     judge = Judge.objects.get()
-    assert ShareLink.objects.get().revoked_at is not None
     assert judge.sealed_key == "x"
     assert not serves_key(judge, study)
 

@@ -8,7 +8,6 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from analysis.models import Report, ShareLink
 from api.models import Webhook
 from studies.errors import StudyError
 from studies.models import Membership, TeamInvitation
@@ -190,37 +189,23 @@ def test_a_former_owner_cannot_return_by_their_own_invitation(study, how):
     assert not Membership.objects.filter(user=leaving, role="owner", user__is_active=True).exists()
 
 
-def test_links_and_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
+def test_webhooks_of_a_former_owner_end_unless_they_are_kept(study):
     owner, leaving = sign_in(study, "owner"), member(study, "eve", "owner")
-    report = Report.objects.create(study=study, number=1, threshold=80, bootstrap=100, seed=1)
-    ends, stays = (
-        ShareLink.objects.create(
-            report=report,
-            created_by=leaving,
-            key_hash="x",
-            note=note,
-            expires_at=timezone.now() + dt.timedelta(days=1),
-        )
-        for note in ("a friend", "the journal")
-    )
     gone, kept = (
         Webhook.objects.create(study=study, url=f"https://{host}/", created_by=leaving)
         for host in ("friend.example", "lab.example")
     )
     page = owner.get("/studies/s/team/").content.decode()
-    for words in ("link to report 1 for a friend", "webhook to https://lab.example/"):
-        assert f"Keep: {words}" in page
+    assert "Keep: webhook to https://lab.example/" in page
 
-    keep = [f"link {stays.public_id}", f"webhook {kept.public_id}"]
+    keep = [f"webhook {kept.public_id}"]
     owner.post("/studies/s/team/remove/", {"user": leaving.pk, "keep": keep})
 
-    for row in (ends, stays, kept):
-        row.refresh_from_db()
-    assert (ends.is_valid, stays.is_valid) == (False, True)
+    kept.refresh_from_db()
     assert [row.url for row in Webhook.objects.all()] == [kept.url]
-    assert {stays.created_by, kept.created_by} == {study.memberships.get().user}
+    assert kept.created_by == study.memberships.get().user
     assert not Webhook.objects.filter(pk=gone.pk).exists()
-    assert study.log.filter(event="kept").count() == 2
+    assert study.log.filter(event="kept").count() == 1
 
 
 def test_a_closed_account_does_not_count_as_an_owner(study):

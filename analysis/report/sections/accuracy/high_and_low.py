@@ -1,6 +1,6 @@
 """Accuracy at high and low certainty, at equal certainty, and for single answers."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +16,6 @@ from analysis.report.study import ReportedStudy, by_certainty, members_of
 from analysis.report.tables import CONDITIONAL, HIGH, Table, TableColumn, in_general
 from analysis.report.words import (
     named_comparisons,
-    run_name,
     run_names,
     threshold_words,
     whole_runs,
@@ -274,31 +273,9 @@ def adjust_bands(comparisons: Sequence[Json]) -> None:
             test["family"] = len(tests)
 
 
-def over_studies(
-    reports: Iterable[Mapping[str, Any]],
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any], str, float | None]]:
-    """Runs that saw the whole persona, in every band of every study, with Holm's p over all.
-
-    Each tuple has the report, the run's comparison, the band and the adjusted p value.
-    """
-    found = [
-        (report, entry, band)
-        for report in reports
-        for entry in report["comparison"]
-        for band in BANDS
-        if entry["features"] == "all"
-    ]
-    adjusted = holm([entry["by_band"][band]["p"] for _, entry, band in found])
-    return [(*row, p) for row, p in zip(found, adjusted, strict=True)]
-
-
-_BANDS = {"high": "both certain", "low": "neither certain"}
-
-
-_BAND_FIELDS = ("n", "difference", "ci", "b", "c", "p")
-
-
-_BAND_COLUMNS = (
+BAND_NAMES = {"high": "both certain", "low": "neither certain"}
+BAND_FIELDS = ("n", "difference", "ci", "b", "c", "p")
+BAND_COLUMNS = (
     TableColumn("Items where"),
     TableColumn("Items", "count"),
     TableColumn("Difference", "points"),
@@ -307,40 +284,11 @@ _BAND_COLUMNS = (
     TableColumn("Only people right", "count"),
     TableColumn("McNemar p", "p"),
 )
-
-
-_BAND_NOTE = (
+BAND_NOTE = (
     "Paired, on items where both sides are at or above the threshold, or both below it. Tango's "
     "intervals and McNemar's tests hold for these annotators only. Holm: adjusted over every "
     "judge and both bands"
 )
-
-
-def by_band_over_studies(reports: Sequence[ReportJson]) -> Table:
-    """The comparisons of several studies, with Holm's p over all of their tests."""
-    rows = [
-        [
-            report["study"]["title"],
-            run_name(versus, report["comparison"]),
-            _BANDS[band],
-            *(versus["by_band"][band][key] for key in _BAND_FIELDS),
-            p,
-        ]
-        for report, versus, band, p in over_studies(reports)
-        if versus["by_band"][band]["n"]
-    ]
-    return Table(
-        "by_band",
-        "Judge and majority at equal certainty, over all data",
-        (
-            TableColumn("Data"),
-            TableColumn("Run"),
-            *_BAND_COLUMNS,
-            TableColumn("Holm p, all data", "p"),
-        ),
-        rows,
-        f"{_BAND_NOTE}, of every study in this table.",
-    )
 
 
 class EqualCertainty(Section):
@@ -358,17 +306,17 @@ class EqualCertainty(Section):
 
     def tables(self, report: ReportJson) -> Iterator[Table]:
         rows = [
-            [name, label, *(versus["by_band"][band][key] for key in (*_BAND_FIELDS, "p_holm"))]
+            [name, label, *(versus["by_band"][band][key] for key in (*BAND_FIELDS, "p_holm"))]
             for name, versus in named_comparisons(report)
-            for band, label in _BANDS.items()
+            for band, label in BAND_NAMES.items()
             if versus["by_band"][band]["n"]
         ]
         yield Table(
             "by_band",
             "Judge and majority at equal certainty, on common items",
-            (TableColumn("Run"), *_BAND_COLUMNS, TableColumn("Holm p", "p")),
+            (TableColumn("Run"), *BAND_COLUMNS, TableColumn("Holm p", "p")),
             rows,
-            f"{_BAND_NOTE}.",
+            f"{BAND_NOTE}.",
         )
 
 

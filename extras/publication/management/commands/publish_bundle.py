@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError
-from analysis.exports.catalogue import DOCUMENTS
-from analysis.exports.facts import LICENCES
+from analysis.exports.catalogue import DOCUMENTS, LICENCES
 from extras.publication.connection import Leaving
 from extras.publication.publish import (
     ARCHIVES,

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from analysis.data.collection import RunFacts
+from analysis.exports.catalogue import LICENCES, DescribedPart
 from analysis.exports.columns import ITEMS
-from analysis.exports.facts import (
-    LICENCES,
+from analysis.exports.table_files import to_json
+from extras.publication.collection import RunFacts
+from extras.publication.facts import (
     SIMULATED,
     DataDescription,
-    DescribedPart,
     annotator_demographics,
     answers_per_item,
     bibtex,
@@ -23,7 +23,6 @@ from analysis.exports.facts import (
     protocol,
     summary,
 )
-from analysis.exports.table_files import to_json
 from studies.importers.items.import_source import commands
 from studies.prompts import BANDS
 
@@ -138,9 +137,7 @@ Created on {described.on.isoformat()} (UTC) from the study “{study.slug}”.
 
 {tables} Rows join on `item_id` (items: `id`) and `rater_id`. `jsonl/` can be imported again as a
 bundle, `csv/` opens in a spreadsheet; cells that a spreadsheet would compute start with `'`.
-`other/` holds the answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), `wide.csv` (one
-row per item, one column per person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3
-for `r1`, `r2`, `tie`). `prompts/` has the texts that models were sent, with hashes;
+{_other_shapes(described)}`prompts/` has the texts that models were sent, with hashes;
 `prompts/runs.json` names the file of each run, if its words are still stored. `croissant.json`
 describes the files for machines; `CHECKSUMS.sha256` covers every file (`sha256sum --check
 CHECKSUMS.sha256`). Hash of all tables: `{described.data_sha256}`, from `grep ' jsonl/.*[.]jsonl$'
@@ -202,6 +199,15 @@ Questions that checked whether the instructions were understood: \
 {bibtex(study, on=described.on).strip()}
 ```
 """
+
+
+def _other_shapes(described: DataDescription) -> str:
+    if not described.others and not described.left_out:
+        return ""
+    return """`other/` holds the answers in other shapes: `mt_bench.jsonl` (pairwise comparisons), \
+`wide.csv` (one
+row per item, one column per person, for R and SPSS) and `reliability.csv` (people by items; 1, 2, 3
+for `r1`, `r2`, `tie`). """
 
 
 def _texts(described: DataDescription) -> str:
@@ -371,7 +377,8 @@ def _fields(parts: Iterable[DescribedPart]) -> str:
 
 def _wide(described: DataDescription) -> str:
     """The run columns of the wide table; people's are similar, and the file lists all."""
-    rows = [(f"`{c.name}`", c.kind, c.meaning) for c in described.wide if c.name.startswith("J_")]
+    wide = described.others.get("wide.csv", ())
+    rows = [(f"`{c.name}`", c.kind, c.meaning) for c in wide if c.name.startswith("J_")]
     if not rows:
         return ""
     return (

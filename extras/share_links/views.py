@@ -3,6 +3,7 @@
 from typing import cast
 from urllib.parse import urlencode, urlsplit
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -14,29 +15,65 @@ from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.data.collection import owners
-from analysis.data.identities import Blinding, identities_of
 from analysis.errors import AnalysisError, ExportError
-from analysis.exports.requests import ask_again, link_files
-from analysis.lifecycle.requests import (
+from analysis.exports.catalogue import LICENCES
+from analysis.lifecycle.storage import get_report, marked
+from analysis.models import Report
+from analysis.pages.files import card_picture, scripted_page
+from extras.share_links.copies import shared_card_of, shared_page
+from extras.share_links.identities import Blinding, identities_of
+from extras.share_links.links import (
+    DAYS_RANGE,
+    DEFAULT_DAYS,
     count_opening,
+    link_files,
     open_link,
     reveal_names,
     revoke_link,
     share_report,
-    shared_card_of,
-    shared_page,
+    write_again,
 )
-from analysis.lifecycle.storage import get_report, marked
-from analysis.models import Export, Report, ShareLink
-from analysis.pages.files import card_picture, scripted_page
-from analysis.pages.views import ShareForm
+from extras.share_links.models import ShareLink
 from studies.models.studies import Membership
+from studies.selectors import owner_names
+
+
+class ShareForm(forms.Form):
+    note = forms.CharField(
+        label="Recipient",
+        max_length=120,
+        required=False,
+        help_text="For your own list. The recipient does not see it.",
+    )
+    days = forms.IntegerField(
+        label="Days until it expires",
+        initial=DEFAULT_DAYS,
+        min_value=DAYS_RANGE[0],
+        max_value=DAYS_RANGE[1],
+        help_text=f"{DAYS_RANGE[0]} to {DAYS_RANGE[1]}. You can revoke the link earlier.",
+    )
+    is_blind = forms.BooleanField(
+        label="For blind review",
+        required=False,
+        help_text="Shows no names of people, accounts, addresses or hosts until you reveal them.",
+    )
+    with_files = forms.BooleanField(
+        label="With all files",
+        required=False,
+        help_text="Also offers a zip file: all tables, the report with its figures, data card, "
+        "citation and metadata. For blind review without names, and with them after you reveal "
+        "them. It is deleted with the link.",
+    )
+    licence = forms.ChoiceField(
+        label="Licence of the answers in the files",
+        required=False,
+        choices=[("", "Not stated"), *((name, name) for name in LICENCES)],
+    )
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
+def links(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
     """The share links of a report. Only owners see them."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
     form = ShareForm(request.POST or None)
@@ -60,13 +97,13 @@ def share(request: HttpRequest, slug: str, public_id: str) -> HttpResponse:
         "report": report,
         "links": [
             (link, link_files(link))
-            for link in report.share_links.select_related("created_by", "bundle__study")
+            for link in report.share_links.select_related("created_by", "report")
         ],
         "form": form,
         "new": new,
         "host": urlsplit(settings.PUBLIC_BASE_URL).netloc,
     }
-    response = render(request, "analysis/share.html", context, status=status)
+    response = render(request, "share_links/links.html", context, status=status)
     response["Cache-Control"] = "no-store"
     return response
 
@@ -79,7 +116,7 @@ def revoke(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
     link = get_object_or_404(report.share_links, public_id=link_id)
     if revoke_link(link_id=link.pk, user=cast(User, request.user)):
         messages.success(request, "Share link revoked.")
-    return redirect("analysis:share", slug=slug, public_id=public_id)
+    return redirect("share_links:links", slug=slug, public_id=public_id)
 
 
 @login_required
@@ -90,7 +127,7 @@ def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
     link = get_object_or_404(report.share_links, public_id=link_id)
     if reveal_names(link_id=link.pk, user=cast(User, request.user)):
         messages.success(request, "The link shows the report with names now.")
-    return redirect("analysis:share", slug=slug, public_id=public_id)
+    return redirect("share_links:links", slug=slug, public_id=public_id)
 
 
 @login_required
@@ -98,12 +135,14 @@ def reveal(request: HttpRequest, slug: str, public_id: str, link_id: str) -> Htt
 def write(request: HttpRequest, slug: str, public_id: str, link_id: str) -> HttpResponse:
     """Write the files of a link again, after an error or a withdrawal."""
     report = get_report(request.user, slug, public_id, role=Membership.Role.OWNER)
-    link = get_object_or_404(report.share_links, public_id=link_id, bundle__isnull=False)
+    link = get_object_or_404(report.share_links, public_id=link_id)
+    if link.bundle is None:
+        raise Http404("This link offers no files.")
     try:
-        ask_again(export=cast(Export, link.bundle), user=cast(User, request.user))
+        write_again(link=link, user=cast(User, request.user))
     except ExportError as error:
         messages.error(request, str(error))
-    return redirect("analysis:share", slug=slug, public_id=public_id)
+    return redirect("share_links:links", slug=slug, public_id=public_id)
 
 
 @require_GET
@@ -126,13 +165,13 @@ def shared_report(request: HttpRequest, link_id: str) -> HttpResponseBase:
         "report": report,
         "link": link,
         "files": link_files(link),
-        "authors": owners(report.study) if link.revealed_at else [],
+        "authors": owner_names(report.study) if link.revealed_at else [],
         "card": card,
         # A preview has a full address, and an address names a host.
         "site": "" if link.hides_names else settings.PUBLIC_BASE_URL,
         "query": request.GET.urlencode(),
     }
-    return _guarded(render(request, "analysis/shared.html", context))
+    return _guarded(render(request, "share_links/shared.html", context))
 
 
 @require_GET

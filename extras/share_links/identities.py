@@ -149,7 +149,7 @@ class Blinding:
 
 
 def _words_of_reports() -> frozenset[str]:
-    text = (Path(__file__).parents[1] / "report" / "keys.txt").read_text("utf-8")
+    text = (settings.BASE_DIR / "analysis" / "report" / "keys.txt").read_text("utf-8")
     return frozenset(word.casefold() for word in re.findall(r"\w+", text))
 
 

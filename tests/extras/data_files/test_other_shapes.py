@@ -2,21 +2,23 @@
 
 import csv
 import io
+import re
 
 import krippendorff
 import numpy as np
+import openpyxl
 import pytest
 
 from analysis.data.dataset import load_dataset
 from analysis.errors import ExportError
-from analysis.exports import other_tools
 from analysis.report.build import build_report
 from annotation import services
 from annotation.models import Annotator
-from studies.models import Study
+from extras.data_files import other_shapes
+from studies.models import Item, Study
 from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
 from tests.analysis.exports.helpers import export, judged, rows
-from tests.factories import make_item, make_study
+from tests.factories import make_item, make_study, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -72,23 +74,29 @@ def test_a_bundle_explains_every_column_of_the_wide_table(tmp_path):
     head, *_ = table(out / "other" / "wide.csv")
     explained = {row[0]: row[2] for row in table(out / "other" / "wide_columns.csv")[1:]}
     assert list(explained) == head
-    card = (out / "README.md").read_text("utf-8")
     runs = [name for name in head if name.startswith("J_")]
     assert len(runs) == 4
-    assert all(f"`{name}`" in card for name in runs)
     assert "gpt, standard, features all" in explained[runs[2]] + explained[runs[0]]
 
 
 @pytest.mark.parametrize("what", ["wide", "reliability"])
 def test_a_matrix_that_nobody_could_open_is_not_written(study, tmp_path, monkeypatch, what):
-    monkeypatch.setattr(other_tools, "MAX_CELLS", 1)
+    monkeypatch.setattr(other_shapes, "MAX_CELLS", 1)
 
     with pytest.raises(ExportError, match="2 items and 1 people would have"):
         export(study, what, tmp_path / "m.csv")
 
     out = export(study, "all", tmp_path / "out")
-    assert f"Left out: `other/{what}.csv`. A matrix of 2 items" in (out / "README.md").read_text()
     assert not (out / "other" / f"{what}.csv").exists()
+
+
+def test_a_matrix_opens_in_excel_with_numbers_as_codes(study, tmp_path):
+    path = export(study, "reliability", tmp_path / "r.xlsx", format="xlsx")
+
+    head, row = openpyxl.load_workbook(path)["reliability"].iter_rows(values_only=True)
+
+    assert head[1:] == ("i1", "i2")
+    assert {*row[1:]} <= {1, 2, 3}
 
 
 def test_comparisons_name_the_side_that_won_as_it_was_shown(study, tmp_path):
@@ -143,3 +151,32 @@ def test_what_was_withdrawn_or_excluded_is_in_no_shape(study, tmp_path, what):
     assert "R-" not in after
     assert rater or what in {"wide", "reliability"}
     assert Study.objects.count() == 1
+
+
+def test_a_format_that_a_table_has_not_is_refused_next_to_its_field(study):
+    response = sign_in(study).post(
+        "/studies/one/exports/new/", {"what": "wide", "format": "parquet"}
+    )
+
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "<title>Error: Exports" in re.sub(r"\s+<", "<", page)
+    assert 'href="#id_format"' in page
+    assert "is available as csv or xlsx" in page
+    assert "not as parquet." in page
+
+
+def test_runs_with_a_bias_probe_are_in_no_shape(study, tmp_path):
+    def shapes(name):
+        return [
+            export(study, what, tmp_path / f"{name}-{what}").read_bytes()
+            for what in ("wide", "mt-bench")
+        ]
+
+    judged(study)
+    before = shapes("before")
+
+    probed = make_run(study=study, judge="probed", bias_probe="length")
+    judge_item(probed, Item.objects.get(key="i1"), "r1", 60)
+
+    assert shapes("after") == before

@@ -8,6 +8,7 @@ from typing import Any
 from analysis.data.answers import counted_pseudonyms
 from analysis.data.item_texts import ItemTexts, item_keys, item_texts, run_labels
 from analysis.errors import ExportError
+from analysis.exports.catalogue import ExportTable
 from analysis.exports.columns import Column
 from analysis.exports.rows import (
     counted_answers,
@@ -182,3 +183,29 @@ def _conversation(item: ItemTexts, side: str) -> list[dict[str, str]]:
         {"role": "user", "content": asked},
         {"role": "assistant", "content": response["text"]},
     ]
+
+
+MT_BENCH = ExportTable(
+    "mt-bench",
+    ("jsonl",),
+    "Pairwise comparisons: in the format of MT-bench",
+    lambda study, _: ExportTableFile("mt-bench", (), lambda: mt_bench_rows(study)),
+    has_texts=True,
+    bundled="mt_bench.jsonl",
+    counts=("annotations", "judgments"),
+)
+WIDE = ExportTable(
+    "wide",
+    ("csv", "xlsx"),
+    "Wide table: one row per item, one column per annotator, for R and SPSS",
+    lambda study, _: wide_table(study),
+    bundled="wide.csv",
+    explained="wide_columns.csv",
+)
+RELIABILITY = ExportTable(
+    "reliability",
+    ("csv", "xlsx"),
+    "Reliability matrix: one row per annotator, one column per item",
+    lambda study, _: reliability_matrix(study),
+    bundled="reliability.csv",
+)

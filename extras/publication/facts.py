@@ -1,13 +1,13 @@
 """Licences, facts and sentences for the card and metadata of a bundle."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
-from analysis.data.collection import Collection, owners
-from analysis.exports.catalogue import Disclosure
-from analysis.exports.columns import Column
+from analysis.exports.catalogue import LICENCES, BundleContents
 from analysis.exports.rows import K
 from analysis.exports.table_files import to_json
 from analysis.report.table_files import tex
@@ -18,28 +18,11 @@ from analysis.report.words import (
     language_limit,
     opt_in,
 )
+from extras.publication.collection import Collection, collection_of
 from studies.models.studies import Study
 from studies.money import format_money
 from studies.prompts import wording_in
-
-
-@dataclass(frozen=True)
-class DescribedFile:
-    """A file of the bundle: path, size and hash."""
-
-    path: str
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class DescribedPart:
-    """A table of the bundle and its files, by format."""
-
-    name: str
-    columns: tuple[Column, ...]
-    rows: int
-    files: dict[str, DescribedFile]
+from studies.selectors import owner_names
 
 
 @dataclass
@@ -59,21 +42,11 @@ class DescribedScore:
 
 
 @dataclass(frozen=True)
-class DataDescription:
+class DataDescription(BundleContents):
     """Everything that the card and metadata state, without names of annotators."""
 
-    study: Study
     collection: Collection
-    on: date
-    licence: str
-    disclosure: Disclosure
-    parts: tuple[DescribedPart, ...]
-    left_out: tuple[str, ...]
-    wide: tuple[Column, ...]
-    report: str
     scores: dict[str, DescribedScore]
-    data_sha256: str
-    is_blind: bool = False
 
     @property
     def languages(self) -> list[str]:
@@ -81,19 +54,17 @@ class DataDescription:
         return list(self.collection.item_languages) or [self.study.language]
 
 
-class ScoreKeeper:
-    """Scores each rater while the aggregates are written to a file."""
-
-    def __init__(self) -> None:
-        self.scores: dict[str, DescribedScore] = {}
-
-    def watch(self, rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for row in rows:
+def described(contents: BundleContents, folder: Path) -> DataDescription:
+    """The facts about the bundle in `folder`."""
+    scores: dict[str, DescribedScore] = {}
+    with (folder / "jsonl" / "aggregates.jsonl").open(encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
             name = row["rater_id"]
             if row["run"]:
                 name = f"{name}, {row['setting']}, {row['features']} ({row['run'][:8]})"
-            self.scores.setdefault(name, DescribedScore()).add(row)
-            yield row
+            scores.setdefault(name, DescribedScore()).add(row)
+    collection = collection_of(contents.study, k=K)
+    return DataDescription(**vars(contents), collection=collection, scores=scores)
 
 
 _TODAY = "Promises are not stored for everybody; the study currently states "
@@ -271,15 +242,6 @@ def limits(described: DataDescription) -> list[str]:
     return found
 
 
-# SPDX names. The study's owner chooses the licence of the answers; the source sets that of the
-# items.
-LICENCES = {
-    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
-    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
-    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
-    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
-    "ODC-By-1.0": "https://opendatacommons.org/licenses/by/1-0/",
-}
 _NOT_STATED = "not stated; ask the owners of the study before you pass it on"
 
 
@@ -316,7 +278,7 @@ def _with_address(name: str, url: str) -> str:
 
 def authors(study: Study) -> list[str]:
     """The owners' full names; owners without one are named together."""
-    return owners(study) or [f"Owners of the study “{study.slug}”"]
+    return owner_names(study) or [f"Owners of the study “{study.slug}”"]
 
 
 def citation_cff(study: Study, *, licence: str, on: date) -> str:

@@ -13,12 +13,20 @@ from analysis.report.added_files import MORE, AddedFiles
 from analysis.report.render import render_document, shown
 from analysis.report.report_json import ReportJson
 from analysis.report.rules import SMALL, TOO_SMALL
-from analysis.report.sections.accuracy.high_and_low import by_band_over_studies, table_b
+from analysis.report.sections.accuracy.high_and_low import (
+    BAND_COLUMNS,
+    BAND_FIELDS,
+    BAND_NAMES,
+    BAND_NOTE,
+    BANDS,
+    table_b,
+)
 from analysis.report.sections.accuracy.section import comparison
 from analysis.report.sections.glance.accuracies import at_a_glance
 from analysis.report.table_files import write_tables
 from analysis.report.tables import CONDITIONAL, Table, TableColumn, in_general
-from analysis.report.words import asked_name
+from analysis.report.words import asked_name, run_name
+from analysis.stats.core.multiplicity import holm
 from studies.statements import clock
 
 
@@ -31,7 +39,7 @@ def write_across(
     """
     tables, page, date = tables_across(results), out / "report.html", clock.now().date()
     html = render_document(
-        "analysis/report/across.html",
+        "several_studies/across.html",
         slug="studies",
         reports=results,
         shown=[shown(table) for table in tables],
@@ -75,7 +83,7 @@ def tables_across(reports: Sequence[ReportJson]) -> list[Table]:
         columns = (TableColumn("Data"), *first.columns)
         tables.append(Table(first.name, first.title, columns, rows, first.note))
     # A pooled report repeats the items, so it is in no family of tests.
-    tables.append(by_band_over_studies([r for r in reports if not _is_pooled(r)]))
+    tables.append(by_band([r for r in reports if not _is_pooled(r)]))
     return [table for table in tables if table.rows]
 
 
@@ -215,3 +223,38 @@ def _note(reports: Sequence[ReportJson], averaged: Mapping[str, Sequence[ShownCe
 def _alone(accuracy: float | None, *, small: bool = False) -> ShownCell:
     """An accuracy without counts: a baseline or a mean."""
     return {"accuracy": accuracy, "n": None, "correct": None, "ci": None, "small": small}
+
+
+def by_band(reports: Sequence[ReportJson]) -> Table:
+    """The comparisons of runs that saw the whole persona, with Holm's p over all studies."""
+    found = [
+        (report, versus, band)
+        for report in reports
+        for versus in report["comparison"]
+        for band in BANDS
+        if versus["features"] == "all"
+    ]
+    adjusted = holm([versus["by_band"][band]["p"] for _, versus, band in found])
+    rows = [
+        [
+            report["study"]["title"],
+            run_name(versus, report["comparison"]),
+            BAND_NAMES[band],
+            *(versus["by_band"][band][key] for key in BAND_FIELDS),
+            p,
+        ]
+        for (report, versus, band), p in zip(found, adjusted, strict=True)
+        if versus["by_band"][band]["n"]
+    ]
+    return Table(
+        "by_band",
+        "Judge and majority at equal certainty, over all data",
+        (
+            TableColumn("Data"),
+            TableColumn("Run"),
+            *BAND_COLUMNS,
+            TableColumn("Holm p, all data", "p"),
+        ),
+        rows,
+        f"{BAND_NOTE}, of every study in this table.",
+    )

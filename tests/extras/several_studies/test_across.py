@@ -1,23 +1,26 @@
 """Several studies: Tables 1 and 2 of the source article, and waves apart and pooled."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.utils import timezone
 
-from analysis.data.arrays import Extra
-from analysis.data.dataset import load_dataset
-from analysis.data.pooling import pool
-from analysis.errors import BadParameters
-from analysis.lifecycle.several_studies import table_1, table_2
-from analysis.report.build import build_report
 from analysis.report.table_files import to_tex
-from studies.models import Item
+from analysis.stats.core.multiplicity import holm
+from extras.several_studies.across import table_1, table_2, tables_across
 from tests.analysis import latex
-from tests.analysis.builders import answer, judge_item, make_rater, make_run, random_study
+from tests.analysis.builders import (
+    answer,
+    judge_item,
+    little_study,
+    make_rater,
+    make_run,
+    random_study,
+)
 from tests.analysis.partial import computed
+from tests.analysis.recomputed.comparing import same
+from tests.analysis.test_report_details import RUNS, SIZE
+from tests.analysis.test_report_numbers import built
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
 pytestmark = pytest.mark.django_db
@@ -147,125 +150,27 @@ def waves(*, shared_items=True, **second):
     return studies
 
 
-def pooled(*slugs):
-    return build_report(pool([load_dataset(slug) for slug in slugs]), seed=1, bootstrap=100)
-
-
-@pytest.mark.nightly
-def test_waves_on_the_same_items_are_pooled_item_by_item():
-    waves()
-
-    found = pooled("pilot", "main")
-
-    assert found["study"]["title"] == "Pooled: Pilot + Main"
-    human, [judge] = found["human"], found["judges"]
-    assert (found["inputs"]["items"], human["annotators"], human["answers"]) == (12, 7, 84)
-    assert human["coverage"] == {"7": 12}
-    # The pilot judged every item first: its answers count, and no item twice.
-    assert (judge["items"], judge["n"], judge["correct"]) == (12, 12, 12)
-    assert judge["cost"]["requests"] == 24
-
-
-def test_waves_on_different_items_are_put_one_after_the_other():
-    waves(shared_items=False)
-
-    found = pooled("pilot", "main")
-
-    assert found["inputs"]["items"] == 24
-    assert found["human"]["coverage"] == {"3": 12, "4": 12}
-    assert (found["judges"][0]["n"], found["judges"][0]["correct"]) == (24, 12)
-
-
-def same_people(*studies):
-    """Give the people of two studies the same platform ids, in the order of their names."""
-    for study in studies:
-        for number, person in enumerate(study.annotators.order_by("pseudonym")):
-            person.identity_hash = f"{number:064x}"
-            person.save()
-
-
-def test_a_person_in_several_waves_is_one_person_with_one_answer_to_an_item():
-    same_people(*waves())
-
-    found = pooled("pilot", "main")
-
-    human = found["human"]
-    assert (human["annotators"], human["coverage"]) == (4, {"4": 12})
-    people = {"in_several": 3, "unknown": 0, "repeated_answers": 36}
-    assert found["study"]["source"]["pooled_people"] == people
-    assert sorted(row["rater"].count(" + ") for row in human["raters"]) == [0, 1, 1, 1]
-    limits = {entry["limit"]: entry["text"] for entry in found["limitations"]}
-    assert "36 answers to an item that the same person had answered" in limits["pooled"]
-
-
-def test_people_of_waves_on_different_items_are_resampled_as_the_people_they_are():
-    pilot, main = waves(shared_items=False)
-    same_people(pilot, main)
-    one = main.annotators.order_by("pseudonym").first()
-    one.excluded_at, one.exclusion_reason = timezone.now(), "Too fast."
-    one.save()
-
-    data = pool([load_dataset("pilot"), load_dataset("main")])
-
-    assert (len(data.raters), len(data.set_aside_raters)) == (4, 0)
-    # Excluded in one of the waves only: the answers in the other one count.
-    assert set(data.set_aside.rater.tolist()) == {0}
-
-
-def test_where_no_id_was_stored_a_pooled_report_says_that_nobody_knows():
-    _, main = waves()
-    main.annotators.update(identity_hash=None)
-
-    found = pooled("pilot", "main")
-
-    assert found["study"]["source"]["pooled_people"]["unknown"] == 4
-    assert "pooled_unknown" in {entry["limit"] for entry in found["limitations"]}
-
-
-@pytest.mark.nightly
-def test_pooling_a_study_with_nothing_changes_no_number():
-    slug = random_study(2, n_items=60, truths=("r1", "r2", "tie", "")).slug
-
-    alone = build_report(load_dataset(slug), seed=1, bootstrap=100)
-    found = pooled(slug)
-
-    for part in ("majority", "individual", "agreement"):
-        assert found["human"][part] == alone["human"][part], part
-    for one, other in zip(found["judges"], alone["judges"], strict=True):
-        assert {**one, "run": "", "record": {}} == {**other, "run": "", "record": {}}
-
-
-@pytest.mark.sampled(keep=1)
-@pytest.mark.parametrize("change", [{"allow_tie": True}, {"certainty_threshold": 70}])
-def test_studies_that_asked_something_else_are_not_pooled(change):
-    pilot, main = (load_dataset(study.slug) for study in waves(**change))
-
-    with pytest.raises(BadParameters, match="pilot and main cannot be pooled: they differ in"):
-        pool([pilot, main])
-
-
-def test_items_of_one_key_with_different_questions_are_not_pooled():
-    pilot, main = waves()
-    Item.objects.filter(study=main, key="i03").update(question="Another question")
-
-    with pytest.raises(BadParameters, match="Item i03 differs between the studies"):
-        pool([load_dataset(study.slug) for study in (pilot, main)])
-
-
 @pytest.mark.nightly
 def test_the_command_shows_waves_apart_and_pooled_and_says_so(tmp_path):
     waves()
 
-    call_command("report", "pilot", "main", "--pool", "--out", str(tmp_path), "--bootstrap", "100")
+    words = ("--pool", "--paper", "--out", str(tmp_path), "--bootstrap", "100")
+    call_command("report", "pilot", "main", *words)
 
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"pilot", "main", "pooled", "tables", "report.html"}
+    assert written == {"pilot", "main", "pooled", "tables", "article", "report.html"}
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "“Pooled: Pilot + Main” counts the people of pilot and main together." in page
     whole = (tmp_path / "pooled" / "report.html").read_text("utf-8")
     assert "python manage.py report pilot main --pool --out" in whole
     result = json.loads((tmp_path / "pooled" / "report.json").read_text("utf-8"))
     assert result["study"]["source"]["pooled_from"] == ["pilot", "main"]
+    assert 'href="article/article.html"' in page
+    article = (tmp_path / "article" / "table_2.csv").read_text("utf-8")
+    assert "Pilot" in article
+    assert "Main" in article
+    by_band = (tmp_path / "tables" / "table_b.csv").read_text("utf-8").splitlines()
+    assert by_band[0].startswith("Data,Who,High accuracy")
     rows = (tmp_path / "tables" / "table_2.csv").read_text("utf-8").splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == [
         "Pilot",
@@ -290,13 +195,33 @@ def test_one_study_cannot_be_pooled(tmp_path):
         call_command("report", "pilot", "--pool", "--out", str(tmp_path))
 
 
-class _Together(Extra):
-    not_pooled = "its items hang together."
+@pytest.mark.nightly
+def test_the_tables_of_somebody_else_are_not_replaced_by_those_across_studies(tmp_path):
+    slugs = [little_study(seed).slug for seed in (4, 5)]
+    (tmp_path / "tables").mkdir()
+
+    for _ in range(2):  # also not beside a report of one of the studies
+        with pytest.raises(
+            CommandError, match="contains tables, which this command did not create"
+        ):
+            call_command("report", *slugs, out=str(tmp_path), bootstrap=100)
+        call_command("report", slugs[0], out=str(tmp_path / slugs[0]), bootstrap=100)
 
 
-def test_studies_with_a_design_that_forbids_it_are_not_pooled():
-    pilot, main = (load_dataset(study.slug) for study in waves())
-    other = replace(main, extras={"together": _Together()})
+def test_of_several_studies_bands_are_adjusted_over_all_of_them():
+    reports = [built(random_study(seed, runs=RUNS, **SIZE)) for seed in (1, 3)]
 
-    with pytest.raises(BadParameters, match="main cannot be pooled: its items hang together"):
-        pool([pilot, other])
+    (table,) = (table for table in tables_across(reports) if table.name == "by_band")
+
+    tests = [
+        versus["by_band"][band]
+        for report in reports
+        for versus in report["comparison"]
+        if versus["features"] == "all"
+        for band in ("high", "low")
+    ]
+    adjusted = holm([test["p"] for test in tests])
+    expected = [(test["n"], p) for test, p in zip(tests, adjusted, strict=True) if test["n"]]
+    assert len(expected) > 4
+    assert [row[3] for row in table.rows] == [n for n, _ in expected]
+    assert all(same(row[-1], p) for row, (_, p) in zip(table.rows, expected, strict=True))

@@ -10,12 +10,17 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.errors import BadParameters, NotShareable
-from analysis.lifecycle.requests import hash_key, open_link, revoke_link, share_report
-from analysis.models import Report, ShareLink
+from analysis.errors import BadParameters
+from analysis.lifecycle.requests import delete_report
+from analysis.models import Report
 from analysis.report import section
 from annotation.models import Annotation
+from extras.share_links.copies import NotShareable
+from extras.share_links.links import HELD, hash_key, open_link, revoke_link, share_report
+from extras.share_links.models import ShareLink
+from studies.held_copies import PersonIn
 from studies.models import Membership
+from studies.services.accounts import team
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +38,8 @@ def report(finished, owner):
     return report
 
 
-def address(report, name="share"):
-    return reverse(f"analysis:{name}", args=[report.study.slug, report.public_id])
+def address(report, name="share_links:links"):
+    return reverse(name, args=[report.study.slug, report.public_id])
 
 
 def shared(link, key, name="report"):
@@ -146,7 +151,7 @@ def test_a_report_whose_answers_were_withdrawn_is_marked_wherever_it_is_shown(
     Annotation.objects.filter(pk=Annotation.objects.first().pk).update(standing="withdrawn")
     client.force_login(owner)
 
-    pages = [shared(link, key), address(report, "report")]
+    pages = [shared(link, key), address(report, "analysis:report")]
     pages.append(reverse("analysis:list", args=[report.study.slug]))
 
     for page in pages:
@@ -180,7 +185,7 @@ def test_a_link_of_another_study_cannot_be_ended(client, report, owner):
     client.force_login(stranger)
 
     response = client.post(
-        reverse("analysis:revoke", args=[study.slug, other.public_id, link.public_id])
+        reverse("share_links:revoke", args=[study.slug, other.public_id, link.public_id])
     )
 
     assert response.status_code == 404
@@ -216,3 +221,53 @@ def test_a_report_that_an_older_version_computed_is_built_again_first(
 
     with pytest.raises(NotShareable, match="older version of Thirdperson built this report"):
         share_report(report_id=report.pk, user=owner)
+
+
+def test_links_end_with_their_report(report, owner):
+    link, _ = share_report(report_id=report.pk, user=owner)
+
+    delete_report(report_id=report.pk, user=owner)
+
+    link.refresh_from_db()
+    assert link.revoked_at is not None
+
+
+def test_a_person_finds_the_links_to_reports_about_them_and_they_can_be_ended(report, owner):
+    link, _ = share_report(report_id=report.pk, user=owner, note="Ada")
+    annotator = report.study.annotators.first()
+    person = PersonIn(report.study, annotator.pseudonym, report.study.created_at, None)
+
+    (copy,) = HELD.copies(person)
+    assert copy.remove is not None
+    copy.remove(owner)
+
+    assert copy.label == "Link to report v1 for Ada"
+    link.refresh_from_db()
+    assert not link.is_valid
+    assert list(HELD.copies(person)) == []
+
+
+def test_links_of_a_former_owner_end_unless_they_are_kept(report, owner):
+    leaving = User.objects.create_user("eve")
+    Membership.objects.create(user=leaving, study=report.study, role="owner")
+    ends, stays = (
+        share_report(report_id=report.pk, user=leaving, note=note)[0]
+        for note in ("a friend", "the journal")
+    )
+    granted = team.granted_by(report.study, leaving.pk)
+    assert [each.label for each in granted] == [
+        "link to report 1 for the journal",
+        "link to report 1 for a friend",
+    ]
+
+    team.hand_over(
+        study_id=report.study_id,
+        to=owner.pk,
+        by=leaving,
+        keep=[f"link {stays.public_id}"],
+        afterwards="",
+    )
+
+    for link in (ends, stays):
+        link.refresh_from_db()
+    assert (ends.is_valid, stays.is_valid, stays.created_by) == (False, True, owner)

@@ -17,7 +17,7 @@ from judging.drift import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import Reported, conditions_of
-from studies.models import Item, Membership, Study
+from studies.models import Item, Study
 from studies.selectors import item_languages
 
 if TYPE_CHECKING:
@@ -122,27 +122,6 @@ def collection_of(study: Study, *, k: int) -> Collection:
         certainties=times["certain"],
         readings=_readings(study),
     )
-
-
-def owners(study: Study) -> list[str]:
-    """The full names of the owners, where known."""
-    memberships = study.memberships.filter(role=Membership.Role.OWNER).select_related("user")
-    names = [owner.user.get_full_name() for owner in memberships.order_by("created_at", "pk")]
-    return [name for name in names if name]
-
-
-def table_sizes(study: Study) -> dict[str, int]:
-    """Estimate the rows of each table of the study; "main_items" are the items that count."""
-    items = Item.objects.filter(study=study).count()
-    asked = Judgment.objects.filter(run__study=study)
-    return {
-        "main_items": items,
-        "items": Item.everything.filter(study=study).count(),
-        "annotations": Annotation.objects.filter(assignment__annotator__study=study).count(),
-        "judgments": asked.count(),
-        "annotators": study.annotators.count(),
-        "aggregates": items + asked.values("run", "item").distinct().count(),
-    }
 
 
 def _agreed(study: Study, k: int) -> Iterator[AgreedText]:

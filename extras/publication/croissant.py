@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from analysis.exports.catalogue import DescribedPart
 from analysis.exports.columns import Column
-from analysis.exports.facts import (
+from analysis.exports.table_files import added_format
+from extras.publication.facts import (
     SIMULATED,
     DataDescription,
-    DescribedPart,
     annotator_demographics,
     answers_per_item,
     authors,
@@ -20,7 +21,6 @@ from analysis.exports.facts import (
     protocol,
     summary,
 )
-from analysis.exports.table_files import added_format
 
 _ENCODING = {
     "parquet": "application/x-parquet",

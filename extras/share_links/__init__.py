@@ -1,0 +1,1 @@
+"""Links that open a report without an account, also for blind review and with all files."""

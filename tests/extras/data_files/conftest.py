@@ -1,0 +1,3 @@
+from tests.analysis.exports.conftest import study
+
+__all__ = ["study"]
