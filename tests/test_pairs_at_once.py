@@ -54,7 +54,7 @@ LEFT_OUT = {
     "asks a model at once": r"judging:test-judge",
     "changes nothing": r"people:text-preview|studies:providers-decide",
     "needs data that this study does not have": r"people:invitations|"
-    r"judging:(extend|go-on)|audit|reports:(verify|share|revoke|draw)|"
+    r"judging:(extend|go-on)|audit|"
     r"exports:(again|delete|stale)|webhooks:|studies:item-persona|"
     r"people:(release|person|faulty-items)|studies:team-(remove|hand-over)|analysis:",
     "needs data of an extra": "|".join(filter(None, (each.NEEDS_DATA for each in access()))) or "$",

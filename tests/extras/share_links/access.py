@@ -12,6 +12,7 @@ FOR_OWNERS = {
 }
 # It wants a link with files.
 NOT_HERE = {"reports/<public_id>/share/<link_id>/files/"}
+NEEDS_DATA = "share_links:"
 OPEN = {"shared/"}
 
 
