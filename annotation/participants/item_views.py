@@ -113,7 +113,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
     form = _posted_form(request, annotator, token)
     if not form.is_valid():
         return _refused(request, annotator, token, position)
-    if flow.lapsed(annotator):
+    if flow.lost_place_unanswered(annotator):
         # This annotator has only read so far. The first answer takes seats again if any are free.
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]

@@ -329,7 +329,7 @@ def renew(annotator: Annotator) -> bool:
     return True
 
 
-def lift(annotator: Annotator) -> None:
+def end_first_answer_limit(annotator: Annotator) -> None:
     """Remove the limit after the first answer, or when the platform confirms the annotator.
 
     Then only the study's time limit applies.
@@ -345,7 +345,7 @@ def is_over() -> Q:
     return Q(expires_at__lt=now) | Q(first_answer_by__lt=now, state__in=_HOLDS)
 
 
-def lapsed(annotator: Annotator) -> bool:
+def lost_place_unanswered(annotator: Annotator) -> bool:
     """Whether the annotator lost their place before a first answer and may retake it."""
     return annotator.state == State.TIMED_OUT and annotator.first_answer_by is not None
 

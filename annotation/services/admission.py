@@ -245,7 +245,7 @@ def confirm(*, annotator_id: int) -> None:
     if identity is None:
         return
     if annotator.state in flow.ACTIVE:
-        flow.lift(annotator)
+        flow.end_first_answer_limit(annotator)
     if identity.unknown_since is None:
         return
     identity.unknown_since = None
@@ -422,7 +422,7 @@ def _resume_on_return(annotator: Annotator, study: Study) -> Annotator:
     unbound = (
         study.entry != Study.Entry.PROLIFIC
         or annotator.started_at is None
-        or flow.lapsed(annotator)
+        or flow.lost_place_unanswered(annotator)
     )
     reopened = annotator.state == Annotator.State.CLOSED and study.state == Study.State.OPEN
     expired = annotator.state == Annotator.State.TIMED_OUT and unbound

@@ -146,7 +146,7 @@ def record_answer(
                 setattr(annotation, field, value)
             own = ["revision", "certainty_control", "translated"]
             annotation.save(update_fields=[*own, *submission])
-        flow.lift(annotator)
+        flow.end_first_answer_limit(annotator)
         insert(AnnotationRevision(annotation=annotation, number=annotation.revision, **submission))
         for form in entered.added:
             form.store(annotation)
@@ -219,7 +219,7 @@ def _record_initial(assignment: Assignment, submission: Mapping[str, Any]) -> In
     if known := InitialAnswer.objects.filter(assignment=assignment).first():
         return known
     delete_draft(assignment.pk)
-    flow.lift(assignment.annotator)
+    flow.end_first_answer_limit(assignment.annotator)
     return InitialAnswer.objects.create(assignment=assignment, **submission)
 
 

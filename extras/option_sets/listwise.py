@@ -21,7 +21,7 @@ from judging.engine.interface import Options, Verdict
 from judging.errors import ConflictingValue, FailureReason
 from judging.models import JudgeRun
 from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading import plain, readable, stated, without_next_turn
+from judging.protocols.statements import plain, readable, stated, without_next_turn
 from studies.models import Item, Side, Study
 from studies.prompts import options_text
 from studies.texts.normalisation import digest

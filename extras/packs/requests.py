@@ -26,7 +26,8 @@ from judging.worker import ledger, runtime
 from judging.worker.budgets import Room
 from judging.worker.chunks import questions_of
 from judging.worker.endpoints import judge_of
-from judging.worker.ledger_statements import Closing, Opening, apply
+from judging.worker.ledger import Closing, Opening
+from judging.worker.ledger_statements import apply
 from studies.statements import clock
 
 ROWS = 200  # committed together

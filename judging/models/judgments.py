@@ -8,7 +8,7 @@ from django.db.models import Q
 from judging.backends import kinds
 from judging.engine.messages import split_thoughts
 from judging.models.runs import JudgeRun
-from judging.protocols.reading import READ_AS
+from judging.protocols.statements import READ_AS
 from studies.models import Choice, Item, Side
 from studies.statements import clock
 

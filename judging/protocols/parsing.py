@@ -4,19 +4,23 @@ The prompt ends in an open `[[`. A reply may continue it (`A]] [[80]]`), answer 
 [[80]]`) or be only the letter. Lenient reading also accepts statements in other forms. Unusable
 verdicts count too: a judge that ends on `[[C]]` without a tie option is not given the `[[A]]` it
 wrote before.
+
+Of several verdicts, one with a certainty counts if the others are only mentioned later in its
+reasons, or the last one if only it is on its own. Denials, comparisons and conditions are not
+verdicts. Any other reply with several is asked again.
 """
 
 import json
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from judging.engine.interface import ShownSide, Verdict
 from judging.engine.messages import without_thoughts
-from judging.protocols.reading import (
-    Found,
+from judging.protocols.statements import (
+    CHANGED,
     Placed,
     contradict,
-    decide,
     of_json,
     plain,
     readable,
@@ -61,6 +65,139 @@ def parse_reply(
             if added is not None:
                 return replace(strict, certainty=added, details={"read": CERTAINTY})
     return strict
+
+
+_SIDES: dict[str, ShownSide] = {"A": "A", "B": "B", "C": "C", "TIE": "C"}
+_MARK = r"[*_`\"']{0,3}"
+_WORD = (
+    rf"{_MARK}(?:(?:answer|response|assistant|pair|option|antwort)\s+)?"
+    rf"([A-WYZ]|tie|both|neither|none|equal){_MARK}"
+)
+_OPEN, _CLOSE = r"\\?\[\\?\[", r"\\?\]\\?\]"
+_VERDICT = re.compile(rf"{_OPEN}\s*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
+_CONTINUED = re.compile(rf"[\s*_`\"']*{_WORD}\s*{_CLOSE}", re.IGNORECASE)
+# The letter alone, alone on the first line, or followed only by the certainty.
+_BARE = re.compile(
+    r"[^\w\[]*(?:(?:[Aa]nswer|[Rr]esponse|[Aa]ntwort)\s*:?\s*)?\[?([ABC])\]?"
+    r"[^\w\n\[]*(?:\Z|\n|(?=\[\[\s*\d))"
+)
+_RANGE = r"(?:-|–|—|/|to|and|or|bis|und|oder|\.\.)"
+# A number in brackets; a second one, in or after them, makes it a range.
+_NUMBER = re.compile(
+    rf"{_OPEN}\s*{_MARK}(\d{{1,3}})\s*(?:%|/\s*100)?{_MARK}\s*(?:{_CLOSE}|({_RANGE}[\s%\d]+{_CLOSE}))",
+    re.IGNORECASE,
+)
+_SCALE = re.compile(rf"{_OPEN}1{_CLOSE}\s*\w*\s*{_OPEN}100{_CLOSE}")
+_BEHIND = re.compile(
+    r"[\s\-–—:,]{0,4}[(\[]?(?:about |around |[~≈])?(\d{1,3})\s*%?[\s.)\]]*(?:\n|\Z)"
+)
+_NOT_MEANT = re.compile(
+    r"\b(?:not|never|neither|nor|\w+n['’]t|nicht|kein\w*|than|over|versus|vs\.?"
+    r"|unlike|against|instead\s+of|compared\s+(?:to|with)|als|statt|anstatt|gegenüber)"
+    r"(?:[ \t]+(?:choose|pick|prefer|the|die|response|answer|option|antwort)){0,3}[ \t*_`\"'“(]*\Z",
+    re.IGNORECASE,
+)
+_NOT_MEANT_BEHIND = re.compile(
+    r"[*_`\"'”)]*[ \t,]*(?:if|wenn|falls)\b"
+    r"|[*_`\"'”)]*[ \t]+(?:is|was|would|does|ist|wäre|würde)(?:n['’]t\b|[ \t]+(?:not|nicht)\b)",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(
+    r"(?:^|(?<=[.!?\n]))[\s*_#>`]*(?:(?:my|the|meine|die|final|so|therefore|thus|daher)\s+)*"
+    r"(?:(?:answer|verdict|choice|decision|conclusion|antwort|entscheidung|fazit)(?:\s+is)?)?"
+    r"[\s*_:]*\Z",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A verdict in a text: its word, where its letter is, and where it starts and ends.
+
+    `numbers` are the certainties behind it, 0 for one that is not from 1 to 100. `is_bracketed` is
+    false for a letter alone.
+    """
+
+    word: str
+    position: int
+    start: int
+    end: int
+    numbers: frozenset[int]
+    is_bracketed: bool
+
+    @property
+    def side(self) -> ShownSide | None:
+        return _SIDES.get(self.word)
+
+
+def decide(text: str) -> tuple[Found | None, int | None]:
+    """The verdict that counts, and its certainty; None if there is none or it is ambiguous."""
+    text = _SCALE.sub(lambda scale: " " * len(scale[0]), text)
+    found = _found(text)
+    if not found:
+        return None, None
+    text = without_next_turn(text, found[0].end)
+    found = _found(text)
+    meant = [each for each in found if not _is_given_up(text, each)]
+    chosen = _chosen(text, meant)
+    if chosen is None:
+        return None, None
+    if not chosen.numbers and any(each.numbers for each in found if each.word != chosen.word):
+        return None, None  # the number of a letter that is given up may be that of the other one
+    numbers = chosen.numbers or frozenset(map(_value, _NUMBER.finditer(text)))
+    if not numbers:
+        return chosen, stated(plain(text[chosen.end :]), only_whole=True)
+    return chosen, next(iter(numbers)) or None if len(numbers) == 1 else None
+
+
+def _found(text: str) -> list[Found]:
+    opening = _CONTINUED.match(text)
+    matches = [*([opening] if opening else []), *_VERDICT.finditer(text)]
+    bare = None if matches else _BARE.match(text)
+    ends = [*(m.start() for m in matches[1:]), len(text)]
+    return [
+        Found(m[1].upper(), m.start(1), *m.span(), _numbers(text, m.end(), end), bare is None)
+        for m, end in zip([bare] if bare else matches, ends, strict=False)
+    ]
+
+
+def _numbers(text: str, start: int, end: int) -> frozenset[int]:
+    """The numbers on the line of a verdict, or on the next one with words if nothing else is."""
+    if (alone := _BEHIND.match(text, start, end)) is not None:
+        return frozenset({_value(alone)})
+    behind = re.match(r"\s*[^\n]*", text[start:end])
+    return frozenset(map(_value, _NUMBER.finditer(behind[0] if behind else "")))
+
+
+def _value(number: "re.Match[str]") -> int:
+    is_range = number.re is _NUMBER and number[2]
+    return int(number[1]) if 1 <= int(number[1]) <= 100 and not is_range else 0
+
+
+def _is_given_up(text: str, found: Found) -> bool:
+    line = text[max(0, found.start - 60) : found.start].rpartition("\n")[2]
+    return bool(_NOT_MEANT.search(line) or _NOT_MEANT_BEHIND.match(text, found.end))
+
+
+def _chosen(text: str, meant: Sequence[Found]) -> Found | None:
+    certain = [each for each in meant if each.numbers]
+    if len({each.word for each in meant}) == 1:
+        return (certain or meant)[-1]
+    if not certain:
+        alone = [each for each in meant if _ALONE.search(text, max(0, each.start - 80), each.start)]
+        return alone[0] if alone and alone == [meant[-1]] else None
+    if len({each.word for each in certain}) > 1:
+        return None
+    for each in meant:
+        between = text[each.end : certain[0].start]
+        if each.word == certain[0].word:
+            continue
+        if each.start > certain[-1].end:
+            if CHANGED.search(text, certain[-1].end, each.start):
+                return None
+        elif not re.search(r"[.:;!?\n]", between):
+            return None  # “[[A]] beats [[B]] [[70]]”
+    return certain[-1]
 
 
 def _decide(reply: Placed) -> tuple[Found | None, int | None]:

@@ -1,4 +1,4 @@
-"""The base class of judging protocols: the question to a judge and the reading of its reply."""
+"""The base class of judging protocols, and the usual ones: the question and how it is read."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
@@ -176,3 +176,24 @@ class JudgingProtocol:
     def keeps_form(self, text: str) -> bool:
         """Whether a reply is in the form that `form` describes."""
         return read_form(text) is not None
+
+
+class Standard(JudgingProtocol):
+    name = "standard"
+    description = "Standard: choice of a response"
+    family = ""
+
+
+class Certainty(JudgingProtocol):
+    name = "certainty"
+    description = "Certainty: choice of a response and a certainty from 1 to 100"
+    family = ""
+    asks_certainty = True
+    reply_tokens = 16
+
+
+class Tie(JudgingProtocol):
+    name = "tie"
+    description = "Tie: choice of a response or a tie"
+    family = ""
+    offers_tie = True

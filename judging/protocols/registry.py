@@ -8,32 +8,10 @@ from typing import Any
 from judging.engine.interface import SIDES, Options, ShownSide, Verdict
 from judging.engine.messages import Messages, is_empty, only_step
 from judging.errors import BadRun
-from judging.protocols.protocol import JudgingProtocol
-from judging.protocols.reading import readable
+from judging.protocols.protocol import Certainty, JudgingProtocol, Standard, Tie
+from judging.protocols.statements import readable
 from judging.protocols.texts import languages, texts
 from studies.additions import Additions
-
-
-class Standard(JudgingProtocol):
-    name = "standard"
-    description = "Standard: choice of a response"
-    family = ""
-
-
-class Certainty(JudgingProtocol):
-    name = "certainty"
-    description = "Certainty: choice of a response and a certainty from 1 to 100"
-    family = ""
-    asks_certainty = True
-    reply_tokens = 16
-
-
-class Tie(JudgingProtocol):
-    name = "tie"
-    description = "Tie: choice of a response or a tie"
-    family = ""
-    offers_tie = True
-
 
 _LAST = re.compile(r"\[\[\s*([AB])\s*\]\][\s.*_`]*\Z")
 _FIRST = re.compile(r"\A[\s*_`]*(?:\[\[)?\s*([AB])\s*(?:\]\]|[\s.:,*_`]*(?:\n|\Z))")

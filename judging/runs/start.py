@@ -20,8 +20,8 @@ from judging.errors import BadRun, ConflictingValue, FailureReason
 from judging.models import Judge, JudgeRun, Judgment
 from judging.prompts.asking import Asking, protocol_sha256, words_of_run
 from judging.protocols import framings
-from judging.protocols.reading import READING_VERSION
 from judging.protocols.registry import protocol
+from judging.protocols.statements import READING_VERSION
 from judging.runs.judges import keep_exact
 from judging.runs.reuse import reuse_answers
 from judging.runs.row_creation import RunStudyFacts, create_judgments, share_requests

@@ -2,51 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import DataError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from judging.engine.interface import AttemptEnd, Halted, JudgeAnswer, Parameters, Usage
+from judging.engine.interface import Halted, Parameters
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.worker.budgets import AMOUNTS, LockedBudgets, add_removed
+from judging.worker.ledger import Closing, Opening
 from studies.services.studies import freeze
 from studies.statements import clock
 from studies.statements.bulk import Statements
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    run_id: int
-    judgment_id: int
-    number: int
-    sent_at: datetime
-    most_nano: int | None  # its maximum cost, which stays if no answer ever comes
-    most: Usage
-    parameters: Parameters | None = None  # None if nothing is sent
-    lease: str = ""  # under which the judgment is asked
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    run_id: int
-    study_id: int
-    judgment_id: int
-    lease: str
-    number: int
-    end: AttemptEnd
-    usage: Usage | None
-    usage_is_estimate: bool
-    cost_nano: int | None
-    replies: int
-    answer: JudgeAnswer | None
-    choice: str
-    probabilities: str | None  # as JSON
-    details: str | None  # as JSON
-    earlier: str | None  # the replies to the steps that are over, as JSON
-    freezes: bool
 
 
 def apply(rows: Sequence[Opening | Closing]) -> list[Exception | None]:

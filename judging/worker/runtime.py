@@ -20,8 +20,8 @@ from judging.errors import BadJudge, DatabaseAway, JudgingError
 from judging.models import Judge
 from judging.worker import ledger_statements
 from judging.worker.endpoints import backend_key, backend_maker, endpoint_of, limits_of
-from judging.worker.ledger import RETRY_SECONDS, Writer
 from judging.worker.shared_limits import Exchange, exchange_for, keep_coordinating
+from judging.worker.writer import RETRY_SECONDS, Writer
 
 logger = logging.getLogger(__name__)
 

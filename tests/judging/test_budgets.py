@@ -20,7 +20,8 @@ from judging.runs.campaigns import CampaignPlan, start_campaign
 from judging.runs.study_content import remove_judgments
 from judging.selectors import run_cost
 from judging.worker import chunks, ledger, run_states
-from judging.worker.ledger_statements import Closing, Opening, apply
+from judging.worker.ledger import Closing, Opening
+from judging.worker.ledger_statements import apply
 from tests.factories import make_item, make_study
 from tests.invariants import broken_invariants
 from tests.judging.conftest import make_judge

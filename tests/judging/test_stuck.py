@@ -14,8 +14,8 @@ from judging.engine.messages import from_user
 from judging.models import Attempt, JudgeRun, Judgment
 from judging.protocols.registry import Standard
 from judging.runs import lifecycle
-from judging.worker import chunks, ledger_statements, runtime
-from judging.worker.ledger import Writer
+from judging.worker import chunks, ledger, ledger_statements, runtime
+from judging.worker.writer import Writer
 from tests.judging.conftest import make_judge
 from tests.judging.llm_server import completion
 from tests.judging.run_helpers import judge_all, start, study_of
@@ -130,7 +130,7 @@ def test_a_request_whose_answer_could_not_be_written_is_lost_and_counted(llm, en
     apply = ledger_statements.apply
 
     def refuse_the_first_answer(rows):
-        if any(isinstance(row, ledger_statements.Closing) and row.number == 1 for row in rows):
+        if any(isinstance(row, ledger.Closing) and row.number == 1 for row in rows):
             raise ValueError("no such character")
         return apply(rows)
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from judging.engine.interface import JudgeQuestion
 from judging.engine.messages import from_user
 from judging.protocols.parsing import parse_reply
-from judging.protocols.reading import of_json, whole
 from judging.protocols.registry import protocol
+from judging.protocols.statements import of_json, whole
 
 RELEASED = os.environ.get("THIRDPERSON_PAPER_OUTPUTS")
 
