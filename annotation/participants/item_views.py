@@ -118,7 +118,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
         annotator = with_agreed_terms(admission.resume(annotator_id=annotator.pk))
         request.deadline = deadline_of(annotator)  # type: ignore[attr-defined]
     try:
-        entered = answers.EnteredAnswer(
+        given = answers.EnteredAnswer(
             position=position,
             shown_at=token.shown_at,
             earlier_ms=token.earlier_ms,
@@ -126,7 +126,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             **form.cleaned_data,
         )
         answers.record_answer(
-            annotator=annotator, assignment_id=token.assignment_id, entered=entered
+            annotator=annotator, assignment_id=token.assignment_id, entered=given
         )
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None
