@@ -1,4 +1,7 @@
-"""Accuracy at high and low certainty, at equal certainty, and for single answers."""
+"""Tables of accuracy at high and low certainty; at equal certainty, and for single answers.
+
+The cells of majorities and judges are computed in `sections/glance/accuracies.py`.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
