@@ -2,13 +2,17 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from studies.errors import BadOption
 from studies.exporters.items import item_cells, item_rows
+from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.files.bundle import open_bytes
-from studies.importers.items.item_bundle import ImportOptions, read_bundle
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions, read_bundle, report_on
 from studies.models import Item, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
@@ -208,6 +212,18 @@ def test_csv_has_columns_for_more_responses():
         "q2:r3-r4": "Four",
     }
     assert any("found 3" in fault for fault in faults(data, name="items.csv"))
+
+
+def test_mapped_columns_make_no_pairs_and_both_say_what_does(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("q,a,b,response_3,age\nQ?,Yes,No,Maybe,30\n")
+    fields = {"q": "question", "a": "response_1", "b": "response_2", "age": "feature"}
+    how = ImportOptions("preference", mapping=ColumnMapping(fields).as_json())
+
+    remedy = "and choose which pairs to make of them"
+    assert remedy in dict(report_on(read_paths([path], how)).facts)["Only two responses"]
+    with pytest.raises(BadOption, match=f"leave the mapping out.*{remedy}"):
+        read_paths([path], replace(how, options={"pairs": "all"}))
 
 
 def test_an_item_without_a_set_keeps_its_hash():
