@@ -12,9 +12,11 @@ from studies.exporters.items import item_cells, item_rows
 from studies.importers.columns.mapping import ColumnMapping
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions, report_on
-from studies.models import Item, Study
+from studies.importers.items.storage import import_items
+from studies.models import Item, MediaFile, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
+from tests.studies.media.files import picture, zipped
 
 TEXTS = {"r1": "A soup.", "r2": "A stew.", "r3": "A cake.", "r4": "A pie."}
 
@@ -246,6 +248,26 @@ def test_the_command_records_the_rule_and_an_export_brings_the_same_items_back(t
     assert again.content_hash == stored.content_hash
     cells = next(item_cells(row) for row in rows if row.get("option_set"))
     assert json.loads(cells["extra"]) == {"option_set": stored.option_set}
+
+
+@pytest.mark.django_db
+def test_sets_of_pictures_become_pairs(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    colors = ("red", "blue", "green")
+    responses = [
+        {"text": "", "media": [{"file": f"p/{color}.png", "description": color}]}
+        for color in colors
+    ]
+    files = {f"p/{color}.png": picture(color=color) for color in colors}
+    path = zipped(tmp_path / "i.zip", [of_four(responses=responses)], files)
+
+    how = ImportOptions("preference", options={"pairs": "all"})
+    import_items("s", read_paths([path], how), create=True)
+
+    made = list(Item.objects.all())
+    assert (len(made), MediaFile.objects.count()) == (3, 3)
+    for pair in made:
+        assert sorted(each["media"][0]["description"] for each in pair.options) == sorted(colors)
 
 
 @pytest.mark.django_db
