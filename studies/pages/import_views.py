@@ -19,8 +19,8 @@ from studies.importers.files.bundle import MAX_BYTES
 from studies.importers.files.faults import STOPPED, Fault, Refused, faults_csv, group
 from studies.importers.files.packed import ZIPPED
 from studies.importers.items.item_bundle import LEFT_OUT, ImportOptions
-from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.storage import ImportResult, counts, why_not
+from studies.importers.items.validation import ROW_OPTIONS
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import DEFAULT_SEED, DataSet, Option, as_text, parse_options
 from studies.importers.uploads import (
@@ -85,14 +85,6 @@ class ImportForm(forms.Form):
         help_text="For items that do not name a task. It determines how the question is worded "
         "for annotators and judges.",
     )
-
-    pairs = forms.ChoiceField(
-        label="Items with 3 to 5 responses",
-        required=False,
-        choices=[("", "Refuse them"), *((name, f"Import {what}") for name, what in RULES.items())],
-        help_text="Every item compares two responses, so a longer list becomes pairs. Judges can "
-        "still be shown all responses at once.",
-    )
     skip_faulty = forms.BooleanField(
         label="Leave faulty rows out",
         required=False,
@@ -112,6 +104,9 @@ class ImportForm(forms.Form):
         self.dataset = dataset
         if dataset is not None:
             self._ask_of(dataset)
+        else:
+            self.fields |= {option.name: option.field() for option in ROW_OPTIONS}
+            self.order_fields(["file", "task", *(option.name for option in ROW_OPTIONS)])
         if there is not None:
             items, personas = there
             self.fields["replace"] = forms.BooleanField(
@@ -130,7 +125,7 @@ class ImportForm(forms.Form):
         return data.get("seen") or 0 if data.get("replace") else None
 
     def _ask_of(self, dataset: DataSet) -> None:
-        del self.fields["task"], self.fields["pairs"]
+        del self.fields["task"]
         self.fields["file"].label = f"Files of {dataset.title}"
         self.fields["file"].help_text = f"{dataset.files}; at most 200 MB each."
         for option in dataset.options:
@@ -185,7 +180,7 @@ class ImportForm(forms.Form):
     def reading(self) -> ImportOptions:
         data = self.cleaned_data
         if self.dataset is None:
-            options = {OPTION: data[OPTION]} if data[OPTION] else {}
+            options = {o.name: data[o.name] for o in ROW_OPTIONS if data[o.name]}
             return ImportOptions(
                 task=data["task"], options=options, skip_faulty=data["skip_faulty"]
             )

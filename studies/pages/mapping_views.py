@@ -33,7 +33,7 @@ from studies.importers.columns.mapping import (
 )
 from studies.importers.columns.table_file import Head
 from studies.importers.files.faults import LIMITS, Fault, Faults, Refused, group
-from studies.importers.items.item_bundle import LEFT_OUT, ImportOptions
+from studies.importers.items.item_bundle import LEFT_OUT, ImportOptions, remedies
 from studies.importers.items.records import MAX_TEXT, ItemRecord, further_responses
 from studies.importers.items.validation import Validator
 from studies.importers.uploads import (
@@ -295,6 +295,7 @@ def _page(
         "missing": form.mapping.faults(),
         "repeated_id": repeated_id(kept.head, form.mapping),
         "further": further_responses(form.mapping.columns_of(NOT_IMPORTED)),
+        "remedies": remedies(),
         "head_groups": group(form.first.faults),
         "frames": [
             reverse("studies:import-preview", args=[study.slug, upload.public_id, number])

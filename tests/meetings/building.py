@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from annotation import services
@@ -40,7 +41,8 @@ class Building:
         self, row: Row, llm: LlmServer, folder: Path, *, slug: str = "meeting", turned: bool = False
     ) -> None:
         """With `turned` every file has its lines in the opposite order."""
-        self.row, self.slug = row, slug
+        has_sets = apps.is_installed("extras.option_sets")
+        self.row, self.slug = row if has_sets else {**row, "sets": "two"}, slug
         self._llm, self._folder, self._turned = llm, folder, turned
         self.out = io.StringIO()
 

@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from studies.importers.files.bundle import open_bytes
@@ -28,6 +30,26 @@ def raw_item(n: int = 1, **overrides: Any) -> dict[str, Any]:
         "first_person": {"label": "r1"},
     }
     return {key: value for key, value in (item | overrides).items() if value is not None}
+
+
+def raw_pairs(key: str, responses: Sequence[dict[str, Any]], **given: Any) -> list[dict[str, Any]]:
+    """Every pair of a set of responses, as an export has them."""
+    at = dict(enumerate(responses, start=1))
+    return [
+        raw_item(
+            id=f"{key}:r{one}-r{other}",
+            responses=[{"key": "r1", **at[one]}, {"key": "r2", **at[other]}],
+            option_set={
+                "id": key,
+                "rule": "all",
+                "place": {"r1": one, "r2": other},
+                "chosen": None,
+                "others": [{"place": n, **at[n]} for n in at if n not in (one, other)],
+            },
+            **given,
+        )
+        for one, other in combinations(at, 2)
+    ]
 
 
 def jsonl(*rows: Any) -> bytes:

@@ -27,9 +27,8 @@ from studies.importers.files.lines import BadLine
 from studies.importers.files.packed import BROKEN_ZIP
 from studies.importers.files.readers import REQUIRED
 from studies.importers.items.item_bundle import ImportOptions, ReadItems, file_formats, read_bundle
-from studies.importers.items.option_sets import OPTION
 from studies.importers.items.records import ItemRecord, KeptItems
-from studies.importers.items.validation import Validator
+from studies.importers.items.validation import ROW_OPTIONS, Validator
 from studies.importers.sets import data_sets
 from studies.importers.sets.data_set import (
     DEFAULT_SEED,
@@ -98,13 +97,11 @@ def _send(send: Send, paths: Sequence[Path], how: ImportOptions) -> None:
 
 
 def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> list[ReadItems]:
+    by_rule = [option for option in ROW_OPTIONS if option.name in how.options]
     if how.mapping is not None:
-        if OPTION in how.options:
-            raise BadOption(
-                OPTION,
-                "pairs are made only from files in the item format. A mapping makes items with two "
-                "responses. Name the columns response_1 to response_5 and leave the mapping out.",
-            )
+        for option in by_rule:
+            message = f"{option.name}: leave the mapping out. {option.remedy}."
+            raise BadOption(option.name, message)
         columns = ColumnMapping.of(how.mapping)
         return [read_mapped(open_path(path).items, columns, how, watch=watch) for path in paths]
     parts: dict[Path, list[SetFile]] = {}
@@ -117,9 +114,9 @@ def _read(paths: Sequence[Path], how: ImportOptions, watch: Watch | None) -> lis
         names = tuple(path.name for path in paths)
         found = [part for of_one in parts.values() for part in of_one]
         return [_read_set(sets[how.format], names, found, how, watch)]
-    others = [name for name in how.options if name != OPTION]
-    if others or (how.seed is not None and OPTION not in how.options):
-        name = others[0] if others else "seed"
+    others = how.options.keys() - {option.name for option in by_rule}
+    if others or (how.seed is not None and not by_rule):
+        name = min(others, default="seed")
         message = f"{name} belongs to a data set: {', '.join(sets)}. These files are {how.format}."
         raise BadOption(name, message)
     bundles = [open_path(path) for path in paths]

@@ -13,7 +13,6 @@ from studies.importers.files.faults import LISTED, Fault, Faults, ImportRow, Ref
 from studies.importers.files.json_rows import is_json, json_rows, read_json_lines
 from studies.importers.files.lines import BadLine
 from studies.importers.files.readers import own_answer_column, read_csv, read_feature_words
-from studies.importers.items.option_sets import PairRule, has_more_than_two
 from studies.importers.items.records import (
     ItemFacts,
     ItemRecord,
@@ -23,7 +22,7 @@ from studies.importers.items.records import (
     further_responses,
     read_persona,
 )
-from studies.importers.items.validation import Validator
+from studies.importers.items.validation import ROW_OPTIONS, RowRule, Validator
 from studies.importers.sets.data_set import Watch
 from studies.media.delivered import Delivered
 
@@ -98,10 +97,10 @@ _COLUMNS_SHOWN = 20
 class ImportOptions:
     """How files of items are read.
 
-    Items without a task get `task`. `options` and `seed` are those of a data set, or of pairs made
-    of more responses. With a `mapping`, columns of any names are read by it, and the format does
-    not matter. `media` is a folder with the pictures and sounds that the items name. With
-    `skip_faulty`, faulty rows are left out; otherwise they refuse the file.
+    Items without a task get `task`. `options` and `seed` are those of a data set, or of a rule that
+    makes several items of a row. With a `mapping`, columns of any names are read by it, and the
+    format does not matter. `media` is a folder with the pictures and sounds that the items name.
+    With `skip_faulty`, faulty rows are left out; otherwise they refuse the file.
     """
 
     task: str
@@ -120,9 +119,9 @@ class ReadItems:
 
     `names` are the files as given, `dataset` is their own description, `rows` counts the rows of
     each file, `dropped` and `notes` what was left out or changed. For a file read by a mapping,
-    `mapping` is that mapping and `columns_left_out` are the other columns. `pairs` is the rule that
-    made pairs of items with more than two responses, `media` has the pictures and sounds, `skipped`
-    the faults of rows left out on request.
+    `mapping` is that mapping and `columns_left_out` are the other columns. `rule` made several
+    items of a row, `media` has the pictures and sounds, `skipped` the faults of rows left out on
+    request.
     """
 
     names: tuple[str, ...]
@@ -137,7 +136,7 @@ class ReadItems:
     notes: Mapping[str, int] = field(default_factory=dict)
     ties: int | None = None
     mapping: Mapping[str, Any] | None = None
-    pairs: PairRule | None = None
+    rule: RowRule | None = None
     columns_left_out: tuple[str, ...] = ()
     media: Delivered | None = None
     skipped: Sequence[Fault] = ()
@@ -148,10 +147,13 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
 
     Raises `Refused` with every fault, and `BadOption`.
     """
-    pairs, limit = PairRule.of(how.options, how.seed), how.limit
+    limit, rule = how.limit, None
+    for option in ROW_OPTIONS:
+        if option.name in how.options:
+            rule = option.rule(how.options[option.name], how.seed)
     if watch is not None:
         watch.total += bundle.items.count_lines() + 1
-    rows = sets = 0
+    rows = 0
     known = file_formats()
     file_format = recognise(bundle.items) if how.format == "auto" else known[how.format]
     faults = Faults(skip=how.skip_faulty)
@@ -162,7 +164,7 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
         personas=personas,
         faults=faults,
         is_released=file_format.is_released,
-        pairs=pairs,
+        rule=rule,
         media=bundle.media,
     )
     items = KeptItems()
@@ -176,19 +178,18 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
             raise Refused([_not_items(columns, bundle.items.name)])
         else:
             made = validator.items(*row)
-            sets += pairs is not None and has_more_than_two(row[1])
             for item in made[: None if limit is None else limit - len(items)]:
                 items.append(item)
         rows += 1
         if watch is not None:
             watch.update()
     notes = {f"rows whose column “{own}” was read as first_person": rows} if own else {}
-    if pairs is not None and sets:
-        notes[f"rows with more than 2 responses, as pairs by “{pairs.name}”"] = sets
+    if rule is not None and validator.larger_rows:
+        notes[rule.note] = validator.larger_rows
     refuse(faults, has_items=bool(items), remedy="Add one item a line.")
     return ReadItems(
         names=(bundle.name,),
-        dataset=bundle.dataset if pairs is None else {**bundle.dataset, "importer": pairs.record},
+        dataset=bundle.dataset if rule is None else {**bundle.dataset, "importer": rule.record},
         format=file_format.name,
         task=how.task,
         items=items,
@@ -196,7 +197,7 @@ def read_bundle(bundle: Bundle, how: ImportOptions, *, watch: Watch | None = Non
         rows={bundle.items.name: rows},
         limit=limit,
         notes=notes,
-        pairs=pairs,
+        rule=rule,
         media=bundle.media,
         skipped=faults.skipped,
     )
@@ -388,11 +389,12 @@ def _further_responses(files: Sequence[ReadItems]) -> str:
     columns = dict.fromkeys(column for file in files for column in file.columns_left_out)
     if not (found := further_responses(columns)):
         return ""
-    return (
-        f"{', '.join(map(_short, found))} left out. To import 3 to 5 responses, name the columns "
-        "response_1 to response_5, import the file in the item format, and choose which pairs to "
-        "make"
-    )
+    return ". ".join([f"{', '.join(map(_short, found))} left out", *remedies()])
+
+
+def remedies() -> list[str]:
+    """How to import rows with more responses, if columns were mapped."""
+    return [option.remedy for option in ROW_OPTIONS]
 
 
 def _preview(item: ItemRecord) -> dict[str, str]:

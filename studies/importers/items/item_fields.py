@@ -18,6 +18,10 @@ MOST = 4
 _DESCRIPTION = 4_000  # characters; a transcript can be long
 _REASON = 300
 _KEYS = ("file", "description", "no_description")
+# How many responses a set has of which an item is a pair, and by which rules pairs are made.
+SET_SIZES = range(3, 6)
+PAIRED_BY = ("all", "chosen_vs_rest", "chosen_vs_random")
+_BROKEN = "option_set is not in the form that this program writes."
 _REMEDY = 'Write media: [{"file": "pictures/1.png", "description": "…"}].'
 
 
@@ -351,3 +355,52 @@ def read_warnings(row: ImportRow, raw: Any) -> list[str]:
         row.fault("warnings", "warnings are not a list", "warnings must be a list of texts.")
         return []
     return [unicodedata.normalize("NFC", flag).strip() for flag in raw if flag.strip()]
+
+
+def read_option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any]:
+    """The set of options that an item belongs to, checked; {} for an item without one."""
+    if raw is None or raw == {} or raw == "":
+        return {}
+    faults = len(row.faults)
+    found = _option_set(row, raw, media)
+    if found is None or len(row.faults) > faults:
+        row.fault("option_set", "broken option set", _BROKEN, "Leave it out, or export it again.")
+        return {}
+    return found
+
+
+def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("place"), dict):
+        return None
+    key, rule = raw.get("id"), raw.get("rule")
+    others, place = raw.get("others"), raw["place"]
+    if not (isinstance(key, str) and 1 <= len(key) <= 120 and rule in PAIRED_BY):
+        return None
+    if not isinstance(others, list) or not all(isinstance(each, dict) for each in others):
+        return None
+    places = [place.get("r1"), place.get("r2"), *(each.get("place") for each in others)]
+    count = len(places)
+    if count not in SET_SIZES or not all(type(each) is int for each in places):
+        return None
+    chosen = raw.get("chosen")
+    if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
+        return None
+    kept = [
+        {"place": each["place"], **of_set(read_response(row, f"r{each['place']}", each, media))}
+        for each in sorted(others, key=lambda each: int(each["place"]))
+    ]
+    if not all(each["text"] or each.get("media") for each in kept):
+        return None
+    return {
+        "id": key,
+        "rule": rule,
+        "place": {"r1": place["r1"], "r2": place["r2"]},
+        "chosen": chosen,
+        "others": kept,
+    }
+
+
+def of_set(response: Mapping[str, Any]) -> dict[str, Any]:
+    """What an item stores of another response of its set."""
+    names = ("text", "prompt", "generated_by", "media")
+    return {name: response[name] for name in names if name in response}

@@ -448,7 +448,7 @@ def _describe(study: Study, files: Sequence[ReadItems]) -> None:
 
 def _reading(file: ReadItems) -> dict[str, Any]:
     """The options that read the same items again."""
-    is_made = file.format in data_sets() or file.pairs is not None
+    is_made = file.format in data_sets() or file.rule is not None
     made = file.dataset.get("importer", {}) if is_made else {}
     return {
         "files": list(file.names),

@@ -1,10 +1,15 @@
 """Checks one raw row by every rule of the item format and collects all its faults."""
 
+from __future__ import annotations
+
 import json
 import math
 import re
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
+from studies.additions import Additions
 from studies.importers.files.faults import LIMITS, Faults, ImportRow, same_id
 from studies.importers.items.item_fields import (
     asks_without_question,
@@ -15,15 +20,10 @@ from studies.importers.items.item_fields import (
     read_attention_check,
     read_first_person,
     read_media,
+    read_option_set,
     read_order,
     read_response,
     read_warnings,
-)
-from studies.importers.items.option_sets import (
-    PairRule,
-    has_more_than_two,
-    pairs_of,
-    read_option_set,
 )
 from studies.importers.items.records import (
     ItemRecord,
@@ -37,6 +37,9 @@ from studies.models import Item, Side, Task
 from studies.texts.normalisation import canonical
 from studies.texts.texts_to_judges import TextsToJudges
 
+if TYPE_CHECKING:
+    from django.forms import Field
+
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,120}")
 _RECENT = 500  # personas
 _TASKS, _SPLITS = tuple(Task.values), tuple(Item.Split.values)
@@ -48,12 +51,45 @@ _OF_RESPONSE = {"key", "text", "prompt", "generated_by", "score", "media"}
 _OF_OWN_ANSWER = {"label", "tie", "margin", "source", "label_confidence", "ranking"}
 
 
+class RowRule(Protocol):
+    """How an import makes several items of a row."""
+
+    @property
+    def note(self) -> str:
+        """What the report on the import calls such rows."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What the description of the data set stores of the rule."""
+
+    def items_of(self, row: ImportRow, raw: Any, media: Media) -> Iterator[dict[str, Any]] | None:
+        """The raw items; None for a row that is one item. Faults go to `row`."""
+
+
+@dataclass(frozen=True)
+class RowOption:
+    """An option of imports for a `RowRule`, made of the option's value and the seed.
+
+    `help` is its part of the command's help, `field` that of the page, and `remedy` says how to
+    import such rows if columns were mapped.
+    """
+
+    name: str
+    help: str
+    field: Callable[[], Field]
+    remedy: str
+    rule: Callable[[str, int | None], RowRule]
+
+
+ROW_OPTIONS: Additions[RowOption] = Additions()
+
+
 class Validator:
     """Turns the rows of one file into items, and checks what must be unique in it.
 
-    `personas` are those that the bundle lists separately; `task` is for rows without one. `pairs`
-    is the rule that makes items of rows with more than two responses; without it they are refused.
-    `media` has the pictures and sounds that rows name.
+    `personas` are those that the bundle lists separately; `task` is for rows without one. `rule`
+    makes items of rows with more than two responses; without it they are refused. `media` has the
+    pictures and sounds that rows name.
     """
 
     def __init__(
@@ -64,12 +100,13 @@ class Validator:
         personas: dict[str, PersonaRecord] | None = None,
         faults: Faults | None = None,
         is_released: bool = False,
-        pairs: PairRule | None = None,
+        rule: RowRule | None = None,
         media: Media | None = None,
     ) -> None:
         self.file = file
         self._media = NoMedia() if media is None else media
-        self._pairs = pairs
+        self._rule = rule
+        self.larger_rows = 0
         self.is_released = is_released
         self.task = task
         self.listed = personas or {}
@@ -81,15 +118,17 @@ class Validator:
         self._recent: dict[str, PersonaRecord] = {}
 
     def items(self, line: int, raw: Any) -> list[ItemRecord]:
-        """The items of a row: one, or the pairs of its responses; none if the row has faults."""
-        if self._pairs is None or not has_more_than_two(raw):
+        """The items of a row: one, or those that the rule makes; none if the row has faults."""
+        row = ImportRow(line, self.file)
+        made = None if self._rule is None else self._rule.items_of(row, raw, self._media)
+        if made is None:
             found = self.item(line, raw)
             return [] if found is None else [found]
-        row = ImportRow(line, self.file)
+        self.larger_rows += 1
         items = []
-        for pair in pairs_of(row, raw, self._pairs, self._media):
-            if (found := self.item(line, pair)) is None:
-                return []  # the other pairs have the same faults
+        for each in made:
+            if (found := self.item(line, each)) is None:
+                return []  # the others have the same faults
             items.append(found)
         self.faults += row.faults
         return items

@@ -12,8 +12,8 @@ from studies.importers.columns.mapping import BadMapping, ColumnMapping
 from studies.importers.files.faults import Refused, place
 from studies.importers.items.import_source import format_names, only_listed, read_list, read_paths
 from studies.importers.items.item_bundle import ImportOptions, ReadItems, report_on
-from studies.importers.items.option_sets import OPTION, RULES
 from studies.importers.items.storage import counts, import_items
+from studies.importers.items.validation import ROW_OPTIONS
 from studies.importers.sets import data_sets
 from studies.management.terminal import add_skip_faulty, explain, progress_bar
 from studies.media.delivered import PACK_THEM
@@ -78,8 +78,10 @@ class Command(BaseCommand):
             type=option,
             default=[],
             metavar="NAME=VALUE",
-            help=f"option of a data set ({', '.join(data_sets())}), or, for items with 3 to 5 "
-            f"responses, {OPTION}=RULE ({', '.join(RULES)}); repeatable",
+            help=", or, ".join(
+                [f"option of a data set ({', '.join(data_sets())})", *(o.help for o in ROW_OPTIONS)]
+            )
+            + "; repeatable",
         )
         parser.add_argument(
             "--mapping",

@@ -19,20 +19,21 @@ from tests.annotation.pages.walking import post_answer, start, token_of
 from tests.api.conftest import program
 from tests.factories import make_study, sign_in
 from tests.invariants import broken_invariants
-from tests.studies.files import jsonl, raw_item, read
+from tests.studies.files import jsonl, raw_item, raw_pairs, read
 from tests.studies.media.files import picture, zipped
-from tests.studies.test_option_sets import of_four
 
 pytestmark = pytest.mark.django_db
 
 LETTERS = "abcd"
+NAMES = ["soup", "stew", "cake", "pie"]
 
 
 def whole_study(**settings):
     """Two sets of four responses, each with six pairs, and one item of two responses."""
     study = make_study(set_display="whole", items_per_annotator=3, **settings)
-    rows = [of_four(), of_four(id="q8", question="Another question?"), raw_item(3)]
-    import_items(study.slug, [read(jsonl(*rows), options={"pairs": "all"}, seed=1)])
+    responses = [{"text": f"A {name}."} for name in NAMES]
+    pairs = [pair for key in ("q7", "q8") for pair in raw_pairs(key, responses, question=f"{key}?")]
+    import_items(study.slug, [read(jsonl(*pairs, raw_item(3)))])
     return study
 
 
@@ -89,8 +90,7 @@ def test_the_page_shows_all_responses_once_in_the_drawn_order(client):
 
     text = page.content.decode()
     shown = re.findall(r"A (soup|stew|cake|pie)\.", text)
-    texts = ["soup", "stew", "cake", "pie"]
-    assert shown == [texts[number - 1] for number in assignment.option_order]
+    assert shown == [NAMES[number - 1] for number in assignment.option_order]
     place = assignment.item.option_set["place"]
     in_order = sorted(place, key=lambda side: assignment.option_order.index(place[side]))
     assert in_order[0] == assignment.shown_first
@@ -208,15 +208,12 @@ def test_files_of_all_responses_of_a_set_are_sent_to_those_who_see_it(settings, 
     study = make_study(set_display="whole", items_per_annotator=1)
     colors = {"x/1.png": "navy", "x/2.png": "teal", "x/3.png": "red", "x/4.png": "gold"}
     responses = [
-        {"key": f"r{n}", "text": "", "media": [{"file": name, "description": color}]}
-        for n, (name, color) in enumerate(colors.items(), start=1)
+        {"text": "", "media": [{"file": name, "description": color}]}
+        for name, color in colors.items()
     ]
     files = {name: picture(color=color) for name, color in colors.items()}
-    rows = [of_four(responses=responses, first_person=None)]
-    path = zipped(tmp_path / "items.zip", rows, files)
-    import_items(
-        study.slug, read_paths([path], ImportOptions("preference", options={"pairs": "all"}))
-    )
+    path = zipped(tmp_path / "items.zip", raw_pairs("q7", responses), files)
+    import_items(study.slug, read_paths([path], ImportOptions("preference")))
     client = start(study)
 
     page = client.get(f"/s/{study.slug}/task/").content.decode()

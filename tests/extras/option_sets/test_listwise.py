@@ -1,6 +1,5 @@
 """A judge that ranks all responses of a set: one request, and a judgment for each of its pairs."""
 
-import json
 import re
 from collections import Counter
 
@@ -103,20 +102,21 @@ def test_the_prompt_of_every_pair_of_a_set_is_the_one_that_was_sent(study, judge
         assert words.index(first) < words.index(second)
         sent[messages[0].text] += 1
     assert set(sent) == {body["messages"][0]["content"] for body in llm.requests}
+    orders = {tuple(shown_in(body)) for body in llm.requests}
+    assert {order[::-1] for order in orders} == orders
     assert all("X > Y > Z" in text and "{{" not in text for text in sent)
 
 
-def test_both_orders_show_each_set_forwards_and_backwards(study, judge, llm):
-    llm.answer = ranks
-
-    judge_all(study, judge, setting="listwise", orders="both")
-
-    orders = [tuple(shown_in(body)) for body in llm.requests]
-    assert {order[::-1] for order in orders} == set(orders)
-
-
-@pytest.mark.parametrize("language", ["en", "de"])
-def test_the_simulated_model_of_the_demo_ranks_every_set(judge, llm, language):
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ["[Response A]", "Rank all"]),
+        ("de", ["[Antwort A]", "Bringen Sie alle in eine Reihenfolge"]),
+    ],
+)
+def test_the_simulated_model_ranks_every_set_in_the_language_of_the_study(
+    judge, llm, language, words
+):
     study = make_study(slug="sets", language=language)
     rows = [of(1, "best", "good\n\nor so", "poor"), of(2, "poor", "bad", "best", "good")]
     import_items("sets", [read(jsonl(*rows), options={"pairs": "all"})])
@@ -128,6 +128,8 @@ def test_the_simulated_model_of_the_demo_ranks_every_set(judge, llm, language):
     run = judge_all(study, judge, setting="listwise", orders="both")
 
     assert run.state == "done"
+    text = llm.requests[0]["messages"][0]["content"]
+    assert all(each in text for each in words)
     for row in rows_of(run):
         assert row.choice
         assert sorted(row.details["ranking"]) == sorted(row.details["shown"])
@@ -271,15 +273,3 @@ def test_a_study_of_pairs_alone_refuses_the_setting(judge):
 
     with pytest.raises(ConflictingValue, match="needs items that were paired from more than two"):
         start(study, judge, setting="listwise")
-
-
-def test_a_german_study_is_asked_in_german(study, judge, llm):
-    Study.objects.filter(pk=study.pk).update(language="de")
-    study.refresh_from_db()
-    llm.answer = lambda body, n: completion("A > B > C > D]] [[60]]")
-
-    judge_all(study, judge, setting="listwise", limit=1)
-
-    text = json.dumps(llm.requests, ensure_ascii=False)
-    assert "[Antwort A]" in text
-    assert "Bringen Sie alle in eine Reihenfolge" in text

@@ -4,14 +4,12 @@ import json
 
 import pytest
 
-from studies.errors import BadOption
 from studies.importers.columns.mapped_items import feature_names, read_mapped
 from studies.importers.columns.mapping import BadMapping, ColumnMapping, guess, meaning_of
 from studies.importers.columns.table_file import HEAD_BYTES, read_head, table_of
 from studies.importers.files.bundle import File
 from studies.importers.files.faults import Refused, place
 from studies.importers.files.lines import BadLine
-from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions, report_on
 from studies.importers.items.records import further_responses
 from tests.studies.files import raw_item
@@ -301,8 +299,7 @@ def test_a_third_response_is_not_left_out_in_silence():
 
     facts = dict(report_on([found]).facts)
     assert facts["Columns not imported"] == "response_3"
-    assert facts["Only two responses"].startswith("response_3 left out.")
-    assert "which pairs to make" in facts["Only two responses"]
+    assert facts["Only two responses"].startswith("response_3 left out")
 
 
 @pytest.mark.parametrize(
@@ -321,15 +318,6 @@ def test_a_third_response_is_not_left_out_in_silence():
 )
 def test_columns_that_look_like_further_responses_are_known(column, is_further):
     assert bool(further_responses([column])) is is_further
-
-
-def test_pairs_cannot_be_made_by_a_mapping(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text("q,a,b,age,gold\nQ?,Yes,No,30,A\n")
-    mapping = ColumnMapping(OWN).as_json()
-
-    with pytest.raises(BadOption, match="leave the mapping out"):
-        read_paths([path], ImportOptions("preference", options={"pairs": "all"}, mapping=mapping))
 
 
 EARLIER = {

@@ -392,6 +392,7 @@ def test_faulty_rows_can_be_left_out_on_both_pages(client, study):
 
     assert Item.objects.count() == 4
 
+    assert 'name="skip_faulty"' in client.get(IMPORT).text
     data = jsonl(raw_item(1), raw_item(2, question=None))
     page = send(client, data, "items.jsonl", skip_faulty="on", **{"import": ""})
     text = client.get(page["Location"]).text

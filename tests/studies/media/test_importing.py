@@ -214,24 +214,6 @@ def test_equal_pictures_are_equal_responses(tmp_path):
     assert "both responses have the same files" in refused(path)
 
 
-def test_sets_of_pictures_become_pairs(study, tmp_path):
-    colors = ("red", "blue", "green")
-    responses = [
-        {"key": f"r{n}", "text": "", "media": [{"file": f"p/{c}.png", "description": c}]}
-        for n, c in enumerate(colors, start=1)
-    ]
-    item = raw_item(responses=responses, first_person={"label": "r2"})
-    path = zipped(tmp_path / "i.zip", [item], {f"p/{c}.png": picture(color=c) for c in colors})
-
-    import_items("s", read_paths([path], ImportOptions("preference", options={"pairs": "all"})))
-
-    pairs = list(Item.objects.order_by("key"))
-    assert len(pairs) == 3
-    assert len(kept(study)) == 3
-    for pair in pairs:
-        assert sorted(each["media"][0]["description"] for each in pair.options) == sorted(colors)
-
-
 class TestLater:
     @pytest.fixture(autouse=True)
     def imported(self, study, package):

@@ -2,16 +2,21 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from studies.errors import BadOption
 from studies.exporters.items import item_cells, item_rows
-from studies.importers.files.bundle import open_bytes
-from studies.importers.items.item_bundle import ImportOptions, read_bundle
-from studies.models import Item, Study
+from studies.importers.columns.mapping import ColumnMapping
+from studies.importers.items.import_source import read_paths
+from studies.importers.items.item_bundle import ImportOptions, report_on
+from studies.importers.items.storage import import_items
+from studies.models import Item, MediaFile, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
+from tests.studies.media.files import picture, zipped
 
 TEXTS = {"r1": "A soup.", "r2": "A stew.", "r3": "A cake.", "r4": "A pie."}
 
@@ -48,21 +53,17 @@ def test_without_a_rule_the_item_is_refused():
     ]
 
 
-def test_all_pairs_are_made_and_only_those_with_the_chosen_response_have_a_label():
-    items = pairs(of_four())
+@pytest.mark.parametrize(
+    ("rule", "made"),
+    [("all", "r1-r2 r1-r3 r1-r4 r2-r3 r2-r4 r3-r4"), ("chosen_vs_rest", "r1-r3 r2-r3 r3-r4")],
+)
+def test_a_rule_makes_pairs_and_those_with_the_chosen_response_have_a_label(rule, made):
+    items = pairs(of_four(), rule)
 
-    assert [item.key for item in items] == [
-        "q7:r1-r2",
-        "q7:r1-r3",
-        "q7:r1-r4",
-        "q7:r2-r3",
-        "q7:r2-r4",
-        "q7:r3-r4",
-    ]
-    assert {frozenset(shown(item)) for item in items} == {
-        frozenset((one, other)) for one in TEXTS.values() for other in TEXTS.values() if one < other
-    }
-    assert all(best_of(i) == ("A cake." if "A cake." in shown(i) else None) for i in items)
+    assert [item.key for item in items] == [f"q7:{pair}" for pair in made.split()]
+    for item, pair in zip(items, made.split(), strict=True):
+        assert shown(item) == {TEXTS[key] for key in pair.split("-")}
+        assert best_of(item) == ("A cake." if "r3" in pair else None)
     assert {item.values["group"] for item in items} == {"q7"}
 
 
@@ -75,13 +76,6 @@ def test_every_pair_knows_the_whole_set_in_its_order():
         assert values["option_set"]["chosen"] == 3
         for side, place in values["option_set"]["place"].items():
             assert values[side]["text"] == TEXTS[f"r{place}"]
-
-
-def test_the_chosen_response_is_paired_with_each_of_the_others():
-    items = pairs(of_four(), "chosen_vs_rest")
-
-    assert [item.key for item in items] == ["q7:r1-r3", "q7:r2-r3", "q7:r3-r4"]
-    assert {best_of(item) for item in items} == {"A cake."}
 
 
 def test_the_chosen_response_is_paired_with_one_other_that_the_seed_draws():
@@ -100,9 +94,8 @@ def test_a_reproducible_draw_decides_which_response_is_response_1():
     firsts = sum(item.values["first_person"] == "r1" for item in made)
 
     assert 70 <= firsts <= 130
-    assert [item.content_hash for item in pairs(of_four())] == [
-        item.content_hash for item in pairs(of_four())
-    ]
+    again = [pairs(of_four(id=f"q{n}"))[1].content_hash for n in range(20)]
+    assert again == [item.content_hash for item in made[:20]]
 
 
 @pytest.mark.parametrize(
@@ -195,8 +188,7 @@ def test_csv_has_columns_for_more_responses():
 
     items = list(read(data, name="items.csv", options={"pairs": "all"}).items)
 
-    by_key = {item.key: best_of(item) for item in items}
-    assert by_key == {
+    assert {item.key: best_of(item) for item in items} == {
         "q1:r1-r2": None,
         "q1:r1-r3": "Three",
         "q1:r2-r3": "Three",
@@ -210,12 +202,26 @@ def test_csv_has_columns_for_more_responses():
     assert any("found 3" in fault for fault in faults(data, name="items.csv"))
 
 
-def test_an_item_without_a_set_keeps_its_hash():
-    (bare,) = read(jsonl(raw_item())).items
-    (empty,) = read(jsonl(raw_item(option_set={}))).items
+def test_mapped_columns_make_no_pairs_and_both_say_what_does(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("q,a,b,response_3,age\nQ?,Yes,No,Maybe,30\n")
+    fields = {"q": "question", "a": "response_1", "b": "response_2", "age": "feature"}
+    how = ImportOptions("preference", mapping=ColumnMapping(fields).as_json())
 
-    assert bare.content_hash == empty.content_hash
+    remedy = "and choose which pairs to make of them"
+    assert remedy in dict(report_on(read_paths([path], how)).facts)["Only two responses"]
+    with pytest.raises(BadOption, match=f"leave the mapping out.*{remedy}"):
+        read_paths([path], replace(how, options={"pairs": "all"}))
+
+
+@pytest.mark.parametrize("options", [{}, {"pairs": "all"}])
+def test_an_item_without_a_set_is_read_as_ever(options):
+    (bare,) = read(jsonl(raw_item())).items
+    (empty,) = read(jsonl(raw_item(option_set={})), options=options).items
+
     assert bare.values["option_set"] == {}
+    assert canonical(bare.values) == canonical(empty.values)
+    assert bare.content_hash == empty.content_hash
 
 
 @pytest.mark.django_db
@@ -223,17 +229,8 @@ def test_the_command_records_the_rule_and_an_export_brings_the_same_items_back(t
     file = tmp_path / "items.jsonl"
     file.write_bytes(jsonl(of_four(), raw_item(2)))
     out = io.StringIO()
-    call_command(
-        "import_items",
-        "sets",
-        str(file),
-        "--create",
-        "--option",
-        "pairs=chosen_vs_random",
-        "--seed",
-        "5",
-        stdout=out,
-    )
+    options = ["--create", "--option", "pairs=chosen_vs_random", "--seed", "5"]
+    call_command("import_items", "sets", str(file), *options, stdout=out)
     study = Study.objects.get(slug="sets")
 
     assert study.source["dataset"]["importer"] == {
@@ -254,6 +251,26 @@ def test_the_command_records_the_rule_and_an_export_brings_the_same_items_back(t
 
 
 @pytest.mark.django_db
+def test_sets_of_pictures_become_pairs(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    colors = ("red", "blue", "green")
+    responses = [
+        {"text": "", "media": [{"file": f"p/{color}.png", "description": color}]}
+        for color in colors
+    ]
+    files = {f"p/{color}.png": picture(color=color) for color in colors}
+    path = zipped(tmp_path / "i.zip", [of_four(responses=responses)], files)
+
+    how = ImportOptions("preference", options={"pairs": "all"})
+    import_items("s", read_paths([path], how), create=True)
+
+    made = list(Item.objects.all())
+    assert (len(made), MediaFile.objects.count()) == (3, 3)
+    for pair in made:
+        assert sorted(each["media"][0]["description"] for each in pair.options) == sorted(colors)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -268,13 +285,3 @@ def test_other_options_of_an_item_file_are_refused(tmp_path, options, sentence):
 
     with pytest.raises(CommandError, match=sentence):
         call_command("import_items", "sets", str(file), "--create", *options)
-
-
-def test_a_row_in_the_file_format_is_not_changed_by_a_rule():
-    plain = jsonl(raw_item())
-    (with_rule,) = read_bundle(
-        open_bytes("items.jsonl", plain), ImportOptions("preference", options={"pairs": "all"})
-    ).items
-    (without,) = read(plain).items
-
-    assert canonical(with_rule.values) == canonical(without.values)

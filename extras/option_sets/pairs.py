@@ -10,23 +10,29 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from django.forms import ChoiceField
+
 from studies.errors import BadOption
 from studies.importers.files.faults import ImportRow
-from studies.importers.items.item_fields import read_response, shown_of
+from studies.importers.items.item_fields import (
+    PAIRED_BY,
+    SET_SIZES,
+    of_set,
+    read_response,
+    shown_of,
+)
+from studies.importers.items.validation import RowOption
 from studies.importers.sets.data_set import DEFAULT_SEED
 from studies.media.delivered import Media
 from studies.models import Item, Side
 from studies.texts.normalisation import canonical
 
-FEWEST, MOST = 3, 5
-OPTION = "pairs"
-ALL, REST, RANDOM = "all", "chosen_vs_rest", "chosen_vs_random"
+ALL, REST, RANDOM = PAIRED_BY
 RULES = {
     ALL: "every pair of the responses",
     REST: "the response that the persona chose, with each of the others",
     RANDOM: "the response that the persona chose, with one other, drawn at random",
 }
-_BROKEN = "option_set is not in the form that this program writes."
 
 
 @dataclass(frozen=True)
@@ -37,20 +43,28 @@ class PairRule:
     seed: int = DEFAULT_SEED
 
     @classmethod
-    def of(cls, options: Mapping[str, str], seed: int | None) -> "PairRule | None":
-        """The rule among the options of an import; None without one. Raises `BadOption`."""
-        if OPTION not in options:
-            return None
-        name = options[OPTION].strip()
+    def of(cls, value: str, seed: int | None) -> "PairRule":
+        """The rule that an import names. Raises `BadOption`."""
+        name = value.strip()
         if name not in RULES:
-            message = f"The option {OPTION} must be one of {', '.join(RULES)}, not “{name[:80]}”."
-            raise BadOption(OPTION, message)
+            message = f"The option pairs must be one of {', '.join(RULES)}, not “{name[:80]}”."
+            raise BadOption("pairs", message)
         return cls(name, DEFAULT_SEED if seed is None else seed)
 
     @property
-    def record(self) -> dict[str, Any]:
-        """What the description of the data set stores of it."""
-        return {"name": "items", "options": {OPTION: self.name}, "seed": self.seed}
+    def record(self) -> Mapping[str, Any]:
+        return {"name": "items", "options": {"pairs": self.name}, "seed": self.seed}
+
+    @property
+    def note(self) -> str:
+        return f"rows with more than 2 responses, as pairs by “{self.name}”"
+
+    def items_of(self, row: ImportRow, raw: Any, media: Media) -> Iterator[dict[str, Any]] | None:
+        """The raw pairs of a set; None for a row with two responses, or too many."""
+        found = raw.get("responses") if isinstance(raw, dict) else None
+        if not isinstance(found, list) or len(found) not in SET_SIZES:
+            return None
+        return _pairs_of(row, raw, self, media)
 
 
 @dataclass(frozen=True)
@@ -77,16 +91,9 @@ class _Options:
         return None
 
 
-def has_more_than_two(raw: Any) -> bool:
-    """Whether a raw item has more than two responses."""
-    found = raw.get("responses") if isinstance(raw, dict) else None
-    return isinstance(found, list) and FEWEST <= len(found) <= MOST
-
-
-def pairs_of(
+def _pairs_of(
     row: ImportRow, raw: Mapping[str, Any], rule: PairRule, media: Media
 ) -> Iterator[dict[str, Any]]:
-    """The raw items of two responses that `rule` makes of a set; its faults go to `row`."""
     options = _read(row, raw, rule, media)
     if row.faults or options is None:
         return
@@ -107,60 +114,12 @@ def pairs_of(
                 "place": {"r1": one + 1, "r2": other + 1},
                 "chosen": None if options.chosen is None else options.chosen + 1,
                 "others": [
-                    {"place": place, **_shown(response)}
+                    {"place": place, **of_set(response)}
                     for place, response in enumerate(options.responses, start=1)
                     if place - 1 not in (one, other)
                 ],
             },
         }
-
-
-def read_option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any]:
-    """The set of options that an item belongs to, checked; {} for an item without one."""
-    if raw is None or raw == {} or raw == "":
-        return {}
-    faults = len(row.faults)
-    found = _option_set(row, raw, media)
-    if found is None or len(row.faults) > faults:
-        row.fault("option_set", "broken option set", _BROKEN, "Leave it out, or export it again.")
-        return {}
-    return found
-
-
-def _option_set(row: ImportRow, raw: Any, media: Media) -> dict[str, Any] | None:
-    if not isinstance(raw, dict) or not isinstance(raw.get("place"), dict):
-        return None
-    key, rule = raw.get("id"), raw.get("rule")
-    others, place = raw.get("others"), raw["place"]
-    if not (isinstance(key, str) and 1 <= len(key) <= 120 and rule in RULES):
-        return None
-    if not isinstance(others, list) or not all(isinstance(each, dict) for each in others):
-        return None
-    places = [place.get("r1"), place.get("r2"), *(each.get("place") for each in others)]
-    count = len(places)
-    if not FEWEST <= count <= MOST or not all(type(each) is int for each in places):
-        return None
-    chosen = raw.get("chosen")
-    if sorted(places) != list(range(1, count + 1)) or chosen not in (None, *places):
-        return None
-    kept = [
-        {"place": each["place"], **_shown(read_response(row, f"r{each['place']}", each, media))}
-        for each in sorted(others, key=lambda each: int(each["place"]))
-    ]
-    if not all(each["text"] or each.get("media") for each in kept):
-        return None
-    return {
-        "id": key,
-        "rule": rule,
-        "place": {"r1": place["r1"], "r2": place["r2"]},
-        "chosen": chosen,
-        "others": kept,
-    }
-
-
-def _shown(response: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("text", "prompt", "generated_by", "media")
-    return {name: response[name] for name in names if name in response}
 
 
 def _own(raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -307,3 +266,23 @@ def _words(response: Mapping[str, Any]) -> str:
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
+
+
+def _field() -> ChoiceField:
+    return ChoiceField(
+        label="Items with 3 to 5 responses",
+        required=False,
+        choices=[("", "Refuse them"), *((name, f"Import {what}") for name, what in RULES.items())],
+        help_text="Every item compares two responses, so a longer list becomes pairs. Judges can "
+        "still be shown all responses at once.",
+    )
+
+
+PAIRS = RowOption(
+    name="pairs",
+    help=f"for items with 3 to 5 responses, pairs=RULE ({', '.join(RULES)})",
+    field=_field,
+    remedy="To import 3 to 5 responses, name the columns response_1 to response_5, import the file "
+    "in the item format, and choose which pairs to make of them",
+    rule=PairRule.of,
+)
