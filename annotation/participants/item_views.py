@@ -125,9 +125,7 @@ def _answer(request: HttpRequest, annotator: Annotator, position: int | None) ->
             after_advice=request.POST.get("after_advice") == "yes",
             **form.cleaned_data,
         )
-        answers.record_answer(
-            annotator=annotator, assignment_id=token.assignment_id, entered=given
-        )
+        answers.record_answer(annotator=annotator, assignment_id=token.assignment_id, entered=given)
     except Assignment.DoesNotExist:
         raise Http404("no such assignment at this position") from None
     if not is_bound(request, annotator):

@@ -7,10 +7,10 @@ from tests.analysis import brute_force
 from tests.analysis import brute_force_intervals as intervals
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import close, pair, same
-from tests.analysis.recomputed.conftest import counted, package_db, report, study
+from tests.analysis.recomputed.studies import counted, report, study
 from tests.analysis.recomputed.test_certainty import scorable, stated
 
-__all__ = ["counted", "package_db", "report", "study"]
+__all__ = ["counted", "report", "study"]
 pytestmark = pytest.mark.django_db
 
 

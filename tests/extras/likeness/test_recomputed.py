@@ -5,9 +5,9 @@ import pytest
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.brute_force import kappa
 from tests.analysis.recomputed.comparing import same
-from tests.analysis.recomputed.conftest import counted, package_db, report, study
+from tests.analysis.recomputed.studies import counted, report, study
 
-__all__ = ["counted", "package_db", "report", "study"]
+__all__ = ["counted", "report", "study"]
 pytestmark = pytest.mark.django_db
 
 
