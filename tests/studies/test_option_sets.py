@@ -7,8 +7,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_cells, item_rows
-from studies.importers.files.bundle import open_bytes
-from studies.importers.items.item_bundle import ImportOptions, read_bundle
 from studies.models import Item, Study
 from studies.texts.normalisation import canonical
 from tests.studies.files import faults, jsonl, raw_item, read
@@ -272,9 +270,7 @@ def test_other_options_of_an_item_file_are_refused(tmp_path, options, sentence):
 
 def test_a_row_in_the_file_format_is_not_changed_by_a_rule():
     plain = jsonl(raw_item())
-    (with_rule,) = read_bundle(
-        open_bytes("items.jsonl", plain), ImportOptions("preference", options={"pairs": "all"})
-    ).items
+    (with_rule,) = read(plain, options={"pairs": "all"}).items
     (without,) = read(plain).items
 
     assert canonical(with_rule.values) == canonical(without.values)

@@ -115,7 +115,7 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
     assert {state_of(annotator) for _, annotator in people} == {Annotator.State.COMPLETED}
     assert seats_taken(study) == before
 
-    ready = [each.submission.pk for each in settlement(study).proposing(APPROVE)]
+    ready = [each.submission.pk for each in settlement(study).rows if each.action == APPROVE]
     done = approve(
         study_id=study.pk, submission_ids=ready, confirmed=len(ready), user=User.objects.get()
     )
