@@ -43,7 +43,12 @@ from annotation.seats import flow
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
 from annotation.services.identities import identity_hashes
-from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
+from extras.own_answers.models import (
+    RetestAnswer,
+    RetestVisit,
+    SecondVisitCode,
+    SecondVisitSettings,
+)
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Side, Study
 from studies.pages.responses import REFUSED
@@ -54,18 +59,26 @@ from studies.statements import clock
 _SHOWN = "annotation.shown"
 
 
+def second_visits_of(study: Study) -> SecondVisitSettings:
+    """The settings; only people who answer for themselves come again."""
+    if not study.asks_own_answers:
+        return SecondVisitSettings(study=study)
+    return SecondVisitSettings.of(study)
+
+
 def plan_retest(annotator: Annotator) -> None:
     """Draw the items of the second visit of a locked annotator who has completed."""
     study = annotator.study
-    if not study.retest_share:
+    wanted = second_visits_of(study)
+    if not wanted.retest_share:
         return
     items = [answer.item for answer in own_answers(annotator)]
     if not items or RetestVisit.objects.filter(annotator=annotator):
         return
     rng = random.Random(f"{annotator.seed} retest")  # noqa: S311  for balance, not secrecy
-    drawn = rng.sample(items, math.ceil(len(items) * study.retest_share / 100))
+    drawn = rng.sample(items, math.ceil(len(items) * wanted.retest_share / 100))
     visit = RetestVisit.objects.create(
-        annotator=annotator, due_at=clock.now() + dt.timedelta(days=study.retest_days)
+        annotator=annotator, due_at=clock.now() + dt.timedelta(days=wanted.retest_days)
     )
     RetestAnswer.objects.bulk_create(
         RetestAnswer(visit=visit, item=item, position=place, shown_first=_first(item, rng))
@@ -282,7 +295,9 @@ def _url(study: Study, position: int) -> str:
 def _shown_at_end(annotator: Annotator) -> Mapping[str, Any]:
     """When to come back, and the annotator's own link."""
     study = annotator.study
-    visit = RetestVisit.objects.filter(annotator=annotator).first() if study.retest_share else None
+    if not second_visits_of(study).retest_share:
+        return {}
+    visit = RetestVisit.objects.filter(annotator=annotator).first()
     if visit is None or visit.finished_at:
         return {}
     path = f"{reverse('own_answers:retest', args=[study.slug])}?{urlencode({'code': visit.code})}"

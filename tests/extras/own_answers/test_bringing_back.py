@@ -31,15 +31,14 @@ from tests.annotation.prolific.life import (
     seats_taken,
     state_of,
 )
+from tests.extras.own_answers.people import bring_back
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def study(prolific) -> Study:  # noqa: F811
-    return make_recruiting(
-        perspective="own", entry="prolific", retest_share=40, retest_days=7, per_person=3
-    )
+    return bring_back(make_recruiting(perspective="own", entry="prolific", per_person=3), 40)
 
 
 @pytest.fixture
