@@ -1,6 +1,7 @@
 """Second visits: their plan, their pages behind a personal link, and their answers."""
 
 import datetime as dt
+import logging
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -38,7 +39,8 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
-from annotation.prolific.sync.entry import verify_return
+from annotation.prolific.api.transport import ProlificError
+from annotation.prolific.sync.sync import is_watched, page_client
 from annotation.seats import flow
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
@@ -55,6 +57,7 @@ from studies.pages.responses import REFUSED
 from studies.services.studies import record
 from studies.statements import clock
 
+logger = logging.getLogger(__name__)
 # Its pages have no assignment, but the signed time at which they were shown.
 _SHOWN = "annotation.shown"
 
@@ -227,6 +230,29 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         response = see_other(_url(study, opened.position))
     return bind(request, response, visit.annotator)
+
+
+def verify_return(study: Study, query: Mapping[str, str]) -> bool:
+    """Compare PROLIFIC_PID with the submission to the study that brings people back.
+
+    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
+    refused if Prolific does not answer or does not know the session yet; returns whether it
+    confirms the session as the participant's. Raises `EntryRefused`.
+    """
+    if not is_watched(study):
+        return False
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    try:
+        with page_client(study.pk) as client:
+            remote = client.submission(session)
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
+        return False
+    if remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's")
+    return True
 
 
 @require_http_methods(["GET", "POST"])
