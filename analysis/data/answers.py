@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
@@ -83,17 +83,6 @@ def demographic_answers(study: Study) -> list[tuple[str, str]]:
         for question in DemographicQuestion.objects.filter(study=study)
         for value, _ in question.choices()
     ]
-
-
-def counted_pseudonyms(study: Study) -> list[str]:
-    """Pseudonyms of the annotators with at least one answer that the report counts."""
-    counts = Annotation.objects.filter(
-        assignment__annotator=OuterRef("pk"),
-        assignment__item__split=Item.Split.MAIN,
-        standing__in=COUNTED,
-    )
-    found = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
-    return list(found.values_list("pseudonym", flat=True))
 
 
 def feature_keys(study: Study, personas: Collection[int] | None = None) -> dict[int, list[str]]:

@@ -49,15 +49,6 @@ def number_of(n: int, what: str) -> str:
     return f"{n:,} {what if n == 1 else many}"
 
 
-def effect_words(side: Mapping[str, Any]) -> str:
-    """A main result with or without a deviation, in words."""
-    if "state" in side:
-        return str(side["state"]).replace("_", " ")
-    if side["accuracy"] is None:
-        return "no result"
-    return share_of(side["accuracy"], side["n"], "item")
-
-
 def share_of(share: float, n: int, what: str) -> str:
     """A share of `n` things in a sentence or, below ten, a count, as in every table.
 

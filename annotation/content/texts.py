@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from studies.models import Item, Study, Task
+from studies.models.added_settings import consent_sentences
 from studies.money import format_money
 from studies.prompts import BANDS, Band, Wording, base_of, own_bands, wording_in
 from studies.texts.markdown import render_markdown
@@ -140,6 +142,7 @@ def consent_text(study: Study) -> ConsentText:
         {
             "study": study,
             "own": render_markdown(own),
+            "added": consent_sentences(study),
             "ai_policy": render_markdown(study.ai_policy),
             "pay": format_money(study.reward, study.currency),
             "pay_per_hour": format_money(study.reward * 60 / study.minutes, study.currency),
@@ -288,9 +291,8 @@ def template_for(study: Study, name: str) -> str:
     }
     if name == "consent":
         facts["certainty"] = words["asks_certainty"] if study.ask_certainty else ""
-        facts["retest"] = (
-            words["retest"].format(days=study.retest_days) if study.retest_share else ""
-        )
+        with translation.override(ready_language(study)):
+            facts["added"] = "".join(f" {each}" for each in consent_sentences(study))
     elif name == "instructions":
         own = "own_" if study.asks_own_answers else ""
         facts |= {

@@ -6,6 +6,7 @@ on can be changed.
 
 from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
@@ -28,6 +29,7 @@ from judging.models import Attempt, Judge, JudgeRun, Judgment
 from judging.runs.judges import IDENTITY
 from studies.errors import FrozenStudy
 from studies.models import FeatureSet, Item, Membership, Persona, SignIn, Study, StudyLog
+from studies.models.added_settings import added_fields, read_added, store_added
 from studies.services.settings import FROZEN_FIELDS, save_settings
 from studies.services.studies import record
 
@@ -53,6 +55,19 @@ class MembershipInline(admin.TabularInline):
     extra = 0
 
 
+class StudyForm(forms.ModelForm):
+    """A study with the settings that extras add, which `StudyAdmin` makes fields of it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial = {**read_added(self.instance), **self.initial}
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        vars(self.instance).update({n: data[n] for n in added_fields() if n in data})
+        return data
+
+
 @admin.register(Study)
 class StudyAdmin(admin.ModelAdmin):
     list_display = ("title", "slug", "state", "task", "frozen_at", "is_simulated", "created_at")
@@ -70,6 +85,13 @@ class StudyAdmin(admin.ModelAdmin):
     prepopulated_fields = {"slug": ("title",)}
     inlines = (MembershipInline,)
 
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        added = {name: field.formfield() for name, field in added_fields().items()}
+        kwargs["form"] = type("StudyForm", (StudyForm,), added)
+        return super().get_form(request, obj, change, **kwargs)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> Any:
         if obj is None:
             return self.readonly_fields
@@ -86,6 +108,7 @@ class StudyAdmin(admin.ModelAdmin):
         user = cast(User, request.user)
         if not change:
             obj.save()
+            store_added(obj)
             record(obj, "created", user=user)
             return
         try:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
-from analysis.data.answers import counted_pseudonyms
-from analysis.data.item_texts import ItemTexts, item_keys, item_texts, run_labels
+from django.db.models import Exists, OuterRef
+
+from analysis.data.answers import COUNTED
+from analysis.data.item_texts import ItemTexts, item_keys, item_texts
 from analysis.errors import ExportError
 from analysis.exports.catalogue import ExportTable
 from analysis.exports.columns import Column
@@ -17,7 +19,8 @@ from analysis.exports.rows import (
     judgment_table,
 )
 from analysis.exports.table_files import ExportRow, ExportTableFile
-from studies.models.studies import Study
+from annotation.models import Annotation, Annotator
+from studies.models import Item, Study
 
 # Most cells that spreadsheets and statistics packages open; larger matrices are almost empty.
 MAX_CELLS = 5_000_000
@@ -31,7 +34,7 @@ def wide_table(study: Study) -> ExportTableFile:
     """
     raters = _raters(study)
     _check_size(study, raters, cells=2 * len(raters))
-    labels = {run["key"]: run for run in run_labels(study)}
+    labels = {run["key"]: run for run in _run_labels(study)}
     runs = {key: _run_column(run) for key, run in labels.items()}
     columns = [
         Column("item_id", "text", "The item's id."),
@@ -96,9 +99,37 @@ def reliability_matrix(study: Study) -> ExportTableFile:
     return ExportTableFile("reliability", columns, rows)
 
 
+def _run_labels(study: Study) -> list[dict[str, str]]:
+    """The prompts of every run without a bias probe, by judge and key."""
+    runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
+    return [
+        {
+            "judge": run.judge.name,
+            "key": run.key,
+            "setting": run.setting,
+            "features": run.features,
+            "wording": run.wording.reference if run.wording else "",
+            "framing": run.framing,
+            "orders": run.get_orders_display(),
+        }
+        for run in runs.order_by("judge__name", "key")
+    ]
+
+
+def _counted_pseudonyms(study: Study) -> list[str]:
+    """Pseudonyms of the annotators with at least one answer that the report counts."""
+    counts = Annotation.objects.filter(
+        assignment__annotator=OuterRef("pk"),
+        assignment__item__split=Item.Split.MAIN,
+        standing__in=COUNTED,
+    )
+    found = Annotator.objects.filter(Exists(counts), study=study, excluded_at=None)
+    return list(found.values_list("pseudonym", flat=True))
+
+
 def _raters(study: Study) -> list[str]:
     """The exported names of all annotators whose answers count."""
-    return sorted(exported_id(study.export_key, name) for name in counted_pseudonyms(study))
+    return sorted(exported_id(study.export_key, name) for name in _counted_pseudonyms(study))
 
 
 def _check_size(study: Study, raters: list[str], *, cells: int) -> None:

@@ -11,8 +11,7 @@ from analysis.data.frozen_plan import FrozenPlan
 from analysis.data.views import View
 from analysis.errors import AnalysisError, BadParameters
 from analysis.models import Report
-from analysis.report.words import effect_words
-from extras.frozen_plans.deviations import Deviation, deviations_of
+from extras.frozen_plans.deviations import Deviation, deviations_of, effect_words
 from extras.frozen_plans.plans import read_plan
 from studies.models import Study
 from studies.services.studies import lock_study, record

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 
 from analysis.data.frozen_plan import USUAL_FRAMING, FrozenPlan
 from analysis.models import Report
+from analysis.report.words import share_of
 from annotation.content.consent_versions import AMENDED
 from annotation.models import Annotator, AnnotatorEvent
 from annotation.services.faulty_items import TAKEN_OUT
@@ -333,3 +334,12 @@ def _some(keys: Any) -> str:
 def _short(value: Any) -> str:
     text = " ".join(str(value).split()) if value not in ("", None) else "nothing"
     return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def effect_words(side: Mapping[str, Any]) -> str:
+    """A main result with or without a deviation, in words."""
+    if "state" in side:
+        return str(side["state"]).replace("_", " ")
+    if side["accuracy"] is None:
+        return "no result"
+    return share_of(side["accuracy"], side["n"], "item")

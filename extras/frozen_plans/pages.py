@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods
 from analysis.errors import AnalysisError, BadParameters
 from analysis.lifecycle.storage import BOOTSTRAP_RANGE, SEED_RANGE, registered
 from analysis.report.rules import ANALYSES
-from analysis.report.words import effect_words
 from extras.frozen_plans.deviation_list import (
     LONGEST_REASON,
     deviations_as_json,
@@ -24,6 +23,7 @@ from extras.frozen_plans.deviation_list import (
     explain_deviation,
     listed_deviations,
 )
+from extras.frozen_plans.deviations import effect_words
 from extras.frozen_plans.freezing import MARGIN_RANGE, freeze_plan, parse_judge
 from extras.frozen_plans.models import AnalysisPlan
 from extras.frozen_plans.plans import data_so_far, read_plan

@@ -11,7 +11,8 @@ from analysis.report.report_json import Json, ReportJson
 from analysis.report.section import Analysis, Section
 from analysis.report.study import ReportedStudy
 from analysis.report.tables import CellKind, Table, TableColumn
-from analysis.report.words import effect_words, number_of, reason, run_names
+from analysis.report.words import number_of, reason, run_names
+from extras.frozen_plans.deviations import effect_words
 from extras.frozen_plans.plans import SEALED
 
 

@@ -20,6 +20,7 @@ class OwnAnswersConfig(AppConfig):
         from annotation.services.admission import ARRIVALS
         from extras.own_answers import bringing_back, linked_studies, wave_pages, waves
         from studies import held_copies
+        from studies.models.added_settings import SECTIONS
         from studies.pages import workbench
         from studies.services import related_studies, whole_studies
 
@@ -45,4 +46,5 @@ class OwnAnswersConfig(AppConfig):
         whole_studies.register_content(linked_studies.content_of)
         whole_studies.register_content(waves.content_of)
         held_copies.MORE.add(f"{self.name}.linked_studies:HELD")
+        SECTIONS.add(f"{self.name}.models:SecondVisitSettings")
         linked_studies.register()

@@ -33,6 +33,7 @@ from extras.own_answers.models import RetestVisit
 from extras.own_answers.second_visits import (
     pids_due,
     second_visit_code,
+    second_visits_of,
     visits_due,
     visits_of,
 )
@@ -85,7 +86,7 @@ DUE = Audience("second-visits", "Second visit due and not finished", _people_due
 
 def reminder_needs(study: Study) -> Iterator[Need]:
     """People to bring back; only on Prolific, where they can be reached."""
-    if study.entry != Study.Entry.PROLIFIC or not study.retest_share:
+    if study.entry != Study.Entry.PROLIFIC or not second_visits_of(study).retest_share:
         return
     row = row_of(study, BACK)
     if row is not None and row.status == "PAUSED":
@@ -107,6 +108,7 @@ def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
     """Show how many second visits are due, and the study on Prolific that brings people back."""
     study = _first_person_study(request, slug, Membership.Role.EDITOR)
     context: dict[str, Any] = {"study": study, "visits": visits_of(study)}
+    context["wanted"] = second_visits_of(study)
     if study.entry == Study.Entry.PROLIFIC:
         context |= {
             "address": _address(study),
@@ -120,7 +122,7 @@ def second_visits(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _on_prolific(study: Study, row: ProlificStudy | None) -> dict[str, Any]:
     """The follow-up as last read; of a draft, the cost of publishing it."""
-    share = study.retest_share / 100
+    share = second_visits_of(study).retest_share / 100
     if row is None:
         minutes = max(1, round(study.minutes * share))
         reward = round(study.reward * share) or study.reward

@@ -4,11 +4,15 @@ import datetime as dt
 import math
 import secrets
 
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import ngettext
 
 from annotation.models import Annotator, random_code
 from studies.models import Choice, Item, Side, Study
+from studies.models.added_settings import AddedSettings
 from studies.models.keys import random_id
 from studies.statements import clock
 
@@ -74,6 +78,56 @@ class LinkedStudy(models.Model):
 
 def visit_code() -> str:
     return random_id(16)
+
+
+class SecondVisitSettings(AddedSettings):
+    """How much of their work people do a second time, and when."""
+
+    name = "Second visit"
+    retest_share = models.PositiveSmallIntegerField(
+        "items answered again, in percent",
+        default=0,
+        validators=[MaxValueValidator(100)],
+        help_text="Only if annotators answer for themselves: the share of their items that they "
+        "answer a second time. 0 for no second visit.",
+    )
+    retest_days = models.PositiveSmallIntegerField(
+        "days until then",
+        default=7,
+        validators=[MinValueValidator(1), MaxValueValidator(365)],
+        help_text="From 1 to 365, after an annotator has finished.",
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name = verbose_name_plural = "second visit"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(retest_share__lte=100) & Q(retest_days__range=(1, 365)),
+                name="second_visit_range",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study_id}: {self.retest_share} % after {self.retest_days} days"
+
+    def clean(self) -> None:
+        if self.retest_share and not self.study.asks_own_answers:
+            raise ValidationError(
+                {
+                    "retest_share": "Only annotators who answer for themselves are asked again. "
+                    "Enter 0, or change the perspective."
+                }
+            )
+
+    def consent_sentence(self) -> str:
+        if not self.retest_share:
+            return ""
+        return ngettext(
+            "After %(days)s day we ask you to come back and answer some of the items again.",
+            "After %(days)s days we ask you to come back and answer some of the items again.",
+            self.retest_days,
+        ) % {"days": self.retest_days}
 
 
 class RetestVisit(models.Model):

@@ -1,6 +1,7 @@
 """Second visits: their plan, their pages behind a personal link, and their answers."""
 
 import datetime as dt
+import logging
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -38,34 +39,49 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
-from annotation.prolific.sync.entry import verify_return
+from annotation.prolific.api.transport import ProlificError
+from annotation.prolific.sync.sync import is_watched, page_client
 from annotation.seats import flow
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
 from annotation.services.identities import identity_hashes
-from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
+from extras.own_answers.models import (
+    RetestAnswer,
+    RetestVisit,
+    SecondVisitCode,
+    SecondVisitSettings,
+)
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Side, Study
 from studies.pages.responses import REFUSED
 from studies.services.studies import record
 from studies.statements import clock
 
+logger = logging.getLogger(__name__)
 # Its pages have no assignment, but the signed time at which they were shown.
 _SHOWN = "annotation.shown"
+
+
+def second_visits_of(study: Study) -> SecondVisitSettings:
+    """The settings; only people who answer for themselves come again."""
+    if not study.asks_own_answers:
+        return SecondVisitSettings(study=study)
+    return SecondVisitSettings.of(study)
 
 
 def plan_retest(annotator: Annotator) -> None:
     """Draw the items of the second visit of a locked annotator who has completed."""
     study = annotator.study
-    if not study.retest_share:
+    wanted = second_visits_of(study)
+    if not wanted.retest_share:
         return
     items = [answer.item for answer in own_answers(annotator)]
     if not items or RetestVisit.objects.filter(annotator=annotator):
         return
     rng = random.Random(f"{annotator.seed} retest")  # noqa: S311  for balance, not secrecy
-    drawn = rng.sample(items, math.ceil(len(items) * study.retest_share / 100))
+    drawn = rng.sample(items, math.ceil(len(items) * wanted.retest_share / 100))
     visit = RetestVisit.objects.create(
-        annotator=annotator, due_at=clock.now() + dt.timedelta(days=study.retest_days)
+        annotator=annotator, due_at=clock.now() + dt.timedelta(days=wanted.retest_days)
     )
     RetestAnswer.objects.bulk_create(
         RetestAnswer(visit=visit, item=item, position=place, shown_first=_first(item, rng))
@@ -216,6 +232,29 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
     return bind(request, response, visit.annotator)
 
 
+def verify_return(study: Study, query: Mapping[str, str]) -> bool:
+    """Compare PROLIFIC_PID with the submission to the study that brings people back.
+
+    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
+    refused if Prolific does not answer or does not know the session yet; returns whether it
+    confirms the session as the participant's. Raises `EntryRefused`.
+    """
+    if not is_watched(study):
+        return False
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    try:
+        with page_client(study.pk) as client:
+            remote = client.submission(session)
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
+        return False
+    if remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's")
+    return True
+
+
 @require_http_methods(["GET", "POST"])
 @study_page
 def retest_item(request: HttpRequest, study: Study, position: int) -> HttpResponse:
@@ -282,7 +321,9 @@ def _url(study: Study, position: int) -> str:
 def _shown_at_end(annotator: Annotator) -> Mapping[str, Any]:
     """When to come back, and the annotator's own link."""
     study = annotator.study
-    visit = RetestVisit.objects.filter(annotator=annotator).first() if study.retest_share else None
+    if not second_visits_of(study).retest_share:
+        return {}
+    visit = RetestVisit.objects.filter(annotator=annotator).first()
     if visit is None or visit.finished_at:
         return {}
     path = f"{reverse('own_answers:retest', args=[study.slug])}?{urlencode({'code': visit.code})}"

@@ -6,7 +6,7 @@ from typing import Any
 from analysis.exports.catalogue import LICENCES, DescribedPart
 from analysis.exports.columns import ITEMS
 from analysis.exports.table_files import to_json
-from extras.publication.collection import RunFacts
+from extras.publication.collection import RunFacts, rebuild_commands
 from extras.publication.facts import (
     SIMULATED,
     DataDescription,
@@ -23,7 +23,6 @@ from extras.publication.facts import (
     protocol,
     summary,
 )
-from studies.importers.items.import_source import commands
 from studies.prompts import BANDS
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -408,7 +407,7 @@ def _rebuilding(described: DataDescription) -> str:
     study = described.study
     if study.source.get("redistribution") != "forbidden":
         return ""
-    listed = "\n".join(commands(study.slug, described.collection.readings))
+    listed = "\n".join(rebuild_commands(study.slug, described.collection.readings))
     return f"""
 ### Rebuilding the items
 

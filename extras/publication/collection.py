@@ -1,5 +1,7 @@
 """Facts for a data card: how annotators and models were asked, and numbers of answers."""
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +19,8 @@ from judging.drift import anchors_of
 from judging.models import JudgeRun, Judgment
 from judging.prompts.asking import stored_words, tasks_of
 from judging.runs.request_conditions import Reported, conditions_of
+from studies.importers.sets import data_sets
+from studies.importers.sets.data_set import as_text
 from studies.models import Item, Study
 from studies.selectors import item_languages
 
@@ -239,3 +243,44 @@ def _versions_in_words(versions: Sequence[Reported]) -> Iterator[str]:
             f"{each.model or 'No name'}, fingerprint {each.fingerprint or 'none'}: "
             f"{each.judgments:,} answers{f', {times}' if times else ''}."
         )
+
+
+_HOW = ("files", "format", "task", "options", "seed", "limit", "mapping")
+
+
+def rebuild_commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Commands that read a study's items again; the last one compares them with the list.
+
+    `readings` are the log entries of the study's imports. Files in the neutral format are read
+    together if there is nothing else; a data set is read with every option and its seed.
+    """
+    neutral = [reading for reading in readings if not _has_own_command(reading)]
+    hows: list[dict[str, Any]] = []
+    if neutral:
+        files = dict.fromkeys(name for reading in neutral for name in reading["files"])
+        limit = neutral[0]["limit"] if len(neutral) == 1 else None
+        hows.append({"files": list(files), "task": neutral[0]["task"], "limit": limit})
+    for reading in readings:
+        how = {name: reading[name] for name in _HOW if name in reading}
+        if _has_own_command(reading) and how not in hows:
+            hows.append(how)
+    return [_command(slug, how, is_last=how is hows[-1]) for how in hows]
+
+
+def _has_own_command(reading: Mapping[str, Any]) -> bool:
+    """Whether other files cannot be read by the same command."""
+    return reading["format"] in data_sets() or "mapping" in reading or bool(reading.get("options"))
+
+
+def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:
+    words = ["manage.py", "import_items", slug, *how["files"], "--create", "--task", how["task"]]
+    if "mapping" in how:
+        words += ["--mapping", json.dumps(how["mapping"], ensure_ascii=False)]
+    elif "format" in how:
+        words += ["--format", how["format"]]
+        for name, value in how["options"].items():
+            words += ["--option", f"{name}={as_text(value)}"]
+        words += ["--seed", str(how["seed"])]
+    if how["limit"]:
+        words += ["--limit", str(how["limit"])]
+    return shlex.join([*words, "--like", "jsonl/items.jsonl"] if is_last else words)

@@ -17,6 +17,7 @@ from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions, ReadItems
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
+from studies.models.added_settings import added_fields, read_added
 from studies.services.items import store_draw
 from studies.services.settings import save_settings
 from studies.services.studies import create_study, record
@@ -43,7 +44,7 @@ _ONCE = ("seed", "is_simulated")
 # The source of the items is a part with a file of its own.
 _ELSEWHERE = ("slug", "state", "created_at", "source", *_TEXTS)
 _FIELDS = {field.name: field for field in Study._meta.concrete_fields}
-_SETTINGS = tuple(
+_OWN_SETTINGS = tuple(
     field.name
     for field in _FIELDS.values()
     if field.editable and not field.primary_key and field.name not in _ELSEWHERE
@@ -61,7 +62,7 @@ def read_settings_file(folder: Folder, name: str, parts: tuple[str, ...]) -> dic
         raise StudyError(f"{name} has format_version “{version}”. This program reads {VERSION}.")
     value_of(content, "slug", str, where=name)
     for key, known in (
-        ("settings", (*_SETTINGS, *_ONCE)),
+        ("settings", (*_OWN_SETTINGS, *added_fields(), *_ONCE)),
         ("texts", _TEXTS),
         ("parts", parts),
     ):
@@ -83,7 +84,8 @@ def write_settings(study: Study, parts: Mapping[str, str]) -> dict[str, str]:
     """study.toml and the texts that it names; `parts` has the main file of each part."""
     texts = {name: getattr(study, name) for name in _TEXTS}
     files = {f"texts/{name}.md": text for name, text in texts.items() if text}
-    settings = {name: getattr(study, name) for name in (*_SETTINGS, *_ONCE)}
+    settings = {name: getattr(study, name) for name in _OWN_SETTINGS}
+    settings |= read_added(study) | {name: getattr(study, name) for name in _ONCE}
     # Databases keep the keys of an object in different orders.
     settings["criteria"] = [dict(sorted(each.items())) for each in study.criteria]
     sets = FeatureSet.objects.filter(study=study)
@@ -157,7 +159,7 @@ def _values(content: Mapping[str, Any], folder: Folder) -> dict[str, Any]:
     """The settings and texts that a study.toml names; an empty text means no number."""
     values = dict(content.get("settings", {}))
     for name, value in values.items():
-        if value == "" and _FIELDS[name].null:
+        if value == "" and name in _FIELDS and _FIELDS[name].null:
             values[name] = None
     for name in _ONCE:
         kind = type(_FIELDS[name].get_default())

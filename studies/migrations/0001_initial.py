@@ -401,26 +401,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "retest_share",
-                    models.PositiveSmallIntegerField(
-                        db_default=0,
-                        default=0,
-                        help_text="Percent of their items that annotators answer again; 0 for no second visit.",
-                        validators=[django.core.validators.MaxValueValidator(100)],
-                    ),
-                ),
-                (
-                    "retest_days",
-                    models.PositiveSmallIntegerField(
-                        db_default=7,
-                        default=7,
-                        validators=[
-                            django.core.validators.MinValueValidator(1),
-                            django.core.validators.MaxValueValidator(365),
-                        ],
-                    ),
-                ),
-                (
                     "minutes",
                     models.PositiveSmallIntegerField(
                         default=20, validators=[django.core.validators.MinValueValidator(1)]
@@ -531,12 +511,6 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(("set_display__in", ["pairs", "whole"])),
                         name="study_set_display",
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("retest_share__lte", 100), ("retest_days__range", (1, 365))
-                        ),
-                        name="study_retest",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("persona_style__in", ["facts", "sentences"])),

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
+from studies.models.added_settings import clean_added
 from studies.models.keys import export_key, public_id, study_seed
 from studies.statements import clock
 from studies.texts.markdown import read_criteria
@@ -153,15 +154,6 @@ class Study(models.Model):
         db_default=False,
         help_text="Whether people see the Markdown of responses as its layout.",
     )
-    retest_share = models.PositiveSmallIntegerField(
-        default=0,
-        db_default=0,
-        validators=[MaxValueValidator(100)],
-        help_text="Percent of their items that annotators answer again; 0 for no second visit.",
-    )
-    retest_days = models.PositiveSmallIntegerField(
-        default=7, db_default=7, validators=[MinValueValidator(1), MaxValueValidator(365)]
-    )
 
     minutes = models.PositiveSmallIntegerField(default=20, validators=[MinValueValidator(1)])
     reward = models.PositiveIntegerField(default=450, help_text="Minor units, for example cents.")
@@ -210,10 +202,6 @@ class Study(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(set_display__in=["pairs", "whole"]), name="study_set_display"
-            ),
-            models.CheckConstraint(
-                condition=Q(retest_share__lte=100) & Q(retest_days__range=(1, 365)),
-                name="study_retest",
             ),
             models.CheckConstraint(
                 condition=Q(persona_style__in=["facts", "sentences"]), name="study_persona_style"
@@ -296,6 +284,7 @@ class Study(models.Model):
             )
         self._clean_perspective()
         self._clean_phone_features()
+        clean_added(self)
         repeated = self.source.get("retest_agreement")
         if repeated is not None and not (
             isinstance(repeated, int | float) and 0.5 < float(repeated) <= 1
@@ -333,13 +322,6 @@ class Study(models.Model):
                 {
                     "perspective": "Annotators who answer for themselves can say what they prefer "
                     "or what they would answer. Choose one of these two tasks."
-                }
-            )
-        if self.retest_share and not self.asks_own_answers:
-            raise ValidationError(
-                {
-                    "retest_share": "Only annotators who answer for themselves are asked again. "
-                    "Enter 0, or change the perspective."
                 }
             )
         if self.shows_whole_sets and self.asks_own_answers:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from studies.errors import FrozenStudy, StaleVersion, StudyError
 from studies.models import Membership, Study
+from studies.models.added_settings import SECTIONS, added_fields, read_added
 from studies.money import major_units, minor_units
 from studies.pages.listing import role_of
 from studies.pages.responses import REFUSED, onward
@@ -48,13 +49,13 @@ GROUPS = (
         ),
     ),
     ("Number of answers", ("items_per_annotator", "annotations_per_item", "human_sample")),
-    ("Second visit", ("retest_share", "retest_days")),
     ("Time and pay", ("minutes", "pay", "currency")),
     ("The items", ("licence",)),
     ("Analysis", ("certainty_threshold", "equivalence_margin")),
     ("Consent", ("researchers", "storage", "ethics", "consent", "ai_policy", "machine_signs")),
     ("Other texts", ("instructions", "debrief")),
 )
+_ADDED_AT = 3  # sections of extras come before the time and the pay
 _OWN = ("The study", "Consent")
 _NOT_COLUMNS = ("pay", "licence")
 TRANSLATED = (("en", "English"), ("de", "Deutsch"))
@@ -74,8 +75,6 @@ _LABELS = {
     "show_markdown": "Show Markdown in responses as layout",
     "allow_translation": "Let browsers translate items",
     "set_display": "Sets of three to five responses",
-    "retest_share": "Items answered again, in percent",
-    "retest_days": "Days until then",
     "criteria": "Criteria",
     "items_per_annotator": "Items per annotator",
     "annotations_per_item": "Answers per item",
@@ -116,9 +115,6 @@ _HINTS = {
     "set_display": "Only for items that were imported with three to five responses. On one screen, "
     "annotators put all of them in order, and each set counts as one item for them. You cannot "
     "change this once annotators have items.",
-    "retest_share": "Only if annotators answer for themselves: the share of their items that they "
-    "answer a second time. 0 for no second visit.",
-    "retest_days": "From 1 to 365, after an annotator has finished.",
     "criteria": "Criteria for responses, one per line, for example “Clarity: easy to follow”. "
     "Annotators see them above the responses. Judges see them only in the setting “criteria”.",
     "human_sample": "Drawn at random within topics, or by a judge’s certainty (Items, “For "
@@ -213,6 +209,9 @@ class SettingsForm(forms.ModelForm):
         self.initial.setdefault("pay", major_units(reward, study.currency))
         self.initial.setdefault("licence", study.source.get("licence", ""))
         self.initial["version"] = study.version
+        for name, value in read_added(study).items():
+            self.fields[name] = cast(forms.Field, added_fields()[name].formfield())
+            self.initial.setdefault(name, value)
         fixed = () if self.is_new else ("slug", *fixed_settings(study))
         for name in fixed:
             self.fields[name].disabled = True
@@ -229,7 +228,8 @@ class SettingsForm(forms.ModelForm):
         return self.instance.pk is None
 
     def groups(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
-        for title, names in GROUPS:
+        added = [(section.name, tuple(section.settings())) for section in SECTIONS]
+        for title, names in (*GROUPS[:_ADDED_AT], *added, *GROUPS[_ADDED_AT:]):
             yield title, [self[name] for name in names]
 
     @property
@@ -260,6 +260,7 @@ class SettingsForm(forms.ModelForm):
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}
+        vars(self.instance).update({n: data[n] for n in added_fields() if n in data})
         if "currency" in data and "pay" in data:
             self.instance.reward = minor_units(data["pay"] or Decimal(0), data["currency"])
         if "licence" in data and data["licence"] != self.instance.source.get("licence", ""):
@@ -274,7 +275,7 @@ class SettingsForm(forms.ModelForm):
 
     def values(self) -> dict[str, Any]:
         """The submitted settings, under the names of the study's fields."""
-        names = [name for name in self.Meta.fields if name != "slug"]
+        names = [*(name for name in self.Meta.fields if name != "slug"), *added_fields()]
         made = {"reward": self.instance.reward, "source": self.instance.source}
         return {name: self.cleaned_data[name] for name in names} | made
 

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from studies.errors import FrozenStudy, StaleVersion
 from studies.models import Study
+from studies.models.added_settings import added_fields, read_added, store_added
 from studies.services.items import has_begun, seat_items, seats_changing, study_content_hash
 from studies.services.studies import lock_study, record
 
@@ -114,6 +115,8 @@ def save_settings(
             f"Someone else changed “{study.slug}” while you edited it. Nothing was saved. "
             "Compare your settings with theirs, then save again."
         )
+    if added := added_fields().keys() & changed:
+        read_added(locked)
     changed = [name for name in changed if getattr(study, name) != getattr(locked, name)]
     if not changed:
         return
@@ -134,7 +137,9 @@ def save_settings(
         for name in changed:
             setattr(locked, name, getattr(study, name))
         locked.version += 1
-        locked.save(update_fields=[*changed, "version"])
+        locked.save(update_fields=[*({*changed} - added), "version"])
+        if added:
+            store_added(locked)
         seat_items(locked)
     locked.content_hash = study_content_hash(locked)
     locked.save(update_fields=["content_hash"])

@@ -14,6 +14,7 @@ from django.db.models import F
 
 from studies.errors import OpeningRefused, StaleVersion, StudyError
 from studies.models import Membership, Study, StudyLog
+from studies.models.added_settings import added_fields, store_added
 from studies.statements import clock
 from studies.texts.normalisation import digest
 
@@ -65,7 +66,9 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     taken = StudyError(f"There is already a study “{slug}”. Choose another short name.")
     if Study.objects.filter(slug=slug).exists():
         raise taken
+    added = {name: fields.pop(name) for name in added_fields() if name in fields}
     study = Study(slug=slug, **{"title": slug, **fields})
+    vars(study).update(added)
     study.full_clean()
     try:
         with transaction.atomic():
@@ -73,6 +76,7 @@ def create_study(*, slug: str, owner: User | None = None, **fields: Any) -> Stud
     except IntegrityError:
         # Another request took the name after the check above.
         raise taken from None
+    store_added(study)
     if owner is not None:
         Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
     record(study, "created", user=owner)

@@ -26,6 +26,7 @@ from studies.models import (
     Study,
     StudyLog,
 )
+from studies.models.added_settings import read_added
 from studies.services.items import seat_items, study_content_hash
 from studies.services.studies import check_seen, create_study, lock_study, record, seen_of
 from studies.statements import clock
@@ -75,7 +76,9 @@ def copy_study(
     """
     study = lock_study(study_id)
     settings = {
-        name: value for name, value in values_of(study).items() if name not in _OWN | {*changes}
+        name: value
+        for name, value in (values_of(study) | read_added(study)).items()
+        if name not in _OWN | {*changes}
     }
     copy = create_study(slug=slug, title=title, owner=by, **settings, **changes)
     copy_rows(FeatureSet.objects.filter(study=study), study_id=copy.pk)

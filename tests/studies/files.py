@@ -5,9 +5,11 @@ import json
 import zipfile
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from studies.importers.files.bundle import open_bytes
+from studies.importers.files.bundle import open_path
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import ImportOptions, ReadItems, read_bundle
 
@@ -67,7 +69,10 @@ def zipped(folder: str = "", /, **members: bytes | str) -> bytes:
 
 
 def read(data: bytes, *, name: str = "items.jsonl", **options: Any) -> ReadItems:
-    return read_bundle(open_bytes(name, data), ImportOptions(**{"task": "preference"} | options))
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(data)
+        return read_bundle(open_path(path), ImportOptions(**{"task": "preference"} | options))
 
 
 def faults(data: bytes, *, name: str = "items.jsonl", **options: Any) -> list[str]:

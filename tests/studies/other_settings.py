@@ -6,8 +6,6 @@ SETTINGS: dict[str, Any] = {
     "title": "Suppers “at home” \\ and ☕",
     "task": "survey_answer",
     "perspective": "own",
-    "retest_share": 20,
-    "retest_days": 9,
     "entry": "list",
     "is_simulated": True,
     "criteria": [{"key": "clarity", "name": "Clarity", "description": "Easy to follow."}],

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Refused
 from tests.sampling import examples
 from tests.studies.files import faults, jsonl, raw_item, read, zipped
@@ -105,4 +104,4 @@ def test_a_zip_with_damaged_bytes_is_refused_in_words():
     data[start : start + 8] = b"\xff" * 8
 
     with pytest.raises(Refused, match="the zip file cannot be read"):
-        open_bytes("items.zip", bytes(data))
+        read(bytes(data), name="items.zip")

@@ -11,7 +11,6 @@ from django.core.management import CommandError, call_command
 
 from studies.importers.files import bundle, lines, packed
 from studies.importers.files import faults as file_limits
-from studies.importers.files.bundle import open_bytes
 from studies.importers.files.faults import Fault, Faults, Refused
 from studies.importers.uploads import folder_of, run_import
 from studies.models import ImportJob, Item
@@ -152,7 +151,7 @@ def test_a_zip_in_a_zip_is_not_unpacked(inner):
     data = zipped(**{inner: zipped(items__jsonl=b"{}\n" * 10)})
 
     with pytest.raises(Refused, match=f"holds another zip file, {inner}"):
-        open_bytes("a.zip", data)
+        read(data, name="a.zip")
 
 
 @pytest.mark.django_db

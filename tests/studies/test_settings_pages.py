@@ -5,6 +5,7 @@ from django.contrib.auth.models import Permission, User
 from django.utils import timezone
 
 from studies.models import Membership, Study
+from studies.models.added_settings import added_fields
 from studies.pages.settings_views import GROUPS, SettingsForm
 from studies.services.settings import PRESETS
 from studies.services.studies import create_study
@@ -118,7 +119,7 @@ def test_every_setting_of_a_group_is_in_the_form():
     form = SettingsForm(instance=Study())
     shown = [name for _, names in GROUPS for name in names]
 
-    assert sorted([*shown, "version"]) == sorted(form.fields)
+    assert sorted([*shown, *added_fields(), "version"]) == sorted(form.fields)
     elsewhere = {"state", "source", "reward", "id", "created_at"}
     fields = {field.name for field in Study._meta.concrete_fields if field.editable}
     assert fields - elsewhere == set(shown) - {"pay", "licence"}

@@ -120,9 +120,6 @@ class Settlement:
     rows: list[SettlementRow]
     unknown: list[Annotator]
 
-    def proposing(self, action: str) -> list[SettlementRow]:
-        return [row for row in self.rows if row.action == action]
-
 
 def settlement(study: Study) -> Settlement:
     """Every submission with its proposal, as last read, in a handful of queries."""

@@ -203,29 +203,6 @@ def wants_refresh(study: Study) -> bool:
     return cache.add(f"prolific-refresh-{study.pk}", True, REFRESHED_EVERY.total_seconds())
 
 
-def verify_return(study: Study, query: Mapping[str, str]) -> bool:
-    """Compare PROLIFIC_PID with the submission to the study that brings people back.
-
-    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
-    refused if Prolific does not answer or does not know the session yet; returns whether it
-    confirms the session as the participant's. Raises `EntryRefused`.
-    """
-    if not is_watched(study):
-        return False
-    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
-    if not session:
-        raise EntryRefused("SESSION_ID is missing")
-    try:
-        with page_client(study.pk) as client:
-            remote = client.submission(session)
-    except ProlificError as error:
-        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
-        return False
-    if remote.participant != pid:
-        raise EntryRefused("SESSION_ID is somebody else's")
-    return True
-
-
 def note_entry(annotator: Annotator, verification: EntryVerification) -> None:
     """Store what is known about the link with a new annotator."""
     if verification == EntryVerification.SIGNED:

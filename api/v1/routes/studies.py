@@ -5,14 +5,16 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.core.exceptions import PermissionDenied
+from django.core.validators import BaseValidator
 from django.http import HttpRequest
 from ninja import Query, Router, Schema, Status
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from api.v1.access import EDITOR, READ, WRITE, needs, refuse_form, study_of, user_of
 from api.v1.responses import PageOf, PageQuery, page
 from studies.errors import FrozenStudy
 from studies.models import Membership, Study
+from studies.models.added_settings import added_fields, read_added
 from studies.money import major_units
 from studies.pages.listing import list_studies, role_of, study_figures
 from studies.pages.settings_views import MAY_CREATE, SettingsForm
@@ -20,7 +22,6 @@ from studies.services.settings import PRESETS, fixed_settings, save_settings
 from studies.services.studies import StateNote, change_state, create_study, open_draft
 
 router = Router()
-TaskName = Literal["preference", "survey_answer", "authorship", "question_answer_authorship"]
 # Not a value that a program can send: omit an optional setting instead of sending null.
 _NOT_GIVEN: Any = None
 _SMALL = 32_767  # the largest number that the database stores in these fields
@@ -31,6 +32,23 @@ class Criterion(Schema):
     description: str = ""
 
 
+def with_added(schema: type[Schema]) -> Any:
+    """The schema with the settings of extras."""
+    fields: dict[str, Any] = {}
+    for name, field in added_fields().items():
+        checks = (each for each in field.validators if isinstance(each, BaseValidator))
+        limits = {each.code: each.limit_value for each in checks}
+        given = Field(
+            _NOT_GIVEN,
+            ge=limits["min_value"],
+            le=limits["max_value"],
+            description=str(field.help_text),
+        )
+        fields[name] = int, given
+    return create_model(schema.__name__, __base__=schema, __doc__=schema.__doc__, **fields)
+
+
+@with_added
 class Settings(Schema):
     """A study's settings, explained in docs/formats.md and on the page Settings."""
 
@@ -65,8 +83,6 @@ class Settings(Schema):
     set_display: Literal["pairs", "whole"] = Field(
         _NOT_GIVEN, description="How annotators see sets of three to five responses."
     )
-    retest_share: int = Field(_NOT_GIVEN, ge=0, le=100, description="Percent.")
-    retest_days: int = Field(_NOT_GIVEN, ge=1, le=365)
     criteria: list[Criterion] = Field(_NOT_GIVEN, max_length=20)
     items_per_annotator: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
     annotations_per_item: int = Field(_NOT_GIVEN, ge=1, le=_SMALL)
@@ -237,6 +253,7 @@ def _check_frozen(study: Study, given: dict[str, Any]) -> None:
 
 
 def _settings(study: Study) -> dict[str, Any]:
+    read_added(study)
     found = {name: getattr(study, name) for name in Settings.model_fields}
     found["criteria"] = [
         {"name": name, "description": description} for name, description in study.shown_criteria

@@ -148,13 +148,6 @@ def open_path(path: str | Path) -> Bundle:
         raise refused(path.name, f"{path} cannot be read: {reason}.", "Check the path.") from error
 
 
-def open_bytes(name: str, data: bytes) -> Bundle:
-    """The bundle in an uploaded file: a zip, or a single file of items."""
-    if len(data) > MAX_BYTES:
-        raise _too_big(name)
-    return _opened(File(name, data))
-
-
 def _sized(path: Path) -> Path:
     if path.stat().st_size > MAX_BYTES:
         raise _too_big(path.name)

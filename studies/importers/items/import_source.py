@@ -5,14 +5,11 @@ has the source's own files imports them `like` that list, and gets exactly its i
 content that was judged.
 """
 
-import json
-import shlex
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import django
 
@@ -37,7 +34,6 @@ from studies.importers.sets.data_set import (
     SetFile,
     Tally,
     Watch,
-    as_text,
     columns_of,
     parse_options,
     parts_of,
@@ -250,9 +246,6 @@ def _lines(part: SetFile) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
 
 
-_HOW = ("files", "format", "task", "options", "seed", "limit", "mapping")
-
-
 def read_list(path: Path) -> dict[str, str]:
     """The content hash of each item that an export's items.jsonl lists. Raises `Refused`."""
     try:
@@ -309,41 +302,3 @@ def _fault(key: str, item: ItemRecord | None) -> Fault:
 def _refused(path: Path, message: str) -> Refused:
     remedy = "Give the file jsonl/items.jsonl of an export."
     return Refused([Fault(None, "", "list of items", message, remedy, file=path.name)])
-
-
-def commands(slug: str, readings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Commands that read a study's items again; the last one compares them with the list.
-
-    `readings` are the log entries of the study's imports. Files in the neutral format are read
-    together if there is nothing else; a data set is read with every option and its seed.
-    """
-    neutral = [reading for reading in readings if not _has_own_command(reading)]
-    hows: list[dict[str, Any]] = []
-    if neutral:
-        files = dict.fromkeys(name for reading in neutral for name in reading["files"])
-        limit = neutral[0]["limit"] if len(neutral) == 1 else None
-        hows.append({"files": list(files), "task": neutral[0]["task"], "limit": limit})
-    for reading in readings:
-        how = {name: reading[name] for name in _HOW if name in reading}
-        if _has_own_command(reading) and how not in hows:
-            hows.append(how)
-    return [_command(slug, how, is_last=how is hows[-1]) for how in hows]
-
-
-def _has_own_command(reading: Mapping[str, Any]) -> bool:
-    """Whether other files cannot be read by the same command."""
-    return reading["format"] in data_sets() or "mapping" in reading or bool(reading.get("options"))
-
-
-def _command(slug: str, how: Mapping[str, Any], *, is_last: bool) -> str:
-    words = ["manage.py", "import_items", slug, *how["files"], "--create", "--task", how["task"]]
-    if "mapping" in how:
-        words += ["--mapping", json.dumps(how["mapping"], ensure_ascii=False)]
-    elif "format" in how:
-        words += ["--format", how["format"]]
-        for name, value in how["options"].items():
-            words += ["--option", f"{name}={as_text(value)}"]
-        words += ["--seed", str(how["seed"])]
-    if how["limit"]:
-        words += ["--limit", str(how["limit"])]
-    return shlex.join([*words, "--like", "jsonl/items.jsonl"] if is_last else words)

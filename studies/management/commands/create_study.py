@@ -9,16 +9,15 @@ from django.core.management.base import BaseCommand, CommandError
 from studies.errors import StudyError
 from studies.management.terminal import explain, read_settings
 from studies.models import Study, Task
+from studies.models.added_settings import added_fields
 from studies.services.studies import create_study
 
-# Settings allowed in a file: all that researchers can edit. The short name is an argument.
-FIELDS = [
-    field.name
-    for field in Study._meta.concrete_fields
-    if field.editable
-    and not field.primary_key
-    and field.name not in ("slug", "state", "created_at")
-]
+
+def _names() -> list[str]:
+    """Settings allowed in a file: all that researchers can edit. The short name is an argument."""
+    own = [field for field in Study._meta.concrete_fields if field.editable]
+    names = [field.name for field in own if not field.primary_key]
+    return [n for n in names if n not in ("slug", "state", "created_at")] + [*added_fields()]
 
 
 class Command(BaseCommand):
@@ -33,7 +32,7 @@ class Command(BaseCommand):
             dest="file",
             type=Path,
             metavar="FILE.toml",
-            help=f"settings of the study, by name: {', '.join(FIELDS)}",
+            help=f"settings of the study, by name: {', '.join(_names())}",
         )
         parser.add_argument("--draft", action="store_true", help="keep the study a draft")
         parser.add_argument(
@@ -41,7 +40,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        fields = read_settings(options["file"], FIELDS) if options["file"] else {}
+        fields = read_settings(options["file"], _names()) if options["file"] else {}
         fields |= {name: options[name] for name in ("title", "task") if options[name]}
         fields["state"] = Study.State.DRAFT if options["draft"] else Study.State.OPEN
         try:

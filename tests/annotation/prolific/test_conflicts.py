@@ -70,7 +70,7 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(which, prolific
     for _ in range(6):
         finish(prolific, *arrive(prolific, row))
     follow(study_id=study.pk)
-    to_reject = settlement(study).proposing(APPROVE)[0].submission.pk
+    to_reject = next(r for r in settlement(study).rows if r.action == APPROVE).submission.pk
     reject(
         study_id=study.pk,
         submission_id=to_reject,
@@ -121,9 +121,11 @@ def leave_in_every_way(prolific, row, study) -> None:
 def settle(study) -> None:
     follow(study_id=study.pk)
     found = settlement(study)
-    chosen = [r.submission.pk for r in found.proposing(APPROVE)]
+    chosen = [r.submission.pk for r in found.rows if r.action == APPROVE]
     approve(study_id=study.pk, submission_ids=chosen, confirmed=len(chosen))
-    owed = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in found.proposing(BONUS)]
+    owed = [
+        BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in found.rows if r.action == BONUS
+    ]
     payment = money.set_up(payment_id=money.prepare(study_id=study.pk, lines=owed).pk)
     money.pay(payment_id=payment.pk, confirmed=payment.total)
 

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from studies.errors import FrozenStudy
 from studies.models import Study
+from studies.models.added_settings import added_fields, read_added
 from studies.services.settings import save_settings
 from studies.services.studies import freeze
 from tests.factories import make_item, make_study
@@ -72,6 +73,17 @@ def test_more_answers_per_item_open_more_seats_and_leave_a_trace(admin):
         "before": {"annotations_per_item": 3},
         "after": {"annotations_per_item": 5},
     }
+
+
+def test_settings_of_extras_are_edited_too(admin):
+    study = make_study(perspective="own")
+    changes = {name: field.default + 1 for name, field in added_fields().items()}
+
+    edit(admin, study, minutes=15, **changes)
+
+    stored = Study.objects.get()
+    assert (stored.minutes, read_added(stored)) == (15, changes)
+    assert study.log.get().detail["fields"] == sorted(["minutes", *changes])
 
 
 def test_an_edit_that_comes_after_the_first_answer_is_refused():

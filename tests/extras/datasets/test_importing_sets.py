@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import zipfile
 
 import pytest
@@ -10,12 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_rows
-from studies.importers.items.import_source import commands
 from studies.importers.sets import data_sets
 from studies.importers.uploads import run_import
 from studies.models import ImportJob, Item, Study
 from tests.factories import make_study, sign_in
-from tests.studies.files import jsonl, raw_item
+from tests.studies.files import jsonl
 from tests.studies.sets.made import fixture
 
 pytestmark = pytest.mark.django_db
@@ -76,19 +74,10 @@ def test_a_bad_option_is_bad_usage(words, message):
         run("one", fixture("ec"), "--option", "tie_rule")
 
 
-def readings():
-    """How the items of the study were read, by its log."""
-    entries = Study.objects.get(slug="one").log.filter(event="items imported").order_by("pk")
-    return [each for entry in entries for each in entry.detail["read"]]
-
-
 @pytest.mark.sampled(keep=1)
 @pytest.mark.parametrize(("name", "forbids"), [("opinionqa", True), ("ec", True), ("pr", False)])
-def test_what_may_not_be_passed_on_leaves_as_hashes_and_is_rebuilt_by_a_command(
-    name, forbids, tmp_path
-):
-    option = {"opinionqa": "respondents=2", "ec": "tie_rule=both", "pr": "max_reuse=2"}[name]
-    run("one", fixture(name), "--create", "--option", option, "--seed", 9)
+def test_what_may_not_be_passed_on_leaves_as_hashes(name, forbids, tmp_path):
+    run("one", fixture(name), "--create", "--seed", 9)
 
     out = tmp_path / "out"
     call_command("export", "one", "--what", "all", "--out", str(out))
@@ -97,34 +86,6 @@ def test_what_may_not_be_passed_on_leaves_as_hashes_and_is_rebuilt_by_a_command(
     assert ("question" not in rows[0]) == forbids
     described = json.loads((out / "jsonl/dataset.json").read_text())
     assert described["importer"]["seed"] == 9
-    if not forbids:
-        return
-    (command,) = commands("one", readings())
-    words = shlex.split(command.replace("jsonl/items", f"{out}/jsonl/items"))[1:]
-    assert f"--option {option} " in command
-    words[1:3] = ["again", str(fixture(name))]
-    call_command(*words)
-    hashes = Item.everything.order_by("key").values_list("key", "content_hash")
-    assert list(hashes.filter(study__slug="again")) == list(hashes.filter(study__slug="one"))
-
-
-def test_a_study_of_two_sources_is_rebuilt_by_two_commands(tmp_path):
-    own = tmp_path / "own.jsonl"
-    own.write_bytes(jsonl(raw_item(1)))
-    run("one", fixture("ec"), "--create")
-    run("one", own)
-    out = tmp_path / "out"
-    call_command("export", "one", "--what", "all", "--out", str(out))
-
-    again = commands("one", readings())
-    for command in again:
-        words = shlex.split(command.replace("jsonl/items", f"{out}/jsonl/items"))[1:]
-        words[1:3] = ["again", str(own if words[2] == own.name else fixture(words[2]))]
-        call_command(*words)
-
-    assert len(again) == 2
-    hashes = Item.everything.order_by("key").values_list("key", "content_hash")
-    assert list(hashes.filter(study__slug="again")) == list(hashes.filter(study__slug="one"))
 
 
 def uploads(folder):

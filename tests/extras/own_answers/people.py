@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from annotation.models import Annotation, Annotator, Assignment, DemographicQuestion
-from extras.own_answers.models import OwnProfile
+from extras.own_answers.models import OwnProfile, SecondVisitSettings
 from extras.own_answers.profiles import features_of
 from studies.models import Item, Persona, Study
 from tests.factories import make_study
@@ -30,6 +30,12 @@ def make_own_study(items: int = 6, **overrides) -> Study:
         for n in range(items)
     )
     ask_for_age(study)
+    return study
+
+
+def bring_back(study: Study, share: int, days: int = 7) -> Study:
+    """Have people answer this percentage of their items again."""
+    SecondVisitSettings.objects.create(study=study, retest_share=share, retest_days=days)
     return study
 
 

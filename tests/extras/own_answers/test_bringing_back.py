@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.errors import EntryRefused
 from annotation.models import Annotator, ProlificStudy
 from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import NotAllowed
@@ -20,7 +21,7 @@ from demo.prolific.records import Problem
 from extras.own_answers.bringing_back import BACK, DUE, reminder_needs
 from extras.own_answers.follow_up import draft_follow_up, newly_due
 from extras.own_answers.models import RetestVisit
-from extras.own_answers.second_visits import answer_again, second_visit_code
+from extras.own_answers.second_visits import answer_again, second_visit_code, verify_return
 from studies.models import Study
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import (
@@ -31,15 +32,14 @@ from tests.annotation.prolific.life import (
     seats_taken,
     state_of,
 )
+from tests.extras.own_answers.people import bring_back
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def study(prolific) -> Study:  # noqa: F811
-    return make_recruiting(
-        perspective="own", entry="prolific", retest_share=40, retest_days=7, per_person=3
-    )
+    return bring_back(make_recruiting(perspective="own", entry="prolific", per_person=3), 40)
 
 
 @pytest.fixture
@@ -81,6 +81,19 @@ def come_back(prolific, study, person):  # noqa: F811
     return again
 
 
+def test_returning_people_are_compared_with_their_submission_to_the_second_study(study, prolific):  # noqa: F811
+    published(study)
+    other = published(make_recruiting())  # by hand on Prolific, so not one of this study
+    person = prolific.world.arrive(other.prolific_id)
+    query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
+
+    verify_return(study, query)
+    verify_return(study, query | {"SESSION_ID": "b" * 24})  # may be seconds old
+    for edited in ({"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}):
+        with pytest.raises(EntryRefused):
+            verify_return(study, query | edited)
+
+
 @pytest.mark.nightly
 def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, prolific):  # noqa: F811
     made = page(action="draft", minutes="5", reward="1.50")
@@ -115,7 +128,7 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
     assert {state_of(annotator) for _, annotator in people} == {Annotator.State.COMPLETED}
     assert seats_taken(study) == before
 
-    ready = [each.submission.pk for each in settlement(study).proposing(APPROVE)]
+    ready = [each.submission.pk for each in settlement(study).rows if each.action == APPROVE]
     done = approve(
         study_id=study.pk, submission_ids=ready, confirmed=len(ready), user=User.objects.get()
     )

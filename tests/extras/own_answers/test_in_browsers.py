@@ -13,7 +13,7 @@ from extras.own_answers.models import OwnProfile, RetestAnswer, RetestVisit
 from studies.models import Membership, Study
 from tests.browser.annotators import enter, make_everyday_study
 from tests.browser.conftest import DESKTOP, PHONE, is_well_in_both_themes
-from tests.extras.own_answers.people import make_own_study, make_person
+from tests.extras.own_answers.people import bring_back, make_own_study, make_person
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -100,7 +100,7 @@ def test_the_whole_way(open_page, own_study, javascript):
 
 @pytest.mark.nightly
 def test_the_second_visit(open_page, own_study):
-    Study.objects.filter(pk=own_study.pk).update(retest_share=100)
+    bring_back(own_study, 100)
     DemographicQuestion.objects.all().delete()
     page = open_page(viewport=PHONE, javascript=False)
     enter(page, own_study)
@@ -142,7 +142,8 @@ def test_the_page_of_the_linked_study(signed_in, live_server):
 
     expect(page.locator("h1")).to_contain_text("Linked study")
     look(page, "linked")
-    Study.objects.filter(pk=first.pk).update(retest_share=50, entry="prolific")
+    Study.objects.filter(pk=first.pk).update(entry="prolific")
+    bring_back(first, 50)
     page.goto(f"{live_server.url}/studies/{first.slug}/people/second-visits/")
     expect(page.locator("h2")).to_contain_text("Bring people back on Prolific")
     look(page, "second-visits")

@@ -22,6 +22,7 @@ from tests.annotation.grids import grid
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import GENDER, finish, make_recruiting, time_to_read
 from tests.browser.conftest import fits_and_reads_well
+from tests.extras.own_answers.people import bring_back
 
 # With --all: about a minute in Chromium.
 pytestmark = [
@@ -61,9 +62,8 @@ def lab_study(slug: str, owner: User) -> Study:
         title=slug.capitalize(),
         perspective="own",
         entry="prolific",
-        retest_share=40,
-        retest_days=7,
     )
+    bring_back(study, 40)
     Membership.objects.create(study=study, user=owner, role=Membership.Role.OWNER)
     targets = {("woman",): 6, ("man",): 4}
     set_quotas(study_id=study.pk, questions=[GENDER], groups=grid([GENDER], targets))

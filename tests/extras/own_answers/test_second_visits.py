@@ -14,6 +14,7 @@ from extras.own_answers.models import RetestAnswer, RetestVisit
 from extras.own_answers.second_visits import second_visit_code, second_visit_table
 from studies.models import Item, Study
 from tests.annotation.pages.walking import answer_all, start, token_of
+from tests.extras.own_answers.people import bring_back
 from tests.factories import make_items, make_study, sign_in
 from tests.studies.media.files import import_zip, picture, with_media, zipped
 
@@ -22,11 +23,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def study() -> Study:
-    study = make_study(
-        perspective="own", items_per_annotator=5, retest_share=40, retest_days=7, entry="prolific"
-    )
+    study = make_study(perspective="own", items_per_annotator=5, entry="prolific")
     make_items(study, 5)
-    return study
+    return bring_back(study, 40)
 
 
 @pytest.fixture
@@ -143,7 +142,8 @@ def test_a_second_visit_sends_the_pictures_of_its_items_while_it_is_open(setting
     import_zip(
         "pictures", zipped(tmp_path / "p.zip", items, files | {"b.png": picture(color="pink")})
     )
-    Study.objects.filter(pk=pictures.pk).update(state="open", retest_share=40, retest_days=7)
+    Study.objects.filter(pk=pictures.pk).update(state="open")
+    bring_back(pictures, 40)
     client = start(pictures)
     answer_all(client, pictures)
     client.post("/s/pictures/profile/", {"do": "decide"})

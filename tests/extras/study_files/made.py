@@ -14,6 +14,7 @@ from judging.runs.judges import add_judge
 from judging.wordings import save_wording
 from studies.importers.items.storage import import_items
 from studies.models import FeatureSet, Item, Study
+from studies.models.added_settings import added_fields
 from studies.services.items import store_draw
 from studies.services.studies import create_study
 from studies.services.whole_studies import delete_rows
@@ -68,7 +69,8 @@ def items() -> list[dict[str, Any]]:
 def whole_study(slug: str = "suppers") -> Study:
     """A study with all that a design can have, and with no answers."""
     plain = {name: value for name, value in SETTINGS.items() if name != "human_sample"}
-    study = create_study(slug=slug, **plain, human_sample=3)
+    added = {name: field.default + 1 for name, field in added_fields().items()}
+    study = create_study(slug=slug, **plain, **added, human_sample=3)
     import_items(slug, [read(jsonl(*items()), task=study.task)])
     FeatureSet.objects.create(study=study, name="two of them", keys=["age", "sex"])
     FeatureSet.objects.create(study=study, name="Age", keys=["age"])

@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from judging.models import Judge, PromptTemplate
 from studies.models import Item, Study
+from studies.models.added_settings import read_added
 from studies.services.studies import create_study
 from studies.services.whole_studies import copy_study
 from tests.extras.study_files.made import SETTINGS, export, forget, whole_study
@@ -45,6 +46,7 @@ def test_the_whole_study_has_another_value_than_the_default_in_every_setting():
 def test_an_export_that_is_applied_to_an_empty_database_gives_the_same_bytes(tmp_path):
     study = whole_study()
     first, seated, content = export(study, tmp_path / "one"), seats(study), study.content_hash
+    added = read_added(study)
     forget(study)
     assert not Study.objects.exists()
     assert not Judge.objects.exists()
@@ -55,6 +57,7 @@ def test_an_export_that_is_applied_to_an_empty_database_gives_the_same_bytes(tmp
     assert export(rebuilt, tmp_path / "two") == first
     assert (rebuilt.content_hash, seats(rebuilt)) == (content, seated)
     assert rebuilt.state == Study.State.DRAFT
+    assert read_added(rebuilt) == added
     assert PromptTemplate.objects.filter(study=rebuilt).count() == 3
 
 

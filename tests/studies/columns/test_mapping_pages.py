@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import shlex
 from datetime import timedelta
 
 import pytest
@@ -13,7 +12,6 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from studies.importers.columns.mapping import ColumnMapping
-from studies.importers.items.import_source import commands
 from studies.importers.uploads import folder_of_upload, mapping_of, run_import
 from studies.models import ImportJob, Item, Membership, Study, Upload
 from studies.tasks import tidy_imports
@@ -360,28 +358,6 @@ class TestCommand:
             call_command(
                 "import_items", "one", file, "--mapping", '{"format": "thirdperson-mapping"}'
             )
-
-    def test_the_same_items_come_back_by_that_command(self, client, study, tmp_path):
-        file = tmp_path / "people.csv"
-        file.write_text(CSV)
-        call_command("import_items", "one", file, "--mapping", json.dumps(MAPPING))
-        (command,) = commands("two", study.log.get(event="items imported").detail["read"])
-        words = shlex.split(command)
-
-        call_command(
-            "import_items",
-            "two",
-            file,
-            "--create",
-            "--mapping",
-            words[words.index("--mapping") + 1],
-        )
-
-        items = Item.objects.order_by("key")
-        hashes = [
-            list(items.filter(study__slug=s).values_list("content_hash")) for s in ("one", "two")
-        ]
-        assert hashes[0] == hashes[1]
 
 
 @pytest.mark.nightly

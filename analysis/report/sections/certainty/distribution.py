@@ -207,9 +207,6 @@ def _percent_of(bar: Mapping[str, Any]) -> float | None:
     return bar["accuracy"] if bar["n"] >= TOO_SMALL else None
 
 
-POINTS = 5
-
-
 def histograms(report: ReportJson) -> Figure | None:
     """Figure 2 of the source article: right below, wrong above, accuracy on each bar."""
     sides = drawn_sides(report)
