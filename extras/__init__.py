@@ -8,6 +8,7 @@ its folder, `tests/extras/<name>` and its line leaves a program without that des
 from pathlib import Path
 
 NAMES = [
+    "activity",
     "administration",
     "advice",
     "agents",

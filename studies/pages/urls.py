@@ -58,7 +58,6 @@ urlpatterns = [
     path("<slug:slug>/team/hand-over/", team_views.hand_over, name="team-hand-over"),
     path("<slug:slug>/providers/", settings_views.providers, name="providers"),
     path("<slug:slug>/providers/decide/", settings_views.decide, name="providers-decide"),
-    path("<slug:slug>/activity/", team_views.activity, name="activity"),
     path("<slug:slug>/whole/", team_views.whole_study, name="whole"),
     path("<slug:slug>/whole/copy/", team_views.copy, name="copy"),
     path("<slug:slug>/whole/archive/", team_views.archive, name="archive"),

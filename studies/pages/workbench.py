@@ -342,7 +342,6 @@ def settings_pages(study: Study) -> list[SectionPage]:
         "studies:settings": "Settings",
         "studies:team": "Team",
         "studies:providers": "Items and providers",
-        "studies:activity": "Activity",
         "studies:whole": "Copy, archive, delete",
     }
     return [
@@ -374,10 +373,6 @@ def register_own_pages() -> None:
     register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
     register_pages("items", "studies:items-delete")
     section_pages.register(settings_pages)
-    register_pages(
-        "settings", "studies:settings", "studies:providers", "studies:activity", "studies:whole"
-    )
-    register_pages(
-        "settings", "studies:copy", "studies:delete", "studies:retention", "studies:team"
-    )
-    register_pages("settings", "studies:team-invite", "studies:team-hand-over")
+    own = ("settings", "providers", "whole", "copy", "delete", "retention", "team")
+    own += ("team-invite", "team-hand-over")
+    register_pages("settings", *(f"studies:{name}" for name in own))

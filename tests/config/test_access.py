@@ -45,7 +45,6 @@ OPEN_TO_ALL = (
 # What viewers may read. They change nothing.
 FOR_VIEWERS = {
     "",
-    "activity/",
     "audit/",
     "audit/status/",
     "disagreements/",
