@@ -1,74 +1,11 @@
-"""Differences between reports: every value, and two versions of a report side by side."""
+"""The main numbers of two reports side by side: how they were made, and what they found."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.lifecycle.storage import report_dir
-from analysis.models import Report
 from analysis.report.tables import CellKind, in_general, read
 from analysis.report.words import run_names
-from studies.importers.files.lines import BadLine, table_rows
-
-# The first of these keys that exists identifies a list entry. By position, a removed entry would
-# shift all later ones.
-NAMES = ("item", "rater", "run", "analysis", "limit", "value")
-ABSENT = "–"
-
-
-@dataclass(frozen=True)
-class ReportDifference:
-    """A changed value; “–” if missing on one side."""
-
-    path: str
-    then: Any
-    now: Any
-
-
-def differences(then: Any, now: Any, path: str = "") -> Iterator[ReportDifference]:
-    """All values that differ between two reports, in the order of the first."""
-    if isinstance(then, Mapping) and isinstance(now, Mapping):
-        for key in [*then, *(key for key in now if key not in then)]:
-            below = f"{path}.{key}" if path else str(key)
-            yield from differences(then.get(key, ABSENT), now.get(key, ABSENT), below)
-    elif isinstance(then, list) and isinstance(now, list):
-        ours, theirs = _named(then), _named(now)
-        for name in [*ours, *(name for name in theirs if name not in ours)]:
-            below = f"{path}[{name}]"
-            yield from differences(ours.get(name, ABSENT), theirs.get(name, ABSENT), below)
-    elif then != now:
-        yield ReportDifference(path, _brief(then), _brief(now))
-
-
-def _named(entries: Sequence[Any]) -> dict[str, Any]:
-    """The entries of a list by name, or by position without one."""
-    for key in NAMES:
-        if entries and all(isinstance(entry, Mapping) and key in entry for entry in entries):
-            names = [str(entry[key]) for entry in entries]
-            if len(set(names)) == len(names):
-                return dict(zip(names, entries, strict=True))
-    return {str(number): entry for number, entry in enumerate(entries)}
-
-
-def _brief(value: Any) -> Any:
-    """A value in one line."""
-    if isinstance(value, Mapping | list):
-        return f"({len(value)} values)"
-    return value
-
-
-SHOWN = 100
-# Data, records and descriptions are not listed, because readers compare numbers.
-LISTED_FIRST = ("inputs", "seed", "parameters", "study", "human", "judges", "comparison")
-NOT_LISTED = (
-    "items",
-    "deviations",
-    "software",
-    "registration",
-    "headline",
-    "certainty_headline",
-    "bands",
-)
 
 
 @dataclass(frozen=True)
@@ -81,61 +18,19 @@ class ComparedRow:
     is_changed: bool
 
 
-@dataclass(frozen=True)
-class VersionComparison:
-    """Changes in how the reports were made, in their main numbers, and in every value.
-
-    `n_items` is the number of changed items, which are not listed; None if the files of a report
-    are gone.
-    """
-
-    made: list[ComparedRow]
-    found: list[ComparedRow]
-    changes: list[ReportDifference]
-    n_changes: int
-    n_items: int | None
-
-
-def compare_reports(first: Report, second: Report) -> VersionComparison:
-    before, after = first.result or {}, second.result or {}
-    listed = list(differences(_listed(before), _listed(after)))
-    return VersionComparison(
-        made=_rows(dict(_made(before)), dict(_made(after))),
-        found=_rows(dict(_found(before)), dict(_found(after))),
-        changes=listed[:SHOWN],
-        n_changes=len(listed),
-        n_items=_changed_items(first, second),
-    )
-
-
 def main_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
     """How two reports were made and what they found, as rows of text."""
-    rows = _rows(dict(_made(before)), dict(_made(after)))
-    kept = [row for row in rows if row.label not in ("Hash of the inputs", "Software version")]
-    return [*kept, *_rows(dict(_found(before)), dict(_found(after)))]
+    made = compare_settings(before, after)
+    kept = [row for row in made if row.label not in ("Hash of the inputs", "Software version")]
+    return [*kept, *compare_results(before, after)]
 
 
-def _changed_items(first: Report, second: Report) -> int | None:
-    """Number of rows that differ in the item tables; None if a report has no files."""
-    try:
-        old, new = _item_rows(first), _item_rows(second)
-    except OSError:
-        return None
-    return sum(old.get(key) != new.get(key) for key in old | new)
+def compare_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
+    return _rows(dict(_made(before)), dict(_made(after)))
 
 
-def _item_rows(report: Report) -> dict[str, int]:
-    """A hash of each row by item key, because the rows may take a hundred megabytes."""
-    path = report_dir(report.public_id) / "tables" / "items.csv"
-    with path.open() as file:
-        rows = (found[1] for found in table_rows(file, path.name) if not isinstance(found, BadLine))
-        return {row["Item"]: hash(tuple(row.values())) for row in rows}
-
-
-def _listed(report: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys compared value by value, in a fixed order because a database may change it."""
-    rest = sorted(key for key in report if key not in (*LISTED_FIRST, *NOT_LISTED))
-    return {key: report[key] for key in (*LISTED_FIRST, *rest) if key in report}
+def compare_results(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ComparedRow]:
+    return _rows(dict(_found(before)), dict(_found(after)))
 
 
 def _rows(before: Mapping[str, str], after: Mapping[str, str]) -> list[ComparedRow]:

@@ -15,7 +15,6 @@ _REPORTS = [
     path("", views.list_reports, name="list"),
     path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
-    path("compare/", views.compare, name="compare"),
     path("view/", another_view.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),

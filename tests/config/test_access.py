@@ -84,7 +84,6 @@ FOR_VIEWERS = {
     "reports/<public_id>/status/",
     "reports/<public_id>/tables.zip",
     "reports/<public_id>/tables/<name>.csv",
-    "reports/compare/",
     "reports/panel/",
     "reports/view/",
     "settings/",

@@ -9,11 +9,11 @@ from django.test import override_settings
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from annotation.models import Annotation
+from extras.verification.comparison import compare_reports
 from studies.models import Membership
 from tests.analysis.builders import little_study
 from tests.stored import path_of
@@ -28,8 +28,8 @@ def signed_in(client, study, role):
     return user
 
 
-def page(study, name="plan"):
-    return reverse(f"analysis:{name}", args=[study.slug])
+def page(study):
+    return reverse("comparison:reports", args=[study.slug])
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
     study, (first, second) = two_versions
     signed_in(client, study, "viewer")
 
-    shown = client.get(page(study, "compare")).content.decode()
+    shown = client.get(page(study)).content.decode()
 
     assert (first.number, second.number) == (1, 2)
     assert '<th scope="col">v1</th><th scope="col">v2</th>' in shown
@@ -73,7 +73,7 @@ def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
 def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_versions):
     study, (first, second) = two_versions
     signed_in(client, study, "viewer")
-    address = page(study, "compare")
+    address = page(study)
 
     turned = client.get(address, {"before": second.public_id, "after": first.public_id})
     wrong = client.get(address, {"before": "nothing", "after": first.public_id})
@@ -91,5 +91,5 @@ def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_ver
 
     shutil.rmtree(path_of(report_dir(first.public_id)))
     assert compare_reports(first, second).n_items is None
-    shown = client.get(page(study, "compare")).content.decode()
+    shown = client.get(page(study)).content.decode()
     assert "The items were not compared one by one" in shown
