@@ -28,6 +28,7 @@ NAMES = [
     "frozen_plans",
     "graded",
     "heat_maps",
+    "item_editing",
     "judge_models",
     "judges_compared",
     "label_models",

@@ -1,7 +1,6 @@
 from django.urls import path
 
 from studies.pages import (
-    editing_views,
     import_views,
     mapping_views,
     overview_views,
@@ -45,11 +44,6 @@ urlpatterns = [
     ),
     path("<slug:slug>/media/<str:sha256>/", views.media, name="media"),
     path("<slug:slug>/items/", views.items, name="items"),
-    path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
-    path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
-    path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
-    # Not below items/, where it could be an item's address.
-    path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
     path("<slug:slug>/team/", team_views.members, name="team"),
     path("<slug:slug>/team/invite/", team_views.invite, name="team-invite"),
     path("<slug:slug>/team/withdraw/", team_views.withdraw, name="team-withdraw"),
