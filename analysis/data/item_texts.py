@@ -61,23 +61,6 @@ def item_keys(study: Study) -> list[str]:
     return list(Item.objects.filter(study=study).order_by("key").values_list("key", flat=True))
 
 
-def run_labels(study: Study) -> list[dict[str, str]]:
-    """The prompts of every run without a bias probe, by judge and key."""
-    runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
-    return [
-        {
-            "judge": run.judge.name,
-            "key": run.key,
-            "setting": run.setting,
-            "features": run.features,
-            "wording": run.wording.reference if run.wording else "",
-            "framing": run.framing,
-            "orders": run.get_orders_display(),
-        }
-        for run in runs.order_by("judge__name", "key")
-    ]
-
-
 def items_by_id(ids: Collection[int]) -> dict[int, Item]:
     """Items of any split by id, without the parts that only their own pages show."""
     return Item.everything.defer("metadata", "warnings").in_bulk(ids)

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from typing import Any
 
 from analysis.data.answers import counted_pseudonyms
-from analysis.data.item_texts import ItemTexts, item_keys, item_texts, run_labels
+from analysis.data.item_texts import ItemTexts, item_keys, item_texts
 from analysis.errors import ExportError
 from analysis.exports.catalogue import ExportTable
 from analysis.exports.columns import Column
@@ -31,7 +31,7 @@ def wide_table(study: Study) -> ExportTableFile:
     """
     raters = _raters(study)
     _check_size(study, raters, cells=2 * len(raters))
-    labels = {run["key"]: run for run in run_labels(study)}
+    labels = {run["key"]: run for run in _run_labels(study)}
     runs = {key: _run_column(run) for key, run in labels.items()}
     columns = [
         Column("item_id", "text", "The item's id."),
@@ -94,6 +94,23 @@ def reliability_matrix(study: Study) -> ExportTableFile:
             yield {"rater_id": rater} | {key: code or None for key, code in named}
 
     return ExportTableFile("reliability", columns, rows)
+
+
+def _run_labels(study: Study) -> list[dict[str, str]]:
+    """The prompts of every run without a bias probe, by judge and key."""
+    runs = study.judge_runs.filter(bias_probe="").select_related("judge", "wording")
+    return [
+        {
+            "judge": run.judge.name,
+            "key": run.key,
+            "setting": run.setting,
+            "features": run.features,
+            "wording": run.wording.reference if run.wording else "",
+            "framing": run.framing,
+            "orders": run.get_orders_display(),
+        }
+        for run in runs.order_by("judge__name", "key")
+    ]
 
 
 def _raters(study: Study) -> list[str]:

@@ -22,11 +22,11 @@ from annotation.participants.item_context import progress_of
 from annotation.seats import flow
 from annotation.seats.flow import ending_of
 from extras.own_answers.models import OwnProfile
+from extras.own_answers.removal import remove_personas
 from studies.importers.items.records import feature
 from studies.models import Choice, Item, Study
 from studies.pages.responses import REFUSED
 from studies.personas import asked_in
-from studies.services.whole_studies import remove_personas
 from studies.statements import clock
 from studies.texts.normalisation import digest, storable
 from studies.texts.slots import Fact, HistoryEntry, Profile
