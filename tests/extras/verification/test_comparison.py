@@ -4,7 +4,6 @@ import shutil
 from unittest.mock import patch
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import override_settings
 from django.urls import reverse
 
@@ -14,18 +13,11 @@ from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from annotation.models import Annotation
 from extras.verification.comparison import compare_reports
-from studies.models import Membership
 from tests.analysis.builders import little_study
+from tests.factories import sign_in
 from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
-
-
-def signed_in(client, study, role):
-    user = User.objects.create_user(role)
-    Membership.objects.create(user=user, study=study, role=role)
-    client.force_login(user)
-    return user
 
 
 def page(study):
@@ -57,9 +49,9 @@ def two_versions(built_versions, settings, tmp_path):
 
 
 @pytest.mark.nightly
-def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
+def test_versions_stand_side_by_side_with_what_changed(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
+    client = sign_in(study, "viewer")
 
     shown = client.get(page(study)).content.decode()
 
@@ -70,9 +62,9 @@ def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
 
 
 @pytest.mark.nightly
-def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_versions):
+def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
+    client = sign_in(study, "viewer")
     address = page(study)
 
     turned = client.get(address, {"before": second.public_id, "after": first.public_id})
@@ -83,9 +75,9 @@ def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_ver
     assert "There is a problem" in wrong.content.decode()
 
 
-def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_versions):
+def test_changed_items_are_counted_from_the_files_of_the_reports(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
+    client = sign_in(study, "viewer")
 
     assert compare_reports(first, second).n_items == 1
 
