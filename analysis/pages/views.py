@@ -33,7 +33,6 @@ from analysis.report import added_files
 from analysis.report.rules import MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
-from studies.pages.workbench import section_pages
 from studies.selectors import get_study, studies_for
 
 
@@ -78,9 +77,6 @@ class ReportForm(forms.Form):
         }
 
 
-PANEL_REPORTS = 3
-
-
 @login_required
 @require_GET
 def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
@@ -94,21 +90,6 @@ def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
         "may_build": _may_build(request, slug),
     }
     return render(request, "analysis/list.html", context)
-
-
-@login_required
-@require_GET
-def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the part of a study's home that is about reports."""
-    study = get_study(request.user, slug)
-    context = {
-        "study": study,
-        "reports": reports_for(request.user, slug)[:PANEL_REPORTS],
-        "registered": registered(study),
-        "pages": [page for page in section_pages.of(study) if page.section == "report"],
-        "may_build": _may_build(request, slug),
-    }
-    return render(request, "analysis/_panel.html", context)
 
 
 @login_required
