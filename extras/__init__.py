@@ -8,6 +8,7 @@ its folder, `tests/extras/<name>` and its line leaves a program without that des
 from pathlib import Path
 
 NAMES = [
+    "activity",
     "administration",
     "advice",
     "agents",
@@ -27,6 +28,7 @@ NAMES = [
     "frozen_plans",
     "graded",
     "heat_maps",
+    "item_editing",
     "judge_models",
     "judges_compared",
     "label_models",

@@ -1,6 +1,6 @@
 """What holds a person's data besides the rows that refer to them: files, links, rows by name.
 
-Apps and extras add their part to `MORE`. A request of a person lists all of it.
+Extras add their part to `MORE`. A request of a person lists all of it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -63,9 +63,3 @@ class HeldBy:
 
 
 MORE: Additions[HeldBy] = Additions()
-
-
-def copies_of(person: PersonIn) -> list[HeldCopy]:
-    """Every copy of any app, the newest first."""
-    found = [copy for source in MORE for copy in source.copies(person)]
-    return sorted(found, key=lambda copy: copy.when, reverse=True)

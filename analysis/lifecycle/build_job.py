@@ -13,7 +13,7 @@ from analysis.data.frozen_plan import keeper
 from analysis.data.runs import asked_on
 from analysis.data.views import AS_IT_IS, View
 from analysis.errors import AnalysisError
-from analysis.lifecycle.differences import main_numbers
+from analysis.lifecycle.main_numbers import main_numbers
 from analysis.lifecycle.storage import ITEM_ROWS, replaced, report_dir
 from analysis.models import Report
 from analysis.report.added_files import AddedFiles, MadeReport, of_pages

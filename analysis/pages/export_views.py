@@ -113,9 +113,6 @@ class ExportForm(forms.Form):
         return chosen
 
 
-PANEL_EXPORTS = 3
-
-
 @require_GET
 @login_required
 def list_exports(request: HttpRequest, slug: str) -> HttpResponse:
@@ -123,15 +120,6 @@ def list_exports(request: HttpRequest, slug: str) -> HttpResponse:
     study = get_study(request.user, slug)
     form = ExportForm(study=study, is_owner=_may(request.user, study, Membership.Role.OWNER))
     return render(request, "analysis/exports.html", _context(request, study) | {"form": form})
-
-
-@require_GET
-@login_required
-def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the part of a study's home that is about exports."""
-    context = _context(request, get_study(request.user, slug))
-    context["exports"] = context["exports"][:PANEL_EXPORTS]
-    return render(request, "analysis/_exports_panel.html", context)
 
 
 @require_GET

@@ -13,9 +13,7 @@ from analysis.pages import (
 
 _REPORTS = [
     path("", views.list_reports, name="list"),
-    path("panel/", views.panel, name="panel"),
     path("build/", views.build, name="build"),
-    path("compare/", views.compare, name="compare"),
     path("view/", another_view.another_view, name="view"),
     path("<str:public_id>/", views.show_report, name="report"),
     path("<str:public_id>/status/", views.status, name="status"),
@@ -31,7 +29,6 @@ _REPORTS = [
 ]
 _EXPORTS = [
     path("", export_views.list_exports, name="list"),
-    path("panel/", export_views.panel, name="panel"),
     path("table/", export_views.table, name="table"),
     path("new/", export_views.create, name="create"),
     path("stale/", export_views.stale, name="stale"),

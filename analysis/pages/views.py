@@ -1,6 +1,5 @@
-"""Pages to build, follow, open and compare a study's reports."""
+"""Pages to build, follow and open a study's reports."""
 
-from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
@@ -14,7 +13,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from analysis.data.views import View
 from analysis.errors import BadParameters
-from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import (
     GIVEN_OUT,
     GivenOut,
@@ -29,14 +27,12 @@ from analysis.lifecycle.storage import (
     report_dir,
     reports_for,
 )
-from analysis.models import Report
 from analysis.pages.another_view import query_of
 from analysis.pages.workbench import REPORT_PARTS
 from analysis.report import added_files
 from analysis.report.rules import MORE_PAGES
 from studies.jobs.retry import Retry, job_status
 from studies.models.studies import Membership, Study
-from studies.pages.workbench import section_pages
 from studies.selectors import get_study, studies_for
 
 
@@ -81,30 +77,6 @@ class ReportForm(forms.Form):
         }
 
 
-class CompareForm(forms.Form):
-    """A form to choose two versions of a study's report."""
-
-    before = forms.ChoiceField(label="Before")
-    after = forms.ChoiceField(label="After")
-
-    def __init__(self, *args: Any, reports: Iterable[Report], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.reports = {report.public_id: report for report in reports}
-        choices = [
-            (key, f"v{report.number} of {report.created_at:%d %b %Y, %H:%M} UTC")
-            for key, report in self.reports.items()
-        ]
-        for name in ("before", "after"):
-            cast(forms.ChoiceField, self.fields[name]).choices = choices
-
-    def chosen(self) -> tuple[Report, Report]:
-        data = self.cleaned_data
-        return self.reports[data["before"]], self.reports[data["after"]]
-
-
-PANEL_REPORTS = 3
-
-
 @login_required
 @require_GET
 def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
@@ -118,21 +90,6 @@ def list_reports(request: HttpRequest, slug: str) -> HttpResponse:
         "may_build": _may_build(request, slug),
     }
     return render(request, "analysis/list.html", context)
-
-
-@login_required
-@require_GET
-def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the part of a study's home that is about reports."""
-    study = get_study(request.user, slug)
-    context = {
-        "study": study,
-        "reports": reports_for(request.user, slug)[:PANEL_REPORTS],
-        "registered": registered(study),
-        "pages": [page for page in section_pages.of(study) if page.section == "report"],
-        "may_build": _may_build(request, slug),
-    }
-    return render(request, "analysis/_panel.html", context)
 
 
 @login_required
@@ -206,25 +163,3 @@ def status(request: HttpRequest, slug: str, public_id: str) -> JsonResponse:
 
 def _may_build(request: HttpRequest, slug: str) -> bool:
     return studies_for(request.user, role=Membership.Role.EDITOR).filter(slug=slug).exists()
-
-
-@login_required
-@require_GET
-def compare(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show two versions side by side, by default the last two."""
-    study = get_study(request.user, slug)
-    reports = list(reports_for(request.user, slug).filter(state=Report.State.DONE))
-    form = CompareForm(request.GET or None, reports=reports)
-    chosen = (reports[1], reports[0]) if len(reports) > 1 else None
-    if form.is_bound and form.is_valid():
-        chosen = form.chosen()
-    elif chosen:
-        form.initial = {"before": chosen[0].public_id, "after": chosen[1].public_id}
-    context = {"study": study, "form": form, "chosen": chosen}
-    if chosen:
-        context["compared"] = compare_reports(*chosen)
-        context["headlines"] = [
-            (report, (report.result or {}).get("headline")) for report in chosen
-        ]
-    status = 422 if form.is_bound and form.errors else 200
-    return render(request, "analysis/compare.html", context, status=status)

@@ -50,5 +50,4 @@ urlpatterns = [
     path("places/related/", admission_views.related, name="related"),
     path("texts/", text_views.texts, name="texts"),
     path("texts/preview/", text_views.text_preview, name="text-preview"),
-    path("panel/", views.panel, name="panel"),
 ]

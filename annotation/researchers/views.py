@@ -25,11 +25,8 @@ from annotation.quality import NOTHING, RULES, Quality, quality_of
 from annotation.researchers.reaching import ONE_PERSON, address_to_write
 from annotation.researchers.selectors import (
     PersonRow,
-    coverage,
     describe,
-    funnel,
     people_of,
-    quota_grid,
 )
 from annotation.seats import flow
 from annotation.seats.flow import ACTIVE, codes_of
@@ -68,21 +65,6 @@ SORT_LABELS = {
 
 def _negative(value: float | None) -> float | None:
     return None if value is None else -value
-
-
-@require_GET
-@login_required
-def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """A fragment of the study's overview page."""
-    study = get_study(request.user, slug)
-    context = {
-        "study": study,
-        "coverage": coverage(study),
-        "funnel": funnel(study),
-        "grid": quota_grid(study),
-        "may_edit": role_of(request.user, study) != Membership.Role.VIEWER,
-    }
-    return render(request, "annotation/researcher/_panel.html", context)
 
 
 @require_GET

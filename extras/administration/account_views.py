@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from extras.administration import selectors
+from extras.administration import closing, selectors
 from extras.administration.views import for_superusers, page_of
 from studies.errors import StudyError
 from studies.pages.accounts.forms import AccountForm, EndForm
 from studies.pages.responses import REFUSED, whole_number
-from studies.services.accounts import second_steps, team
+from studies.services.accounts import second_steps
 from studies.services.accounts.credentials import end_all
 
 _MAY_CREATE = "May create studies"
@@ -157,7 +157,7 @@ def set_active(request: HttpRequest) -> HttpResponse:
             end_all(user=user)
         done = "can sign in again" if user.is_active else "can no longer sign in"
         messages.success(request, f"{user.get_username()} {done}.")
-        if not user.is_active and (left := team.left_behind(user)):
+        if not user.is_active and (left := closing.left_behind(user)):
             messages.warning(
                 request,
                 f"{user.get_username()} leaves studies behind. On the team page of each, hand over "
@@ -182,16 +182,16 @@ def close(request: HttpRequest, user_id: int) -> HttpResponse:
         }
         heirs = {whole_number(k) or 0: whole_number(v) or 0 for k, v in named.items()}
         try:
-            team.close_account(user=user, by=me, heirs=heirs, keep=request.POST.getlist("keep"))
+            closing.close_account(user=user, by=me, heirs=heirs, keep=request.POST.getlist("keep"))
         except StudyError as error:
             messages.error(request, str(error))
             return redirect("administration:close", user.pk)
         end_all(user=user)
         messages.success(request, f"{user.get_username()} can no longer sign in.")
-        if left := team.left_behind(user):
+        if left := closing.left_behind(user):
             messages.warning(request, f"These studies were not handed over: {' '.join(left)}")
         return redirect("administration:users")
-    context = {"account": user, "studies": team.studies_of(user, heir=me)}
+    context = {"account": user, "studies": closing.studies_of(user, heir=me)}
     return render(request, "administration/close.html", context)
 
 

@@ -31,7 +31,7 @@ from annotation.prolific.sync.sync import FINAL
 from annotation.seats import flow
 from annotation.services.endings import withdraw
 from annotation.services.identities import erased_ids, identity_hashes, imported_hashes, is_erased
-from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn, copies_of
+from studies.held_copies import MORE, HeldCopy, PersonalRows, PersonIn
 from studies.models import Item, RemovedPerson, Study, StudyLog
 from studies.services.studies import lock_study, record
 from studies.services.whole_studies import backups_with, delete_with_all_that_refers
@@ -64,7 +64,8 @@ def held(annotator: Annotator) -> list[HeldCopy]:
         for backup in backups_with(annotator.study)
         if backup.taken_at >= person.since and (person.until is None or _before(backup, person))
     ]
-    return sorted([*copies_of(person), *backups], key=lambda copy: copy.when, reverse=True)
+    copies = [copy for source in MORE for copy in source.copies(person)]
+    return sorted([*copies, *backups], key=lambda copy: copy.when, reverse=True)
 
 
 def _before(backup: Any, person: PersonIn) -> bool:

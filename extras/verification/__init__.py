@@ -1,1 +1,1 @@
-"""Verification: a report computed again from the current answers, and every value compared."""
+"""Reports compared value by value: with one that is computed again, or two versions."""

@@ -13,7 +13,6 @@ from django.db.models import Count
 from analysis.data.views import View
 from analysis.errors import AnalysisError
 from analysis.lifecycle.build_job import OnProgress, compute, load_studies
-from analysis.lifecycle.differences import ReportDifference, differences
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from analysis.report.build import SCHEMA
@@ -21,6 +20,7 @@ from analysis.report.report_json import to_json, without_people
 from analysis.report.rules import MethodChange, method_changes
 from analysis.report.words import listed
 from annotation.models import Annotation, Annotator, AnnotatorEvent
+from extras.verification.differences import ReportDifference, differences
 from studies.file_storage.storage import Stored
 
 SHOWN_ITEMS = 10

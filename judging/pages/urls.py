@@ -6,7 +6,6 @@ app_name = "judging"
 urlpatterns = [
     path("", views.runs_page, {"template": "judging/list.html"}, name="list"),
     path("list/panel/", views.runs_page, {"template": "judging/_list.html"}, name="list-panel"),
-    path("panel/", views.panel, name="panel"),
     path("new/", campaign_views.new_campaign, name="new"),
     path(
         "campaign/<str:campaign_id>/",

@@ -284,21 +284,6 @@ class ShownJudgment:
 
 @login_required
 @require_GET
-def panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the part of a study's home that is about judges."""
-    study = get_study(request.user, slug)
-    context = {
-        "study": study,
-        "rows": run_rows(study, study.judge_runs.all()),
-        "campaigns": campaigns_of(study),
-        "has_judges": _has_judges(),
-        "may_edit": may_edit(request.user, slug),
-    }
-    return render(request, "judging/_panel.html", context)
-
-
-@login_required
-@require_GET
 def runs_page(request: HttpRequest, slug: str, *, template: str) -> HttpResponse:
     """Show all runs of a study, filtered and sorted, as a page, its live part, or CSV."""
     study = get_study(request.user, slug)

@@ -1,4 +1,4 @@
-"""Editing and deleting single items and personas, as long as nothing depends on any item.
+"""Changes of personas, checks and practice items, as long as nothing depends on any item.
 
 Every change holds the study's lock. Assigning items, creating a run and storing the first answer
 wait for it.
@@ -15,61 +15,15 @@ from studies.errors import StaleVersion, StudyError
 from studies.exporters.items import raw_item
 from studies.importers.files.faults import Faults, ImportRow, Refused
 from studies.importers.items.records import CONTENT, ItemRecord, PersonaRecord, read_persona
-from studies.importers.items.storage import remove_items, why_not
+from studies.importers.items.storage import why_not
 from studies.importers.items.validation import Validator
-from studies.media import storage
 from studies.media.storage import StoredMedia
 from studies.models import Item, Persona, Side, Study
 from studies.services.items import seat_items, study_content_hash
 from studies.services.studies import lock_study, record
 
-_LOGGED = 300  # characters of a text in the log
+LOGGED = 300  # characters of a text in the log
 _CHUNK = 500
-# The fields of a response that can be edited, by the name of the field that edits them.
-RESPONSES = {
-    f"{name}_{n}": (n - 1, key)
-    for n in (1, 2)
-    for name, key in (("response", "text"), ("prompt", "prompt"))
-}
-# What all pairs of a set of options share, or show of it.
-_OF_SET = ("question", "context", "context_title", *RESPONSES)
-_IN_A_SET = (
-    "This item is one pair of a set of options, and the other pairs have the same texts. Change "
-    "them in the file, and replace the items by importing it again."
-)
-EDITABLE = ("question", "context", "context_title", "topic", "group", "first_person", *RESPONSES)
-
-
-def values_of(item: Item) -> dict[str, str]:
-    """The values of an item that can be edited, by their names in `EDITABLE`."""
-    found = {name: getattr(item, name) for name in EDITABLE if name not in RESPONSES}
-    sides = (item.r1, item.r2)
-    return found | {name: sides[n].get(key) or "" for name, (n, key) in RESPONSES.items()}
-
-
-@transaction.atomic
-def edit_item(
-    *, study_id: int, key: str, values: Mapping[str, str], seen: str, user: User | None = None
-) -> Item:
-    """Change an item; `values` are by the names in `EDITABLE`, `seen` is the hash it had.
-
-    Raises `Refused` if the item breaks a rule of the item format, `StaleVersion` if somebody else
-    changed it, and `StudyError` if anything depends on the items.
-    """
-    study = _unused(study_id)
-    item = _item(study, key)
-    if item.content_hash != seen:
-        raise StaleVersion(
-            "Somebody else changed this item. Check their change, then edit it again."
-        )
-    before = values_of(item)
-    if item.option_set and any(values.get(name, before[name]) != before[name] for name in _OF_SET):
-        raise StudyError(_IN_A_SET)
-    _store(item, _checked(item, values))
-    changed = _changes(before, values_of(item))
-    if changed:
-        _note(study, "item edited", user=user, item=key, changed=changed)
-    return item
 
 
 @transaction.atomic
@@ -82,8 +36,12 @@ def edit_persona(
     seen: str,
     user: User | None = None,
 ) -> Persona:
-    """Change what is known of a persona, for all its items. Raises as `edit_item` does."""
-    study = _unused(study_id)
+    """Change what is known of a persona, for all its items; `seen` is the fingerprint it had.
+
+    Raises `Refused` if an item breaks a rule of the item format, `StaleVersion` if somebody else
+    changed the persona, and `StudyError` if anything depends on the items.
+    """
+    study = unused_study(study_id)
     persona = Persona.objects.get(study=study, key=key)
     old = record_of(persona)
     if old.fingerprint != seen:
@@ -102,9 +60,9 @@ def edit_persona(
     persona.save(update_fields=["features", "text"])
     items = Item.everything.filter(persona=persona).select_related("persona", "study")
     for item in items.iterator(chunk_size=_CHUNK):
-        _store(item, _checked(item, {}))
+        store_item(item, validated(item, raw_item(item)))
     shown = {name: [_facts(old), _facts(new)] for name in ("features",)}
-    _note(study, "persona edited", user=user, persona=key, changed=shown)
+    note_change(study, "persona edited", user=user, persona=key, changed=shown)
     return persona
 
 
@@ -121,10 +79,10 @@ def use_item_as(
     """Make an item a practice item, an attention check, or an ordinary item again.
 
     A check needs the `correct` response and an `instruction` that names it, which is added to the
-    question if it is missing; an ordinary item loses it. Raises as `edit_item` does.
+    question if it is missing; an ordinary item loses it. Raises as `edit_persona` does.
     """
-    study = _unused(study_id)
-    item = _item(study, key)
+    study = unused_study(study_id)
+    item = find_item(study, key)
     before, raw = item.split, raw_item(item)
     if split == Item.Split.PRACTICE and not item.first_person:
         raise StudyError(
@@ -137,10 +95,10 @@ def use_item_as(
         question = f"{question} {instruction}".strip()
     raw |= {"split": split, "question": question or None}
     raw["check"] = {"correct": correct, "instruction": instruction} if is_check else None
-    _store(item, _validated(item, raw))
+    store_item(item, validated(item, raw))
     if split != Item.Split.MAIN:
         Item.everything.filter(pk=item.pk).update(seats_needed=0)
-    _note(study, "item used otherwise", user=user, item=key, before=before, after=split)
+    note_change(study, "item used otherwise", user=user, item=key, before=before, after=split)
     return item
 
 
@@ -151,9 +109,9 @@ def add_checks(
     """Add attention checks about personas of the study's items, and return their ids.
 
     A check has a `question`, the `instruction` that is added to it, and the `right` and the `wrong`
-    response. The items stay as they are. Raises as `edit_item` does.
+    response. The items stay as they are. Raises as `edit_persona` does.
     """
-    study = _unused(study_id)
+    study = unused_study(study_id)
     patterns = list(Item.objects.filter(study=study).select_related("persona").order_by("key")[:50])
     if not patterns:
         raise StudyError("Attention checks are about the personas of items. Import items first.")
@@ -174,43 +132,20 @@ def add_checks(
             "check": {"correct": sides[0], "instruction": check["instruction"]},
         }
         item = Item(study=study, persona=pattern.persona, task=pattern.task, key=key)
-        checked = _validated(item, raw)
+        checked = validated(item, raw)
         for name in CONTENT:
             setattr(item, name, checked.values[name])
         item.content_hash = checked.content_hash
         item.save()
-    _note(study, "attention checks added", user=user, items=keys)
+    note_change(study, "attention checks added", user=user, items=keys)
     return keys
-
-
-@transaction.atomic
-def delete_item(*, study_id: int, key: str, user: User | None = None) -> None:
-    """Delete an item, and its persona if no other item has it."""
-    study = _unused(study_id)
-    item = _item(study, key)
-    persona = item.persona
-    item.delete()
-    if not Item.everything.filter(persona=persona).exists():
-        persona.delete()
-    storage.forget_unused(study)
-    _note(study, "item deleted", user=user, item=key, question=item.question[:_LOGGED])
-
-
-@transaction.atomic
-def delete_items(*, study_id: int, seen: int, user: User | None = None) -> tuple[int, int]:
-    """Delete all items and personas and return their numbers; `seen` is how many were shown."""
-    study = _unused(study_id)
-    found = remove_items(study, seen=seen)
-    study.save(update_fields=["source"])
-    _note(study, "items deleted", user=user, removed=found[0])
-    return found
 
 
 def record_of(persona: Persona) -> PersonaRecord:
     return PersonaRecord(persona.key, persona.features, persona.text, persona.history)
 
 
-def _unused(study_id: int) -> Study:
+def unused_study(study_id: int) -> Study:
     """The locked study, if nothing depends on its items."""
     study = lock_study(study_id)
     if reason := why_not(study):
@@ -218,28 +153,14 @@ def _unused(study_id: int) -> Study:
     return study
 
 
-def _item(study: Study, key: str) -> Item:
+def find_item(study: Study, key: str) -> Item:
     try:
         return Item.everything.select_related("persona").get(study=study, key=key)
     except Item.DoesNotExist:
         raise StaleVersion("Somebody else deleted this item.") from None
 
 
-def _checked(item: Item, values: Mapping[str, str]) -> ItemRecord:
-    """The item with other values, by the rules of the item format. Raises `Refused`."""
-    raw = raw_item(item)
-    for name, value in values.items():
-        if name in RESPONSES:
-            n, key = RESPONSES[name]
-            raw["responses"][n][key] = value or None
-        elif name == "first_person":
-            raw[name] |= {"label": value or None, "tie": value == Item.FirstPerson.TIE}
-        else:
-            raw[name] = value or None
-    return _validated(item, raw)
-
-
-def _validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
+def validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
     faults = Faults()
     media = StoredMedia(item.study)
     checked = Validator(file="", task=item.task, faults=faults, media=media).item(1, raw)
@@ -248,27 +169,19 @@ def _validated(item: Item, raw: dict[str, Any]) -> ItemRecord:
     return checked
 
 
-def _store(item: Item, checked: ItemRecord) -> None:
+def store_item(item: Item, checked: ItemRecord) -> None:
     for name in CONTENT:
         setattr(item, name, checked.values[name])
     item.content_hash = checked.content_hash
     item.save(update_fields=[*CONTENT, "content_hash"])
 
 
-def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, list[str]]:
-    return {
-        name: [before[name][:_LOGGED], after[name][:_LOGGED]]
-        for name in before
-        if before[name] != after[name]
-    }
-
-
 def _facts(persona: PersonaRecord) -> str:
     facts = ", ".join(f"{f['label']}: {f['value']}" for f in persona.features)
-    return f"{facts}; {persona.text}"[:_LOGGED]
+    return f"{facts}; {persona.text}"[:LOGGED]
 
 
-def _note(study: Study, event: str, *, user: User | None, **detail: Any) -> None:
+def note_change(study: Study, event: str, *, user: User | None, **detail: Any) -> None:
     """Count seats and content of the study again, and log the change."""
     seat_items(study)
     study.content_hash = study_content_hash(study)

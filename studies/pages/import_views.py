@@ -34,18 +34,10 @@ from studies.importers.uploads import (
     warnings_shown,
 )
 from studies.jobs.retry import Retry, job_status
-from studies.models import ImportJob, Membership, Study, Task
+from studies.models import ImportJob, Membership, Task
 from studies.pages.responses import REFUSED
 from studies.selectors import get_study
 from studies.tasks import import_file
-
-
-class StateForm(forms.Form):
-    state = forms.ChoiceField(
-        choices=[(s, s) for s in (Study.State.OPEN, Study.State.PAUSED, Study.State.CLOSED)]
-    )
-    reason = forms.CharField(required=False, max_length=1_000)
-
 
 REPLACING = ("replace", "seen")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,7 +16,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from studies.errors import OpeningRefused, StudyError
 from studies.models import Item, Membership, Study
-from studies.pages.import_views import StateForm
 from studies.pages.listing import role_of, study_figures
 from studies.pages.responses import LAUNCH
 from studies.pages.workbench import (
@@ -267,6 +267,13 @@ def _with_way_back(check: LaunchCheck) -> LaunchCheck:
     """The check with an address whose page returns to the launch page when it has saved."""
     page, hash_sign, field = check.fix.partition("#")
     return replace(check, fix=f"{page}?back={LAUNCH}{hash_sign}{field}") if page else check
+
+
+class StateForm(forms.Form):
+    state = forms.ChoiceField(
+        choices=[(s, s) for s in (Study.State.OPEN, Study.State.PAUSED, Study.State.CLOSED)]
+    )
+    reason = forms.CharField(required=False, max_length=1_000)
 
 
 @require_POST

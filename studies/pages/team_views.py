@@ -1,7 +1,6 @@
-"""Pages about a study's team, its activity log, and the study as a whole."""
+"""Pages about a study's team, and the study as a whole."""
 
 import datetime as dt
-import json
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -12,19 +11,16 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.validators import validate_slug
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_date
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studies.errors import StaleVersion, StudyError
-from studies.models import Membership, Retention, Study, StudyLog
+from studies.models import Membership, Retention, Study
 from studies.pages.listing import role_of
-from studies.pages.responses import REFUSED, LongList, csv_response, whole_number
+from studies.pages.responses import REFUSED, whole_number
 from studies.pages.settings_views import MAY_CREATE
 from studies.selectors import get_study, studies_for
 from studies.services import whole_studies as archives
@@ -307,69 +303,6 @@ def _changed(
     # Owners who removed themselves can no longer open the team page.
     is_member = studies_for(_user(request)).filter(pk=study.pk).exists()
     return redirect("studies:team", slug) if is_member else redirect("studies:list")
-
-
-_PER_PAGE = 50
-
-
-@require_GET
-@login_required
-def activity(request: HttpRequest, slug: str) -> HttpResponse:
-    """The log with its filters in the query; with `?format=csv` as a file."""
-    study = get_study(request.user, slug)
-    chosen = {name: request.GET.get(name, "") for name in ("event", "user", "since", "until")}
-    found = _filtered(study, chosen)
-    if request.GET.get("format") == "csv":
-        return _file(study, found)
-    key = (study.pk, *chosen.values())
-    context = {
-        "study": study,
-        "chosen": chosen,
-        "entries": LongList(found, _PER_PAGE, name="activity", key=key).get_page(
-            request.GET.get("page")
-        ),
-        "events": sorted(set(study.log.order_by().values_list("event", flat=True))),
-        "users": sorted(
-            set(
-                study.log.order_by()
-                .exclude(user=None)
-                .values_list("user__username", flat=True)
-                .distinct()
-            )
-        ),
-    }
-    return render(request, "studies/activity.html", context)
-
-
-def _filtered(study: Study, chosen: dict[str, str]) -> QuerySet[StudyLog]:
-    found = study.log.select_related("user")
-    if chosen["event"]:
-        found = found.filter(event=chosen["event"])
-    if chosen["user"]:
-        found = found.filter(user__username=chosen["user"])
-    if since := _day(chosen["since"]):
-        found = found.filter(created_at__gte=since)
-    if until := _day(chosen["until"]):
-        found = found.filter(created_at__lt=until + dt.timedelta(days=1))
-    return found
-
-
-def _day(text: str) -> dt.datetime | None:
-    try:
-        day = parse_date(text)
-    except ValueError:
-        day = None
-    return timezone.make_aware(dt.datetime.combine(day, dt.time())) if day else None
-
-
-def _file(study: Study, entries: QuerySet[StudyLog]) -> HttpResponse:
-    def row(entry: StudyLog) -> list[Any]:
-        name = entry.user.get_username() if entry.user else entry.detail.get("by", "")
-        detail = json.dumps(entry.detail, ensure_ascii=False, sort_keys=True)
-        return [entry.created_at.isoformat(), name, entry.event, detail]
-
-    rows = (row(entry) for entry in entries.iterator(1000))
-    return csv_response(f"{study.slug}-activity", ["time", "user", "event", "detail"], rows)
 
 
 @require_GET

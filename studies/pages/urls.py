@@ -1,7 +1,6 @@
 from django.urls import path
 
 from studies.pages import (
-    editing_views,
     import_views,
     mapping_views,
     overview_views,
@@ -45,11 +44,6 @@ urlpatterns = [
     ),
     path("<slug:slug>/media/<str:sha256>/", views.media, name="media"),
     path("<slug:slug>/items/", views.items, name="items"),
-    path("<slug:slug>/items/<str:key>/edit/", editing_views.edit, name="item-edit"),
-    path("<slug:slug>/items/<str:key>/persona/", editing_views.persona, name="item-persona"),
-    path("<slug:slug>/items/<str:key>/delete/", editing_views.delete, name="item-delete"),
-    # Not below items/, where it could be an item's address.
-    path("<slug:slug>/delete-items/", editing_views.delete_all, name="items-delete"),
     path("<slug:slug>/team/", team_views.members, name="team"),
     path("<slug:slug>/team/invite/", team_views.invite, name="team-invite"),
     path("<slug:slug>/team/withdraw/", team_views.withdraw, name="team-withdraw"),
@@ -58,7 +52,6 @@ urlpatterns = [
     path("<slug:slug>/team/hand-over/", team_views.hand_over, name="team-hand-over"),
     path("<slug:slug>/providers/", settings_views.providers, name="providers"),
     path("<slug:slug>/providers/decide/", settings_views.decide, name="providers-decide"),
-    path("<slug:slug>/activity/", team_views.activity, name="activity"),
     path("<slug:slug>/whole/", team_views.whole_study, name="whole"),
     path("<slug:slug>/whole/copy/", team_views.copy, name="copy"),
     path("<slug:slug>/whole/archive/", team_views.archive, name="archive"),

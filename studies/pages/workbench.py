@@ -196,6 +196,21 @@ PERSON_PAGES: Additions[PersonPart] = Additions()
 
 
 @dataclass(frozen=True)
+class ItemLink:
+    """A link to a page that changes an item, or all: `address` by the study and the item's key.
+
+    The key is empty for all items, and the address where the page is not for these.
+    """
+
+    name: str
+    words: str
+    address: Callable[[Study, str], str]
+
+
+ITEM_LINKS: Additions[ItemLink] = Additions()
+
+
+@dataclass(frozen=True)
 class PageLink:
     """A link to a page outside studies; `address` is empty where a server lacks it."""
 
@@ -342,7 +357,6 @@ def settings_pages(study: Study) -> list[SectionPage]:
         "studies:settings": "Settings",
         "studies:team": "Team",
         "studies:providers": "Items and providers",
-        "studies:activity": "Activity",
         "studies:whole": "Copy, archive, delete",
     }
     return [
@@ -371,13 +385,6 @@ def register_own_pages() -> None:
     section_pages.register(item_pages)
     register_pages("items", "studies:items", "studies:item", "studies:import")
     register_pages("items", "studies:import-job", "studies:import-columns")
-    register_pages("items", "studies:item-edit", "studies:item-persona", "studies:item-delete")
-    register_pages("items", "studies:items-delete")
     section_pages.register(settings_pages)
-    register_pages(
-        "settings", "studies:settings", "studies:providers", "studies:activity", "studies:whole"
-    )
-    register_pages(
-        "settings", "studies:copy", "studies:delete", "studies:retention", "studies:team"
-    )
-    register_pages("settings", "studies:team-invite", "studies:team-hand-over")
+    own = "settings providers whole copy delete retention team team-invite team-hand-over"
+    register_pages("settings", *(f"studies:{name}" for name in own.split()))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import connection, transaction
-from django.db.models import ManyToOneRel, Model, Q, QuerySet
+from django.db.models import ManyToOneRel, Model, QuerySet
 
 from studies.errors import StudyError
 from studies.file_storage.storage import Stored
@@ -21,7 +21,6 @@ from studies.models import (
     Item,
     MediaFile,
     Persona,
-    RemovedPerson,
     Retention,
     Study,
     StudyLog,
@@ -367,43 +366,11 @@ def backups_sentence(study: Study) -> str:
     )
 
 
-# Called with a study and the ids of its items that are removed.
-_removers: list[Callable[[Study, Collection[int]], None]] = []
+# Called with a study and the ids of its items before they are removed.
+REMOVERS: list[Callable[[Study, Collection[int]], None]] = []
 
 
 def register_remover(remover: Callable[[Study, Collection[int]], None]) -> None:
     """Add what an app does before items are removed; a second call changes nothing."""
-    if remover not in _removers:
-        _removers.append(remover)
-
-
-@transaction.atomic
-def remove_personas(key: str) -> int:
-    """Remove a person's personas from every study, with items, answers and judgments about them.
-
-    Includes copies of a study, and personas made from this one. Returns how many studies had one.
-    The log of each says what backups may still contain.
-    """
-    slugs = dict(_personas(key).values_list("study", "study__slug").order_by("study").distinct())
-    for study_id in slugs:
-        _remove(lock_study(study_id), key)
-    return len(slugs)
-
-
-def _personas(key: str) -> QuerySet[Persona]:
-    return Persona.objects.filter(Q(key=key) | Q(key__startswith=f"{key}:"))
-
-
-def _remove(study: Study, key: str) -> None:
-    personas = list(_personas(key).filter(study=study).values_list("pk", flat=True))
-    own = Item.everything.filter(persona__in=personas)
-    items = list(own.values_list("pk", flat=True))
-    labels = own.exclude(first_person="").count()
-    for remover in _removers:
-        remover(study, items)
-    delete_with_all_that_refers(Persona, pk__in=personas)
-    RemovedPerson.objects.create(study=study, own_answers=labels)
-    study.content_hash = study_content_hash(study)
-    study.save(update_fields=["content_hash"])
-    backups = backups_sentence(study)
-    record(study, "profile removed", items=len(items), backups=backups)
+    if remover not in REMOVERS:
+        REMOVERS.append(remover)

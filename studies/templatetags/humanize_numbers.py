@@ -6,11 +6,8 @@ from typing import Any
 
 from django import template
 
-from studies.money import format_money
-
 register = template.Library()
 _HOUR, _DAY = 60, 24 * 60  # in minutes
-_MONEY = ("cost", "total")  # details of log entries in minor units
 
 
 @register.filter
@@ -29,34 +26,6 @@ def entries(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
 def as_json(value: Any) -> str:
     """A value as JSON, as it was entered."""
     return json.dumps(value, ensure_ascii=False)
-
-
-@register.filter
-def facts(detail: Mapping[str, Any], currency: str) -> list[tuple[str, str]]:
-    """The details of a log entry; a changed setting has its old and new value."""
-    before, after = detail.get("before"), detail.get("after")
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        return [(name, f"{_short(before[name])} → {_short(after.get(name))}") for name in before]
-    return [
-        (name, format_money(value, currency) if name in _MONEY else _short(value, 200))
-        for name, value in detail.items()
-    ]
-
-
-def _short(value: Any, most: int = 100) -> str:
-    text = " ".join(_words(value).split()) or "–"
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _words(value: Any) -> str:
-    """A value of JSON as people write it; what is empty within it is left out."""
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_words(part)}" for name, part in value.items() if part)
-    if isinstance(value, list):
-        return ", ".join(map(_words, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
 
 
 @register.filter

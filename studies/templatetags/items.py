@@ -10,8 +10,9 @@ from django.utils.safestring import SafeString
 
 from studies.importers.items.storage import why_not
 from studies.media.storage import media_html
-from studies.models import Membership
+from studies.models import Membership, Study
 from studies.pages.listing import role_of
+from studies.pages.workbench import ITEM_LINKS
 from studies.prompts import language_note
 
 register = template.Library()
@@ -32,6 +33,12 @@ def shown(media: Any, slug: str, lang: str = "") -> SafeString:
 
 def _url(slug: str, sha256: str) -> str:
     return reverse("studies:media", args=[slug, sha256])
+
+
+@register.simple_tag
+def item_links(study: Study, key: str = "") -> list[tuple[str, str]]:
+    """Words and address of the pages that change an item, or all items."""
+    return [(link.words, at) for link in ITEM_LINKS if (at := link.address(study, key))]
 
 
 @register.inclusion_tag("studies/_item_changes.html", takes_context=True)

@@ -17,7 +17,6 @@ from tests.factories import answer_all, finish, take_part, walk_in
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ["people:panel", "people:list"]
 ATTACK = "<script>alert(1)</script>"
 
 
@@ -40,20 +39,18 @@ def signed_in(researcher) -> Client:
     return client
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_platform_ids_are_on_no_page(page, study, signed_in):
+def test_platform_ids_are_not_in_the_list(study, signed_in):
     annotator = walk_in(study, "secret-pid", gender="woman", politics="democrat")
 
-    html = signed_in.get(reverse(page, args=[study.slug])).content.decode()
+    html = signed_in.get(reverse("people:list", args=[study.slug])).content.decode()
 
     assert "secret-pid" not in html
     assert Annotator.objects.get().identity_hash not in html
     assert ProlificIdentity.objects.get().pid == "secret-pid"
-    assert (annotator.pseudonym in html) == (page == "people:list")
+    assert annotator.pseudonym in html
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_text_of_people_and_studies_is_shown_as_text(page, study, signed_in):
+def test_text_of_people_and_studies_is_shown_as_text(study, signed_in):
     study.demographic_questions.filter(key="gender").update(
         label=ATTACK, options=[{"value": "woman", "label": ATTACK}]
     )
@@ -61,29 +58,20 @@ def test_text_of_people_and_studies_is_shown_as_text(page, study, signed_in):
     annotator = walk_in(study, gender="woman", politics="democrat")
     Annotator.objects.filter(pk=annotator.pk).update(pseudonym=ATTACK)
 
-    html = signed_in.get(reverse(page, args=[study.slug])).content.decode()
+    html = signed_in.get(reverse("people:list", args=[study.slug])).content.decode()
 
     assert ATTACK not in html
     assert "&lt;script&gt;" in html
 
 
-@pytest.mark.parametrize(("page", "queries"), [("people:panel", 12), ("people:list", 19)])
-def test_pages_cost_the_same_queries_however_many_people(
-    page, queries, study, signed_in, django_assert_max_num_queries
+def test_the_list_costs_the_same_queries_however_many_people(
+    study, signed_in, django_assert_max_num_queries
 ):
     for n in range(6):
         answer_all(walk_in(study, f"p{n}", gender=("woman", "man")[n % 2], politics="democrat"))
 
-    with django_assert_max_num_queries(queries):
-        signed_in.get(reverse(page, args=[study.slug]))
-
-
-def test_the_panel_is_a_fragment_without_scripts_or_styles(study, signed_in):
-    html = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
-
-    assert "<html" not in html
-    assert "<script" not in html
-    assert "style=" not in html
+    with django_assert_max_num_queries(19):
+        signed_in.get(reverse("people:list", args=[study.slug]))
 
 
 def test_figures_are_those_of_the_rows(study):
@@ -135,17 +123,13 @@ def test_completion_codes_are_for_editors_and_exist_before_the_first_arrival(
 ):
     address = reverse("people:codes", args=[study.slug])
     as_viewer = signed_in.get(address).status_code
-    panel_of_viewer = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
     Membership.objects.update(role=Membership.Role.EDITOR)
 
     first = signed_in.get(address).content.decode()
-    panel = signed_in.get(reverse("people:panel", args=[study.slug])).content.decode()
     codes = dict(CompletionCode.objects.values_list("ending", "code"))
     signed_in.get(address)
 
     assert as_viewer == 404
-    assert address not in panel_of_viewer
-    assert address in panel
     assert codes["completed"] in first
     assert codes["declined"] in first
     assert codes["rejected"] not in first

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from studies.models import Item
 from tests.browser.conftest import PHONE, is_well_in_both_themes
-from tests.factories import make_item, make_study
+from tests.factories import make_study
 
 pytestmark = [
     pytest.mark.browser,
@@ -92,31 +92,6 @@ def test_only_persona_features_have_a_label(signed_in, file):
     expect(labels).to_have_count(2)
     page.get_by_label("Field of Notes").select_option("Persona feature")
     expect(labels).to_have_count(3)
-
-
-@pytest.mark.nightly
-def test_the_pages_that_change_items_fit_and_pass_axe(signed_in, study):
-    make_item(study=study, key="a-rather-long-key-" + "x" * 60)
-    key = Item.objects.get().key
-    page = signed_in(viewport=PHONE)
-
-    for path in (f"items/{key}/edit/", f"items/{key}/persona/", f"items/{key}/delete/"):
-        page.goto(f"/studies/one/{path}")
-        is_well_in_both_themes(page)
-    page.goto(f"/studies/one/items/{key}/edit/")
-    page.get_by_label("Response 2", exact=True).fill("")
-    page.get_by_role("button", name="Save item").click()
-    page.get_by_role("heading", name="There is a problem").wait_for()
-    is_well_in_both_themes(page)
-    page.goto("/studies/one/delete-items/")
-    is_well_in_both_themes(page)
-    page.get_by_role("button", name="Delete all items").click()
-    page.get_by_role("link", name="Short name of the study").wait_for()
-    is_well_in_both_themes(page)
-    page.get_by_label("Short name of the study").fill("one")
-    page.get_by_role("button", name="Delete all items").click()
-    page.get_by_text("Deleted 1 item").wait_for()
-    assert not Item.objects.exists()
 
 
 def test_the_preview_follows_the_fields_and_keeps_the_focus(signed_in, file):

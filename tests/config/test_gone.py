@@ -8,8 +8,7 @@ from analysis.disagreements import comparisons
 from analysis.models import ItemNote
 from judging import wordings
 from judging.models import PromptTemplate
-from studies.importers.editing import delete_item
-from studies.models import Study
+from studies.models import Item, Study
 from studies.pages import team_views
 from studies.services.studies import lock_study
 from studies.services.whole_studies import delete_rows, delete_study
@@ -66,7 +65,7 @@ def test_a_note_on_an_item_being_deleted_is_not_a_server_error(study, monkeypatc
     client = sign_in(study, "owner")
 
     def delete_first(study_id):
-        delete_item(study_id=study_id, key="one")
+        Item.objects.filter(key="one").delete()
         return lock_study(study_id)
 
     monkeypatch.setattr(comparisons, "lock_study", delete_first)

@@ -212,7 +212,7 @@ def test_one_page_shows_all_runs_to_members_alone(study, judges, tmp_path):
     assert "<html" not in inside.get(panel).content.decode()
     assert 'value="8"' in inside.get(panel).content.decode()
     assert outside.get(panel).status_code == 404
-    assert url in inside.get(reverse("judging:panel", args=["s"])).content.decode()
+    assert campaign.public_id in inside.get(reverse("judging:list", args=["s"])).content.decode()
     assert outside.get(url).status_code == 404
     assert inside.get(reverse("judging:campaign", args=["s", "nothing"])).status_code == 404
 

@@ -27,7 +27,7 @@ def run(study):
 
 def urls(run):
     return [
-        reverse("judging:panel", args=["s"]),
+        reverse("judging:list-panel", args=["s"]),
         reverse("judging:run", args=["s", run.public_id]),
         reverse("judging:list", args=["s"]),
     ]
@@ -88,7 +88,7 @@ def test_a_run_that_an_outage_stopped_can_be_resumed_from_the_panel(run, study):
 
 
 def test_an_empty_panel_says_what_to_do_first(study):
-    page = sign_in(study, "viewer").get(reverse("judging:panel", args=["s"])).text
+    page = sign_in(study, "viewer").get(reverse("judging:list-panel", args=["s"])).text
 
     assert "An editor of the study can add judges and start runs." in page
 

@@ -44,7 +44,6 @@ def faults_of_pages(study: Study, report: Report, client: Client) -> list[str]:
         reverse("analysis:list", args=[slug]),
         reverse("studies:detail", args=[slug]),
         reverse("studies:monitor", args=[slug]),
-        reverse("studies:activity", args=[slug]),
         reverse("studies:items", args=[slug]),
         reverse("people:list", args=[slug]),
         reverse("judging:list", args=[slug]),

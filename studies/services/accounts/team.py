@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -157,7 +157,7 @@ def set_role(
     if member.role == role:
         return member
     if role != Membership.Role.OWNER:
-        _keep_an_owner(study, member)
+        keep_an_owner(study, member)
     before, member.role = member.role, role
     member.save(update_fields=["role"])
     record(study, "role changed", user=by, of=_name(member), before=before, after=role)
@@ -174,7 +174,7 @@ def remove_member(*, study_id: int, user_id: int, by: User, keep: Collection[str
     """
     study = lock_study(study_id)
     member = Membership.objects.select_related("user").get(study=study, user=user_id)
-    _keep_an_owner(study, member)
+    keep_an_owner(study, member)
     member.delete()
     record(study, "member removed", user=by, of=_name(member), before=member.role)
     _end_grants(study, member, by, keep)
@@ -231,33 +231,6 @@ def staying_behind(study: Study, *, leaving: int, by: User) -> list[Study]:
     return list(own.filter(pk__in=owned.values("pk")).order_by("slug"))
 
 
-@transaction.atomic
-def close_account(
-    *, user: User, by: User, heirs: Mapping[int, int], keep: Collection[str] = ()
-) -> None:
-    """Close an account after its studies went to others, by the ids of study and new owner.
-
-    An administrator who is no member of a study becomes one by taking it over. Raises `StudyError`
-    if somebody else than a member is named.
-    """
-    for member in user.memberships.select_related("study").order_by("study"):
-        to = heirs.get(member.study_id)
-        if to is None:
-            continue
-        if to == by.pk:
-            Membership.objects.get_or_create(study=member.study, user=by)
-        try:
-            hand_over(
-                study_id=member.study_id, to=to, by=by, keep=keep, leaving=user.pk, afterwards=""
-            )
-        except Membership.DoesNotExist:
-            raise StudyError(
-                f"Choose a member of “{member.study.slug}” who takes it over."
-            ) from None
-    user.is_active = False
-    user.save(update_fields=["is_active"])
-
-
 def _end_grants(
     study: Study,
     member: Membership,
@@ -283,7 +256,8 @@ def _end_grants(
             grant.end(by)
 
 
-def _keep_an_owner(study: Study, leaving: Membership) -> None:
+def keep_an_owner(study: Study, leaving: Membership) -> None:
+    """Raise `StudyError` if no other owner could sign in."""
     owners = Membership.objects.filter(
         study=study, role=Membership.Role.OWNER, user__is_active=True
     )
@@ -292,51 +266,6 @@ def _keep_an_owner(study: Study, leaving: Membership) -> None:
             f"{_name(leaving)} is the only owner who can sign in, and a study needs one. Make "
             "another member an owner first."
         )
-
-
-@dataclass(frozen=True)
-class HeldStudy:
-    """A study that works through somebody: as its only owner, or by what they have given out."""
-
-    study: Study
-    is_only_owner: bool
-    grants: list[GivenRight]
-    heirs: list[User]
-
-
-def studies_of(user: User, *, heir: User) -> list[HeldStudy]:
-    """The studies that an account takes along when it is closed, and who could take them over.
-
-    `heir` is the administrator, who can take over every study.
-    """
-    found = []
-    for member in user.memberships.select_related("study", "user").order_by("study__slug"):
-        study, is_only = member.study, False
-        try:
-            _keep_an_owner(study, member)
-        except StudyError:
-            is_only = True
-        grants = granted_by(study, user.pk)
-        if is_only or grants:
-            others = study.memberships.filter(user__is_active=True).select_related("user")
-            others = others.exclude(user__in=[user, heir])
-            ranked = sorted(others, key=lambda other: (-RANK[other.role], other.created_at))
-            heirs = [*(other.user for other in ranked), heir]
-            found.append(HeldStudy(study, is_only, grants, heirs))
-    return found
-
-
-def left_behind(user: User) -> list[str]:
-    """What somebody whose account is closed leaves to others, one sentence per study."""
-    found = []
-    for held in studies_of(user, heir=user):
-        parts = ["no owner is left who can sign in"] if held.is_only_owner else []
-        if held.grants:
-            parts.append(
-                f"these work through the account: {', '.join(each.label for each in held.grants)}"
-            )
-        found.append(f"“{held.study.slug}”: {'; '.join(parts)}.")
-    return found
 
 
 def _name(member: Membership) -> str:

@@ -83,8 +83,8 @@ def test_a_stranger_learns_nothing(client, study, people):
     export = made(study, people["owner"])
     client.force_login(people["stranger"])
 
-    pages = [url("list"), url("panel"), url("table"), url("download", export.public_id)]
-    assert [client.get(page).status_code for page in pages] == [404] * 4
+    pages = [url("list"), url("table"), url("download", export.public_id)]
+    assert [client.get(page).status_code for page in pages] == [404] * 3
 
 
 @pytest.mark.parametrize("leaving", ["identified", "free_text"])
@@ -156,7 +156,7 @@ def test_a_failed_export_is_asked_for_again_with_the_same_choices(client, study,
     early = client.post(press, follow=True).content.decode()
     Export.objects.update(state="failed", message="The disk is full.")
     assert f'action="{press}"' in client.get(url("list")).content.decode()
-    assert "The disk is full." in client.get(url("panel")).content.decode()
+    assert "The disk is full." in client.get(url("table")).content.decode()
     client.post(press)
     client.post(press)  # a double press is one export
 

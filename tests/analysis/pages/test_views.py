@@ -49,7 +49,7 @@ def body(response) -> bytes:
 
 
 def pages(study, report):
-    plain = [reverse(f"analysis:{name}", args=[study.slug]) for name in ("list", "panel")]
+    plain = [reverse("analysis:list", args=[study.slug])]
     names = ["report", "status", "open", "download", "json", "tables"]
     return plain + [reverse(f"analysis:{n}", args=[study.slug, report.public_id]) for n in names]
 
@@ -69,7 +69,7 @@ def test_a_stranger_learns_nothing(client, finished):
     study, report = finished
     signed_in(client, study, "stranger")
 
-    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 8
+    assert [client.get(page).status_code for page in pages(study, report)] == [404] * 7
     build = reverse("analysis:build", args=[study.slug])
     assert client.post(build).status_code == 404
 
@@ -80,7 +80,7 @@ def test_a_report_is_not_found_under_another_study(client, finished):
     user = signed_in(client, study, "owner")
     Membership.objects.create(user=user, study=other, role="owner")
 
-    for page in pages(other, report)[2:]:
+    for page in pages(other, report)[1:]:
         assert client.get(page).status_code == 404
 
 
@@ -189,15 +189,14 @@ def test_downloads_are_the_files_of_the_report(client, finished):
     assert get("download").startswith(b"<!doctype html>")
 
 
-@pytest.mark.parametrize("name", ["list", "panel"])
-def test_more_reports_take_no_more_queries(client, name, django_assert_max_num_queries):
+def test_more_reports_take_no_more_queries(client, django_assert_max_num_queries):
     study = make_study()
     signed_in(client, study, "editor")
     for threshold in range(60, 90):
         request_report(study_id=study.pk, threshold=threshold)
 
     with django_assert_max_num_queries(13):
-        client.get(reverse(f"analysis:{name}", args=[study.slug]))
+        client.get(reverse("analysis:list", args=[study.slug]))
 
 
 def test_the_list_does_not_load_results(client, finished, django_assert_max_num_queries):

@@ -60,10 +60,10 @@ def test_a_list_with_one_fault_is_refused_entirely(study, ids, message):
 def test_only_a_study_with_a_list_has_the_page(study):
     editor = sign_in(study)
 
-    panel = editor.get(f"/studies/{study.slug}/people/panel/").content.decode()
+    people = editor.get(f"/studies/{study.slug}/people/").content.decode()
     Study.objects.update(entry=Study.Entry.PROLIFIC)
 
-    assert address(study) in panel
+    assert address(study) in people
     assert editor.get(address(study)).status_code == 404
 
 

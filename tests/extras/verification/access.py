@@ -2,5 +2,5 @@
 
 # It wants a finished report.
 NOT_HERE = {"reports/<public_id>/verify/"}
-FOR_VIEWERS = {"reports/<public_id>/verify/status/"}
+FOR_VIEWERS = {"reports/<public_id>/verify/status/", "reports/compare/"}
 NEEDS_DATA = "verification:"

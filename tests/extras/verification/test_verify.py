@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from analysis.lifecycle.differences import differences
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.report.rules import method_changes
 from annotation.models import Annotation, Annotator
+from extras.verification.differences import differences
 from extras.verification.management.commands.verify import Command
 from extras.verification.recomputing import verify_report
 from studies.models import Study

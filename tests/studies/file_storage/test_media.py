@@ -11,8 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from studies.file_storage.storage import files_storage
-from studies.importers.editing import delete_item
-from studies.media.storage import stored_file
+from studies.media.storage import forget_unused, stored_file
 from studies.models import Item, MediaFile, Study
 from studies.services.whole_studies import copy_study, delete_study
 from tests.annotation.pages.walking import start
@@ -100,7 +99,8 @@ def test_copies_have_their_own_files_and_deletion_leaves_none(
     assert len(files_storage().owners("media")) == 6
 
     with django_capture_on_commit_callbacks(execute=True):
-        delete_item(study_id=study.pk, key="x2")
+        Item.objects.get(key="x2").delete()
+        forget_unused(study)
     assert len(files_storage().owners("media")) == 5
     with django_capture_on_commit_callbacks(execute=True):
         delete_study(study_id=study.pk, by=None)

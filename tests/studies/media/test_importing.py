@@ -10,7 +10,6 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.exporters.items import item_cells, item_rows
-from studies.importers.editing import edit_item
 from studies.importers.files.faults import Refused
 from studies.importers.items.import_source import read_paths
 from studies.importers.items.item_bundle import ImportOptions
@@ -233,16 +232,6 @@ class TestLater:
         assert kept(study) == ["image/png", "image/png"]
         assert len(list((var_dir / "media").iterdir())) == 2
         assert broken_invariants("media") == []
-
-    def test_an_edit_keeps_the_files_of_an_item(self, study):
-        item = Item.objects.get(key="x1")
-        before = item.r1["media"]
-
-        edit_item(
-            study_id=study.pk, key="x1", values={"question": "Other?"}, seen=item.content_hash
-        )
-
-        assert Item.objects.get(key="x1").r1["media"] == before
 
     def test_everything_has_the_files_next_to_the_items(self, study, tmp_path):
         before = dict(Item.everything.values_list("key", "content_hash"))

@@ -9,7 +9,6 @@ from judging.models import Judge, JudgeRun
 from judging.worker.endpoints import serves_key
 from studies.models import AccessToken, Membership, Study
 from studies.services.accounts import team
-from studies.services.accounts.credentials import end_all
 from tests.factories import make_study, sign_in
 
 pytestmark = pytest.mark.django_db
@@ -80,22 +79,6 @@ def test_what_is_not_kept_ends_for_the_study_only(study):
     judge = Judge.objects.get()
     assert judge.sealed_key == "x"
     assert not serves_key(judge, study)
-
-
-def test_an_account_is_closed_with_nothing_of_the_lab_lost(study):
-    root = User.objects.create_superuser("root")
-    ada = User.objects.get(username="ada")
-
-    team.close_account(user=ada, by=root, heirs={study.pk: root.pk}, keep=keys(study))
-    end_all(user=ada)
-
-    ada.refresh_from_db()
-    assert not ada.is_active
-    assert not team.left_behind(ada)
-    assert study.memberships.get(role="owner").user == root
-    assert not AccessToken.objects.exists()
-    study.refresh_from_db()
-    assert_all_are_of(study, root)
 
 
 def test_nobody_hands_over_to_somebody_who_cannot_sign_in(study):

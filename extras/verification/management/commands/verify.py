@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.errors import AnalysisError, NoSuchStudy
-from analysis.lifecycle.differences import ReportDifference
+from extras.verification.differences import ReportDifference
 
 SHOWN = 20
 

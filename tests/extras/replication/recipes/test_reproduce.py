@@ -281,7 +281,7 @@ def test_the_budget_that_studies_share_is_on_no_page_and_keeps_campaigns_apart(
         client.get(f"/studies/{shared.study.slug}/judges/campaign/{shared.public_id}/").status_code
         == 404
     )
-    home = client.get(f"/studies/{shared.study.slug}/judges/panel/").content.decode()
+    home = client.get(f"/studies/{shared.study.slug}/judges/").content.decode()
     assert "personalized-judge: whole" in home
     assert "personalized-judge: budget" not in home
     own = Campaign.objects.exclude(plan={}).get(study=shared.study)

@@ -1,4 +1,4 @@
-"""Editing an item or a persona, and deleting items, while a study has no answers."""
+"""Pages that edit an item or a persona, or delete items, while a study has no answers."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -9,23 +9,24 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.errors import StudyError
-from studies.importers.editing import (
+from extras.item_editing.editing import (
     EDITABLE,
     delete_item,
     delete_items,
     edit_item,
-    edit_persona,
-    record_of,
     values_of,
 )
+from studies.errors import StudyError
+from studies.importers.editing import edit_persona, record_of
 from studies.importers.files.faults import Refused
 from studies.importers.items.records import feature
 from studies.importers.items.storage import counts, why_not
 from studies.models import Item, Membership, Persona, Study
 from studies.pages.responses import REFUSED
+from studies.pages.workbench import ItemLink
 from studies.selectors import get_study
 from studies.texts.normalisation import normalise
 
@@ -213,7 +214,7 @@ def edit(request: HttpRequest, slug: str, key: str) -> HttpResponse:
             return redirect("studies:item", slug, key)
     context = {"study": study, "item": item, "form": form}
     status = REFUSED if form.errors else 200
-    return render(request, "studies/item_edit.html", context, status=status)
+    return render(request, "item_editing/item_edit.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -224,7 +225,7 @@ def delete(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     if reason := why_not(study):
         return _refused(request, reason, "studies:item", slug, key)
     if request.method == "GET":
-        return render(request, "studies/item_delete.html", {"study": study, "item": item})
+        return render(request, "item_editing/item_delete.html", {"study": study, "item": item})
     try:
         delete_item(study_id=study.pk, key=key, user=cast(User, request.user))
     except StudyError as error:
@@ -255,7 +256,7 @@ def delete_all(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("studies:items", slug)
     context = {"study": study, "form": form, "items": items, "personas": personas}
     status = REFUSED if form.errors else 200
-    return render(request, "studies/items_delete.html", context, status=status)
+    return render(request, "item_editing/items_delete.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
@@ -294,7 +295,7 @@ def persona(request: HttpRequest, slug: str, key: str) -> HttpResponse:
         "shared": Item.everything.filter(persona=found).count(),
     }
     status = REFUSED if form.errors else 200
-    return render(request, "studies/persona_edit.html", context, status=status)
+    return render(request, "item_editing/persona_edit.html", context, status=status)
 
 
 def _item(request: HttpRequest, slug: str, key: str) -> tuple[Study, Item]:
@@ -306,3 +307,29 @@ def _item(request: HttpRequest, slug: str, key: str) -> tuple[Study, Item]:
 def _refused(request: HttpRequest, reason: str, view: str, *arguments: str) -> HttpResponse:
     messages.error(request, reason)
     return redirect(view, *arguments)
+
+
+def _link(name: str, words: str) -> ItemLink:
+    def address(study: Study, key: str) -> str:
+        return reverse(f"item_editing:{name}", args=[study.slug, key]) if key else ""
+
+    return ItemLink(name, words, address)
+
+
+def _of_all(study: Study, key: str) -> str:
+    return "" if key else reverse("item_editing:delete-all", args=[study.slug])
+
+
+EDIT = _link("edit", "Edit item")
+PERSONA = _link("persona", "Edit persona")
+DELETE = _link("delete", "Delete item")
+DELETE_ALL = ItemLink("delete-all", "Delete all items", _of_all)
+
+app_name = "item_editing"
+urlpatterns = [
+    path("items/<str:key>/edit/", edit, name="edit"),
+    path("items/<str:key>/persona/", persona, name="persona"),
+    path("items/<str:key>/delete/", delete, name="delete"),
+    # Not below items/, where it could be an item's address.
+    path("delete-items/", delete_all, name="delete-all"),
+]

@@ -4,32 +4,24 @@ import shutil
 from unittest.mock import patch
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import override_settings
 from django.urls import reverse
 
 from analysis import tasks
-from analysis.lifecycle.differences import compare_reports
 from analysis.lifecycle.requests import request_report
 from analysis.lifecycle.storage import report_dir
 from analysis.models import Report
 from annotation.models import Annotation
-from studies.models import Membership
+from extras.verification.comparison import compare_reports
 from tests.analysis.builders import little_study
+from tests.factories import sign_in
 from tests.stored import path_of
 
 pytestmark = pytest.mark.django_db
 
 
-def signed_in(client, study, role):
-    user = User.objects.create_user(role)
-    Membership.objects.create(user=user, study=study, role=role)
-    client.force_login(user)
-    return user
-
-
-def page(study, name="plan"):
-    return reverse(f"analysis:{name}", args=[study.slug])
+def page(study):
+    return reverse("comparison:reports", args=[study.slug])
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +49,11 @@ def two_versions(built_versions, settings, tmp_path):
 
 
 @pytest.mark.nightly
-def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
+def test_versions_stand_side_by_side_with_what_changed(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
+    client = sign_in(study, "viewer")
 
-    shown = client.get(page(study, "compare")).content.decode()
+    shown = client.get(page(study)).content.decode()
 
     assert (first.number, second.number) == (1, 2)
     assert '<th scope="col">v1</th><th scope="col">v2</th>' in shown
@@ -70,10 +62,10 @@ def test_versions_stand_side_by_side_with_what_changed(client, two_versions):
 
 
 @pytest.mark.nightly
-def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_versions):
+def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
-    address = page(study, "compare")
+    client = sign_in(study, "viewer")
+    address = page(study)
 
     turned = client.get(address, {"before": second.public_id, "after": first.public_id})
     wrong = client.get(address, {"before": "nothing", "after": first.public_id})
@@ -83,13 +75,13 @@ def test_other_versions_can_be_chosen_and_a_wrong_choice_is_told(client, two_ver
     assert "There is a problem" in wrong.content.decode()
 
 
-def test_changed_items_are_counted_from_the_files_of_the_reports(client, two_versions):
+def test_changed_items_are_counted_from_the_files_of_the_reports(two_versions):
     study, (first, second) = two_versions
-    signed_in(client, study, "viewer")
+    client = sign_in(study, "viewer")
 
     assert compare_reports(first, second).n_items == 1
 
     shutil.rmtree(path_of(report_dir(first.public_id)))
     assert compare_reports(first, second).n_items is None
-    shown = client.get(page(study, "compare")).content.decode()
+    shown = client.get(page(study)).content.decode()
     assert "The items were not compared one by one" in shown

@@ -8,15 +8,9 @@ import pytest
 from django.db import connection, transaction
 from django.template.loader import render_to_string
 
+from extras.item_editing.editing import delete_item, delete_items, edit_item, values_of
 from studies.errors import StaleVersion, StudyError
-from studies.importers.editing import (
-    delete_item,
-    delete_items,
-    edit_item,
-    edit_persona,
-    record_of,
-    values_of,
-)
+from studies.importers.editing import edit_persona, record_of
 from studies.importers.files.faults import Refused
 from studies.importers.items.item_bundle import report_on
 from studies.importers.items.storage import import_items
@@ -25,6 +19,7 @@ from studies.services.items import study_content_hash
 from studies.services.studies import lock_study
 from tests.factories import answer_all, make_study, sign_in, walk_in
 from tests.studies.files import jsonl, raw_item, read
+from tests.studies.media.files import import_zip, picture, with_media, zipped
 
 pytestmark = pytest.mark.django_db
 PAGE = "/studies/one/items/x1/"
@@ -95,6 +90,18 @@ def test_nothing_else_of_the_item_is_lost(study):
     after = item("x3")
     assert (after.metadata, after.warnings) == (before.metadata, ["sad"])
     assert (after.fixed_first, after.shuffle_sides) == ("r2", False)
+
+
+def test_an_edit_keeps_the_pictures_of_an_item(study, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    picture_of = {"x/a.png": picture(color="red"), "x/b.png": picture(color="blue")}
+    items = [with_media(9, "x/a.png", "x/b.png")]
+    import_zip("one", zipped(tmp_path / "n.zip", items, picture_of))
+    before = item("x9")
+
+    edit_item(study_id=study.pk, key="x9", values={"topic": "t"}, seen=before.content_hash)
+
+    assert item("x9").r1["media"] == before.r1["media"] != []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Items and personas edited and deleted on pages, until somebody has one."""

@@ -1,0 +1,3 @@
+"""Who may open the page of activity: every member."""
+
+FOR_VIEWERS = {"activity/"}
