@@ -17,7 +17,7 @@ from tests.analysis.test_report_groups import persona_of, study_of_two_groups
 from tests.factories import make_item, make_study, stored_at_once
 
 __all__ = ["counted", "package_db", "report", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 
 def test_answers_are_sorted_by_the_groups_of_annotator_and_persona():

@@ -11,7 +11,7 @@ from tests.analysis.recomputed.conftest import counted, package_db, report, stud
 from tests.analysis.recomputed.test_certainty import scorable, stated
 
 __all__ = ["counted", "package_db", "report", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 
 def sweep(stated):
