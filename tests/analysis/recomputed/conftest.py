@@ -73,20 +73,30 @@ def package_db(django_db_setup, django_db_blocker):
         transaction.set_rollback(True)
 
 
-@pytest.fixture(scope="package", params=some(STUDIES, keep=2), ids=lambda make: make.__name__)
-def study(request, package_db):
-    study = request.param()
-    for number, rater in enumerate(Annotator.objects.filter(study=study).order_by("pseudonym")):
-        rater.demographics = {"age": ("18-24", "35-44")[number % 2]}
-        rater.save()
-    return study
+def of_scope(scope, database):
+    """A study, its report and what is counted by hand; modules elsewhere have some of their own.
+
+    Imported into a module, fixtures of a package would keep their rows until the last test of all.
+    """
+
+    @pytest.fixture(scope=scope, params=some(STUDIES, keep=2), ids=lambda make: make.__name__)
+    def study(request):
+        request.getfixturevalue(database)
+        study = request.param()
+        for number, rater in enumerate(Annotator.objects.filter(study=study).order_by("pseudonym")):
+            rater.demographics = {"age": ("18-24", "35-44")[number % 2]}
+            rater.save()
+        return study
+
+    @pytest.fixture(scope=scope)
+    def report(study):
+        return json.loads(to_json(build_report(load_dataset(study.slug), seed=3, bootstrap=100)))
+
+    @pytest.fixture(scope=scope)
+    def counted(study):
+        return by_hand.Counted(study)
+
+    return study, report, counted
 
 
-@pytest.fixture(scope="package")
-def report(study):
-    return json.loads(to_json(build_report(load_dataset(study.slug), seed=3, bootstrap=100)))
-
-
-@pytest.fixture(scope="package")
-def counted(study):
-    return by_hand.Counted(study)
+study, report, counted = of_scope("package", "package_db")

@@ -5,10 +5,10 @@ import pytest
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.brute_force import kappa
 from tests.analysis.recomputed.comparing import same
-from tests.analysis.recomputed.conftest import counted, package_db, report, study
+from tests.analysis.recomputed.conftest import of_scope
 
-__all__ = ["counted", "package_db", "report", "study"]
 pytestmark = pytest.mark.django_db
+study, report, counted = of_scope("module", "module_db")
 
 
 @pytest.mark.nightly
