@@ -7,7 +7,7 @@ from tests.analysis.brute_force import kappa
 from tests.analysis.recomputed.comparing import same
 from tests.analysis.recomputed.conftest import of_scope
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 study, report, counted = of_scope("module", "module_db")
 
 
