@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
 from analysis.report import section
+from analysis.report.added_files import of_pages
 from studies.statements import clock
 from tests.migrated import TEMPLATE, copy_migrated
 from tests.sampling import (
@@ -38,6 +39,10 @@ section.RAISES = True
 # Most of a process is the program, whose objects stay: looking at all of them at every few hundred
 # new ones takes a tenth of the time of the tests.
 gc.set_threshold(50_000, 20, 50)
+# What extras draw next to a report takes two thirds of it: only tests with `added_files` have it.
+ADDED_FILES = of_pages()
+for _each in ADDED_FILES:
+    _each.comes_with_pages = False
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -99,6 +104,15 @@ def module_db(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iter
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def added_files() -> Iterator[None]:
+    """Reports of pages come with the files that extras add to them."""
+    with pytest.MonkeyPatch.context() as patched:
+        for each in ADDED_FILES:
+            patched.setattr(each, "comes_with_pages", True)
+        yield
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from types import FunctionType
 
 import pytest
 
-from tests.run import Pass, end_to_end, marked
+from tests.run import Pass, end_to_end, marked, on_postgres, on_sqlite
 from tests.sampling import some
 
 
@@ -42,6 +42,16 @@ def test_of_two_whole_ways_each_database_has_one_and_with_all_both(monkeypatch):
 
     assert "test_whole_job.py" in one
     assert both - one == {"test_demo.py"}
+
+
+def test_what_only_computes_runs_on_sqlite_and_with_all_on_postgresql(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["tests.run"])
+    assert on_postgres().endswith("and not computed")
+    assert any(name.endswith("test_headline.py") for name in on_sqlite())
+
+    monkeypatch.setattr("sys.argv", ["tests.run", "--all"])
+    assert "computed" not in on_postgres()
+    assert not any(name.endswith("test_headline.py") for name in on_sqlite())
 
 
 def test_some_cases_of_a_list_keep_their_order_and_are_always_the_same(monkeypatch):

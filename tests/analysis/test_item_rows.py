@@ -16,20 +16,29 @@ from analysis.report.report_json import without_people
 from analysis.report.table_files import pack, read_item_rows, write_item_rows
 from benchmarks.report import simulated
 
-N_ITEMS = 2_400
+N_ITEMS = 600
 NOT_COUNTED = ("surplus", "released", "withdrawn", "excluded", "excluded_people")
 
 
-@pytest.fixture(scope="module")
-def report():
-    found = build_report(simulated(N_ITEMS), seed=1, bootstrap=20)
+def report_of(n_items):
+    found = build_report(simulated(n_items), seed=1, bootstrap=20)
     found["human"]["not_counted"] = dict.fromkeys(NOT_COUNTED, 0)
     return found
 
 
 @pytest.fixture(scope="module")
-def page(report):
-    return render_html(report, date=datetime.date(2026, 11, 20))
+def report():
+    return report_of(N_ITEMS)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return report_of(2_400)
+
+
+@pytest.fixture(scope="module")
+def page(large):
+    return render_html(large, date=datetime.date(2026, 11, 20))
 
 
 def unpacked(text):
@@ -50,11 +59,11 @@ def test_the_page_of_thousands_of_items_stays_small(page):
 
 
 @pytest.mark.nightly
-def test_all_rows_are_packed_where_they_fit(page, report):
+def test_all_rows_are_packed_where_they_fit(page, large):
     rows = unpacked(packed_of(page, "items"))
 
-    assert [row[0][0] for row in rows] == [item["item"] for item in report["items"]]
-    for row, item in zip(rows, report["items"], strict=True):
+    assert [row[0][0] for row in rows] == [item["item"] for item in large["items"]]
+    for row, item in zip(rows, large["items"], strict=True):
         sides = [item["people"], *item["judges"]]
         assert row[0][5:] == [v for side in sides for v in (side["choice"], side["certainty"])]
         assert row[1] == [side["correct"] for side in sides]
@@ -64,12 +73,12 @@ def test_all_rows_are_packed_where_they_fit(page, report):
 
 
 def test_rows_that_do_not_fit_are_elsewhere_and_the_page_says_so(report, monkeypatch):
-    monkeypatch.setattr(table_files, "PACKED_BYTES", 20_000)
+    monkeypatch.setattr(table_files, "PACKED_BYTES", 10_000)
 
     page = render_html(report, date=datetime.date(2026, 11, 20))
 
     packed = packed_of(page, "items")
-    assert 15_000 < len(packed) <= 20_000
+    assert 7_500 < len(packed) <= 10_000
     n = len(unpacked(packed))
     assert 100 < n < N_ITEMS
     assert f"{N_ITEMS} rows: {n} are in this file" in page
@@ -95,7 +104,7 @@ def test_few_rows_are_packed_whole(n):
 
 
 def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "ROWS_PER_FILE", 1_000)
+    monkeypatch.setattr(table_files, "ROWS_PER_FILE", 250)
     rows = table_files.item_rows(report, all_tables(report)["items"])
     write_item_rows(rows, tmp_path / "rows")
 
@@ -107,5 +116,5 @@ def test_pages_of_rows_follow_a_key_and_end(report, tmp_path, monkeypatch):
         after = page[-1][0][0]
 
     assert read == rows
-    assert sizes == [1_000, 1_000, 400]
+    assert sizes == [250, 250, 100]
     assert read_item_rows(tmp_path / "rows", after=after) == ([], False)

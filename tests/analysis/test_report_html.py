@@ -24,7 +24,7 @@ from tests.analysis.builders import (
 from tests.analysis.partial import report_of
 from tests.factories import make_item, make_persona, make_study, stored_at_once
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7 }}"
 DATE = datetime.date(2026, 11, 20)

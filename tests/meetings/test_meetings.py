@@ -36,6 +36,7 @@ def test_every_two_values_that_may_meet_do():
                 ), wanted
 
 
+@pytest.mark.usefixtures("added_files")
 def test_a_study_goes_the_whole_way(row, llm, engine, tmp_path, settings):  # noqa: F811
     settings.VAR_DIR = tmp_path / "var"
     settings.VAR_DIR.mkdir()

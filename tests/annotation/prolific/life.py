@@ -136,14 +136,18 @@ def ready(study: Study, owed: list[BonusLine]) -> BonusPayment:
     return money.set_up(payment_id=payment.pk)
 
 
-def owed_to_two(row: ProlificStudy, prolific: SimulatedProlific) -> list[BonusLine]:
+def two_return(row: ProlificStudy, prolific: SimulatedProlific) -> None:
     """Two people return with part of the work."""
     for _ in range(2):
         person, annotator = arrive(prolific, row)
         answer_some(annotator, 1)
         prolific.world.give_back(person["submission"])
     follow(study_id=row.study_id)
-    return [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(row.study).rows]
+
+
+def owed_in(study: Study) -> list[BonusLine]:
+    """The bonuses that are proposed."""
+    return [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
 
 
 def paid_there(prolific: SimulatedProlific) -> list[list[int]]:

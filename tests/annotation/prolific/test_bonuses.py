@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.models import Bonus, ProlificStudy
+from annotation.models import Bonus, ProlificStudy, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown, ProlificError
@@ -18,16 +18,35 @@ from annotation.prolific.money import BonusLine, pro_rata
 from annotation.prolific.settle.decisions import approve
 from annotation.prolific.settle.proposals import IN_FULL, settlement
 from annotation.prolific.sync.sync import follow
+from demo.prolific.world import World
 from studies.money import major_units
+from tests.annotation.prolific.conftest import served
 from tests.annotation.prolific.life import (
     answer_some,
     arrive,
-    owed_to_two,
+    make_recruiting,
+    owed_in,
     paid_there,
+    published,
     ready,
+    two_return,
 )
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def published_once(module_db: None) -> tuple[World, int]:
+    """A study on the simulated Prolific, where two people returned with part of the work."""
+    with served() as simulated:
+        row = published(make_recruiting())
+        two_return(row, simulated)
+    return simulated.world, row.pk
+
+
+@pytest.fixture
+def owed(row) -> list[BonusLine]:
+    return owed_in(row.study)
 
 
 @given(reward=st.integers(1, 100_000), part=st.integers(0, 400), whole=st.integers(1, 400))
@@ -50,26 +69,16 @@ def test_major_units_have_the_decimals_of_the_currency(amount, currency):
 
 
 def test_a_currency_without_cents_is_paid_and_shown_without_them(study, row, prolific):
-    person, annotator = arrive(prolific, row)
-    answer_some(annotator, 1)
-    prolific.world.give_back(person["submission"])
-    follow(study_id=study.pk)
     ProlificStudy.objects.update(currency="JPY")
     study.currency = prolific.world.currency = "JPY"
     study.save(update_fields=["currency"])
-    owed = [BonusLine(r.submission.pk, r.bonus, r.bonus_reason) for r in settlement(study).rows]
 
-    payment = ready(study, owed)
-    with pytest.raises(NotAllowed, match="total is 210 JPY"):
+    payment = ready(study, owed_in(study))
+    with pytest.raises(NotAllowed, match="total is 420 JPY"):
         money.pay(payment_id=payment.pk, confirmed=1)
     money.pay(payment_id=payment.pk, confirmed=payment.total)
 
-    assert paid_there(prolific) == [[150]]
-
-
-@pytest.fixture
-def owed(row, prolific) -> list[BonusLine]:
-    return owed_to_two(row, prolific)
+    assert paid_there(prolific) == [[150], [150]]
 
 
 def test_bonuses_are_set_up_shown_and_paid_once(study, owed, prolific):
@@ -233,8 +242,9 @@ def came_back(row, prolific):
     answer_some(annotator, 1)
     prolific.world.finish(person["submission"], "NOCODE")
     follow(study_id=row.study_id)
-    (found,) = settlement(row.study).rows
-    return person, BonusLine(found.submission.pk, found.bonus, found.bonus_reason)
+    came = ProlificSubmission.objects.get(submission_id=person["submission"])
+    (line,) = [each for each in owed_in(row.study) if each.submission_id == came.pk]
+    return person, line
 
 
 def test_a_bonus_for_a_part_excludes_the_full_reward(study, came_back, prolific):
@@ -262,4 +272,4 @@ def test_a_bonus_for_a_part_is_not_paid_once_prolific_has_approved(study, came_b
     with pytest.raises(NotAllowed, match="has since been approved on Prolific"):
         money.pay(payment_id=payment.pk, confirmed=payment.total)
 
-    assert paid_there(prolific) == [[]]
+    assert paid_there(prolific) == [[], [], []]

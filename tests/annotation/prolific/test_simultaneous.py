@@ -18,10 +18,11 @@ from tests.annotation.prolific.life import (
     answer_some,
     arrive,
     make_recruiting,
-    owed_to_two,
+    owed_in,
     paid_there,
     published,
     ready,
+    two_return,
 )
 from tests.invariants import broken_invariants
 from tests.together import run_together
@@ -31,7 +32,8 @@ from tests.together import run_together
 @pytest.mark.django_db(transaction=True)
 def test_people_who_pay_at_the_same_moment_pay_once(prolific):
     row = published(make_recruiting())
-    payment = ready(row.study, owed_to_two(row, prolific))
+    two_return(row, prolific)
+    payment = ready(row.study, owed_in(row.study))
 
     def press(_):
         with suppress(NotAllowed):

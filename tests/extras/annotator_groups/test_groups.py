@@ -12,12 +12,12 @@ from tests.analysis.brute_force_groups import feature_of
 from tests.analysis.builders import answer, make_rater, make_run
 from tests.analysis.partial import computed, report_of
 from tests.analysis.recomputed.comparing import pair
-from tests.analysis.recomputed.studies import counted, report, study
+from tests.analysis.recomputed.conftest import of_scope
 from tests.analysis.test_report_groups import persona_of, study_of_two_groups
 from tests.factories import make_item, make_study, stored_at_once
 
-__all__ = ["counted", "report", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+study, report, counted = of_scope("module", "module_db")
 
 
 def test_answers_are_sorted_by_the_groups_of_annotator_and_persona():

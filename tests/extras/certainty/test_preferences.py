@@ -17,8 +17,11 @@ from tests.factories import make_item, make_persona, make_study, stored_at_once
 ITEMS, PEOPLE, SAMPLES = 120, 12, 5
 
 
-@pytest.fixture
-def report(db):
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+
+
+@pytest.fixture(scope="module")
+def data(module_db):
     """The source's design: everybody answers 30 random items, and no two people share 30."""
     rng = random.Random(5)
     study = make_study(slug="tiers", annotations_per_item=3)
@@ -41,7 +44,12 @@ def report(db):
                 choice = truth if rng.random() < knows else other
                 judge_item(run, item, choice, rng.randint(50, 100), sample=sample)
             judge_item(once, item, truth, 80)
-    return build_report(load_dataset("tiers"), seed=1, bootstrap=50)
+    return load_dataset("tiers")
+
+
+@pytest.fixture(scope="module")
+def report(data):
+    return build_report(data, seed=1, bootstrap=50)
 
 
 def test_entropy_of_readings_ranks_the_same_choices_as_stated_certainty(report):
@@ -60,8 +68,7 @@ def test_entropy_of_readings_ranks_the_same_choices_as_stated_certainty(report):
     assert best[0] > entropy["accuracy"]
 
 
-def test_the_auroc_is_that_of_ranks(report):
-    data = load_dataset("tiers")
+def test_the_auroc_is_that_of_ranks(data, report):
     rows = next(run for run in data.runs if run.judge == "steady").judgments
     share = np.bincount(rows.item, rows.choice == 0) / SAMPLES
     right = (share > 0.5) == (np.array([item.truth for item in data.items]) == "r1")

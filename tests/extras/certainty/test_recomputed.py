@@ -7,11 +7,11 @@ from tests.analysis import brute_force
 from tests.analysis import brute_force_intervals as intervals
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.recomputed.comparing import close, pair, same
-from tests.analysis.recomputed.studies import counted, report, study
+from tests.analysis.recomputed.conftest import of_scope
 from tests.analysis.recomputed.test_certainty import scorable, stated
 
-__all__ = ["counted", "report", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+study, report, counted = of_scope("module", "module_db")
 
 
 def sweep(stated):

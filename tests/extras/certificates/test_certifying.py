@@ -23,7 +23,7 @@ from studies.models import Item, Persona
 from tests.analysis.builders import answer, make_rater
 from tests.extras.certificates.builders import judge_it, make_certifiable
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ RUNS = [
 
 
 @pytest.fixture(scope="module")
-def built(module_db, tmp_path_factory):
+def built(module_db, added_files, tmp_path_factory):
     """The id of a report, and the `VAR_DIR` with its files."""
     study = random_study(8, n_items=60, n_raters=14, runs=RUNS, title="Two <pages> & more")
     folder = tmp_path_factory.mktemp("built")

@@ -10,7 +10,7 @@ from analysis.report.sentences import TOPICS
 from tests.analysis.builders import random_study
 from tests.analysis.partial import report_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
 
 
 def test_each_cell_is_a_group_in_points_from_its_sides_accuracy():

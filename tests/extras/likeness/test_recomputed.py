@@ -5,10 +5,10 @@ import pytest
 from tests.analysis import brute_force_sides as by_side
 from tests.analysis.brute_force import kappa
 from tests.analysis.recomputed.comparing import same
-from tests.analysis.recomputed.studies import counted, report, study
+from tests.analysis.recomputed.conftest import of_scope
 
-__all__ = ["counted", "report", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.computed]
+study, report, counted = of_scope("module", "module_db")
 
 
 @pytest.mark.nightly

@@ -16,6 +16,8 @@ from tests.analysis.test_report_checks import built, page_of
 from tests.factories import make_item, make_study, stored_at_once
 from tests.sampling import examples
 
+pytestmark = pytest.mark.computed
+
 
 def credit(right, k):
     """1 for a majority of right answers among k, one half for a tie."""

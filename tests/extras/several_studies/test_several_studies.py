@@ -63,6 +63,7 @@ def at(report: StudiesReport, name: str) -> str:
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("added_files")
 def test_two_studies_are_side_by_side_pooled_and_as_in_the_article(ada, waves):
     assert CHOOSE in ada.get(reverse("studies:list")).content.decode()
     twice = [ada.post(CHOOSE, {"studies": ["main", "pilot"], "is_pooled": "on"}) for _ in range(2)]

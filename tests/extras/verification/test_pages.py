@@ -8,13 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis import tasks
-from analysis.lifecycle.requests import delete_report, request_report
+from analysis.lifecycle.requests import delete_report
 from annotation.models import Annotation
 from extras.verification.models import Recheck
 from extras.verification.rechecks import HELD
 from extras.verification.tasks import recheck_report, tidy
 from studies.held_copies import PersonIn
-from tests.analysis.builders import little_study
+from tests.analysis.conftest import built_report, finished  # noqa: F401  fixtures
 from tests.factories import sign_in
 
 pytestmark = pytest.mark.django_db
@@ -29,15 +29,6 @@ def queued(monkeypatch):
     return ids
 
 
-@pytest.fixture
-def finished(settings, tmp_path):
-    settings.VAR_DIR = tmp_path
-    study = little_study(12)
-    report = request_report(study_id=study.pk, bootstrap=100)
-    tasks.build_report(report.pk)
-    return study, report
-
-
 def addresses(report):
     """The page of a report, the button that verifies it, and what the page polls."""
     args = [report.study.slug, report.public_id]
@@ -45,7 +36,7 @@ def addresses(report):
     return [reverse(name, args=args) for name in names]
 
 
-def test_a_report_is_verified_from_its_page(finished):
+def test_a_report_is_verified_from_its_page(finished):  # noqa: F811
     study, report = finished
     client = sign_in(study, "editor")
     page, press, status = addresses(report)
@@ -69,7 +60,7 @@ def test_a_report_is_verified_from_its_page(finished):
     assert '<th scope="row" class="key">inputs.hash</th>' in after
 
 
-def test_a_viewer_does_not_start_a_recheck(finished):
+def test_a_viewer_does_not_start_a_recheck(finished):  # noqa: F811
     study, report = finished
     client = sign_in(study, "viewer")
     page = client.get(addresses(report)[0])
@@ -78,7 +69,7 @@ def test_a_viewer_does_not_start_a_recheck(finished):
     assert client.post(addresses(report)[1]).status_code == 404
 
 
-def test_a_recheck_whose_files_are_gone_says_so(finished, tmp_path):
+def test_a_recheck_whose_files_are_gone_says_so(finished, tmp_path):  # noqa: F811
     study, report = finished
     client = sign_in(study, "editor")
     (tmp_path / "reports" / report.public_id / "report.json").unlink()
@@ -90,7 +81,7 @@ def test_a_recheck_whose_files_are_gone_says_so(finished, tmp_path):
     assert "There is no report at" in page.content.decode()
 
 
-def test_rechecks_of_a_killed_worker_start_again_and_those_of_deleted_reports_go(finished, queued):
+def test_rechecks_of_a_killed_worker_start_again_and_those_of_deleted_reports_go(finished, queued):  # noqa: F811
     _, report = finished
     long_ago = timezone.now() - timedelta(hours=1)
     recheck = Recheck.objects.create(report=report, heartbeat_at=long_ago)
@@ -103,7 +94,7 @@ def test_rechecks_of_a_killed_worker_start_again_and_those_of_deleted_reports_go
     assert not Recheck.objects.exists()
 
 
-def test_a_recheck_that_names_somebody_is_deleted_with_their_data(finished):
+def test_a_recheck_that_names_somebody_is_deleted_with_their_data(finished):  # noqa: F811
     study, report = finished
     done = {"state": "done", "finished_at": timezone.now(), "report": report}
     Recheck.objects.create(**done, found={"reasons": ["P-1 withdrew 2 answers."]})
