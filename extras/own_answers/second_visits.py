@@ -38,11 +38,11 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
-from annotation.prolific.sync.entry import verify_return
 from annotation.seats import flow
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
 from annotation.services.identities import identity_hashes
+from extras.own_answers.follow_up import verify_return
 from extras.own_answers.models import RetestAnswer, RetestVisit, SecondVisitCode
 from extras.own_answers.profiles import forget_profile, own_answers
 from studies.models import Item, Side, Study

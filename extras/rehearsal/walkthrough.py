@@ -9,13 +9,12 @@ from django.contrib.auth.models import User
 from annotation.models import ProlificStudy
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import connect
-from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificRejected
+from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificRejected, shaped
 from annotation.prolific.api.types import UNPUBLISHED
+from annotation.prolific.sync.entry import TEST_STUDY
 from studies.models import Study
 from studies.services.studies import record
 
-# The log event; its detail `test` is the id. Logs of existing studies contain this text.
-_EVENT = "test study on Prolific"
 _NEEDS = (
     "A test study needs a workspace that has this feature (ask Prolific's support) and a test "
     "participant: enter an e-mail address that has no account on Prolific."
@@ -38,15 +37,11 @@ def start_walk(*, study_id: int, email: str = "", user: User | None = None) -> s
     with claimed(study_id, client):
         try:
             if email:
-                client.add_test_participant(email)
-            test, address = client.create_test_study(draft.prolific_id)
+                client.ask("POST", "researchers/participants/", json={"email": email})
+            made = client.ask("POST", f"studies/{draft.prolific_id}/test-study")
+            test, address = shaped(lambda: (str(made["study_id"]), str(made["study_url"])))
         except (NotFound, ProlificRejected) as error:
             detail = f" Prolific says: {error.detail}" if error.detail else ""
             raise NotAllowed(f"{_NEEDS}{detail}") from error
-        record(study, _EVENT, user=user, test=test)
+        record(study, TEST_STUDY, user=user, test=test)
     return address
-
-
-def is_walk(study: Study, prolific_study: str) -> bool:
-    """Whether a study on Prolific is a test study of this study."""
-    return study.log.filter(event=_EVENT, detail__test=prolific_study).exists()

@@ -1,16 +1,12 @@
 """The form of a launch plan: Prolific's filters are chosen by name from its current list."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.cache import cache
 
 from annotation.models import DemographicQuestion
-from annotation.prolific.api.client import ProlificClient, connect
-from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import (
     BAND,
     COUNTRY,
@@ -23,68 +19,6 @@ from annotation.prolific.api.types import (
 )
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
 from studies.money import format_money, major_units, minor_units
-
-# A page waits this long for the list; without it, users type names.
-_PATIENCE = 2.0
-_SECONDS = 600
-_MOST_FOUND = 20
-
-
-@dataclass(frozen=True)
-class FilterList:
-    """The filters and filter sets, or the reason why they could not be read."""
-
-    filters: Sequence[Filter] = ()
-    problem: str = ""
-    sets: Sequence[FilterSet] = ()
-
-    @property
-    def lists(self) -> list[Filter]:
-        """The lists of studies, participant groups and participants."""
-        return [one for one in self.filters if one.is_list]
-
-    def search(self, words: str) -> list[Filter]:
-        """Filters with all of the words in title, question or choices, sorted by title."""
-        wanted = words.casefold().split()
-        found = [
-            one
-            for one in self.filters
-            if wanted
-            and (one.is_choice or one.is_range)
-            and all(
-                word in " ".join([one.title, one.question, *one.choices.values()]).casefold()
-                for word in wanted
-            )
-        ]
-        return sorted(found, key=lambda one: one.title.casefold())[:_MOST_FOUND]
-
-
-def read_filters(study_id: int, workspace: str) -> FilterList:
-    """The filters and filter sets of a workspace, cached for ten minutes.
-
-    Without a named workspace, those of the only one, because studies and groups belong to it.
-    """
-    try:
-        client = connect(study_id, patience=_PATIENCE)
-        key = f"prolific-filter-list {client.origin} {client.token_fragment} {workspace}"
-        found: FilterList | None = cache.get(key.replace(" ", "-"))
-        if found is None:
-            known = [workspace] if workspace else list(client.workspaces())
-            only = known[0] if len(known) == 1 else ""
-            found = FilterList(client.filters(workspace=only), sets=_sets(client, only))
-            cache.set(key.replace(" ", "-"), found, _SECONDS)
-    except ProlificError as error:
-        return FilterList(problem=str(error))
-    return found
-
-
-def _sets(client: ProlificClient, workspace: str) -> list[FilterSet]:
-    """The workspace's filter sets; none if they cannot be read, because few plans have one."""
-    try:
-        return client.filter_sets(workspace=workspace) if workspace else []
-    except ProlificError:
-        return []
-
 
 _WIDE = forms.TextInput(attrs={"size": 48})
 _LINES = forms.Textarea(attrs={"rows": 3})

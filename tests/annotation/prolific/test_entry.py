@@ -13,14 +13,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import services
-from annotation.errors import EntryRefused
 from annotation.models import (
     Annotator,
     ProlificStudy,
     ProlificSubmission,
     Recruitment,
 )
-from annotation.prolific.sync.entry import verify_return
 from annotation.prolific.sync.polling import refresh
 from annotation.prolific.sync.sync import MOST_ASKING, follow, page_client
 from annotation.services.identities import identity_hash
@@ -55,20 +53,6 @@ def test_an_edited_link_lets_nobody_in(changes, study, row, prolific):
 
     assert enter(study, person, **changes).status_code == 400
     assert not Annotator.objects.exists()
-
-
-def test_returning_people_are_compared_with_their_submission_to_the_second_study(
-    study, row, prolific
-):
-    other = published(make_recruiting())  # by hand on Prolific, so not one of this study
-    person = prolific.world.arrive(other.prolific_id)
-    query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
-
-    verify_return(study, query)
-    verify_return(study, query | {"SESSION_ID": "b" * 24})  # may be seconds old
-    for edited in ({"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}):
-        with pytest.raises(EntryRefused):
-            verify_return(study, query | edited)
 
 
 def test_a_submission_of_another_study_lets_nobody_in(study, row, prolific):

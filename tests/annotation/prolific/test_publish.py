@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotation.models import ProlificReservation
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
 from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
@@ -286,3 +287,27 @@ def test_the_command_says_what_it_did_on_prolific(study, row, capsys):
     call_command("study_state", study.slug, "paused")
 
     assert "Recruiting on Prolific was paused too." in capsys.readouterr().out
+
+
+def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
+    launch.launch(study_id=study.pk)
+    prolific.fault("POST", "transition/", "dropped_after")
+
+    for _ in range(3):
+        publication.publish(study_id=study.pk, confirmed="37.80")
+
+    (noted,) = ProlificReservation.objects.filter(prolific_study__study=study)
+    assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
+
+
+def test_places_whose_answer_was_lost_are_added_and_noted_once(prolific, row):
+    prolific.fault("PATCH", "studies/", "dropped_after")
+
+    for _ in range(2):
+        publication.add_places(study_id=row.study_id, extra=2, seen=6)
+
+    assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
+        (6, 6),
+        (2, 8),
+    ]
