@@ -14,7 +14,6 @@ from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
 from annotation.prolific.additions import ACTIONS
 from annotation.prolific.api import accounts
-from annotation.prolific.api.client import connect
 from annotation.prolific.api.credentials import knows_secret, why_unusable
 from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
@@ -346,10 +345,7 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("This study is not on Prolific, or the number is below 1.")
-        client = connect(study.pk)
-        seen = publication.places_seen(row, client, extra=extra)
-        cost = client.calculate_cost(reward=row.reward, places=extra)
-        total = format_money(cost, row.paid_in)
+        seen, total = publication.cost_of_places(row, extra=extra)
         question = f"Increase the places from {seen} to {seen + extra} for {total}?"
         if not self._confirmed(question, options):
             raise CommandError("No places were added.")
@@ -432,10 +428,7 @@ class Command(BaseCommand):
             raise CommandError("Nothing was approved.")
         ids = [row.submission.pk for row in rows]
         done = decisions.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
-        gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
-        self.stdout.write(
-            f"Approvals requested: {done.asked:,}. Approved: {done.approved:,}.{gone}"
-        )
+        self.stdout.write(str(done))
 
     def _ask_to_return(
         self, study: Study, rows: list[SettlementRow], options: dict[str, Any]

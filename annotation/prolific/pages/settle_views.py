@@ -228,10 +228,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
                 confirmed=confirmed,
                 user=user_of(request),
             ),
-            lambda done: (
-                f"Approvals requested: {done.asked}. Approved: {done.approved}."
-                + "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
-            ),
+            str,
         )
         return _back(study)
     rows = [row for row in _chosen(request, study) if row.may_approve]

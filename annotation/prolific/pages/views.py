@@ -364,20 +364,11 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, "Enter how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
-        client = connect(study.pk)
-        seen = publication.places_seen(row, client, extra=extra)
-        cost = client.calculate_cost(reward=row.reward, places=extra)
+        seen, total = publication.cost_of_places(row, extra=extra)
     except ProlificError as error:
         messages.error(request, str(error))
         return to_home(study)
-    total = format_money(cost, row.paid_in)
-    context = {
-        "extra": extra,
-        "label": label,
-        "total": total,
-        "seen": seen,
-        "after": seen + extra,
-    }
+    context = {"extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra}
     return show(request, study, "places", context)
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation.models import ProlificReservation
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
+from annotation.prolific.api.types import BonusSetup, RemoteStudy, RemoteSubmission, StudyCost
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan, content_warnings
 from annotation.prolific.sync.sync import follow
@@ -137,20 +137,16 @@ def test_a_draft_from_before_the_flags_is_not_published(prolific):
 
 
 def test_costs_with_decimals_are_rounded_and_not_cut():
-    body = {
-        "rewards": {
+    cost = StudyCost.of(
+        {
             "rewards": {"amount": 2699.9999, "currency": "USD"},
             "fees": {"amount": 899.5, "currency": "USD"},
             "tax": {"amount": "179.4", "currency": "USD"},
-        },
-        "bonuses": None,
-    }
+        }
+    )
 
-    costs = Costs.of(body)
-
-    assert (costs.rewards.rewards, costs.rewards.fees, costs.rewards.tax) == (2700, 900, 179)
-    assert costs.rewards.total == 3779
-    assert costs.bonuses.total == 0
+    assert (cost.rewards, cost.fees, cost.tax, cost.total) == (2700, 900, 179, 3779)
+    assert StudyCost.of(None).total == 0
     assert RemoteStudy.of({"id": "1", "reward": 449.9999}).reward == 450
     assert RemoteSubmission.of({"id": "1", "bonus_payments": [149.9999]}).bonuses == (150,)
     setup = BonusSetup.of({"id": "1", "amount": 150.5, "total_amount": 210.5, "fees": 49.5})
