@@ -29,12 +29,12 @@ def refresh(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _words(study: Study) -> dict[int, str]:
-    questions = list(study.demographic_questions.all())
     submissions = ProlificSubmission.objects.filter(
         prolific_study__study=study,
         prolific_study__is_follow_up=False,
         stated_demographics__isnull=False,
     ).select_related("annotator", "stated_demographics")
+    questions = list(study.demographic_questions.all()) if submissions else []
     differing = {one.pk: mismatch(one, questions) for one in submissions}
     return {
         pk: f"Different answer on Prolific: {words}. This is not a reason to reject."
