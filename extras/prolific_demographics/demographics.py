@@ -180,7 +180,7 @@ def _store(submission: ProlificSubmission, about: dict[str, str]) -> bool:
     person = Annotator.objects.select_for_update(no_key=True).filter(
         pk=submission.annotator_id or 0
     )
-    if person.filter(state=Annotator.State.WITHDREW).exists():
+    if Annotator.State.WITHDREW in person.values_list("state", flat=True):
         return False
     StatedDemographics.objects.update_or_create(submission=submission, defaults={"answers": about})
     return True

@@ -189,8 +189,8 @@ def test_both_forms_of_the_export_are_read_also_without_filters(form, filters, p
 
     known = groups_of(balanced.study)
     assert known.unknown == (filters == "refused")
-    assert sum(group.here for group in known.rows) == 1
-    assert sum(group.there for group in known.rows) == (filters == "ids")
+    assert sorted(group.here for group in known.rows)[-1] == 1
+    assert any(group.there for group in known.rows) == (filters == "ids")
 
 
 def test_the_export_is_read_by_its_header():
