@@ -11,6 +11,6 @@ class RehearsalConfig(AppConfig):
         from studies.pages.workbench import register_pages
 
         TRIALS.add(f"{self.name}.pages:TRIAL")
-        ACTIONS.add(f"{self.name}.pages:WALK")
-        PARTS.add(f"{self.name}.pages:PANEL")
+        ACTIONS.add(f"{self.name}.walkthrough:WALK")
+        PARTS.add(f"{self.name}.walkthrough:PANEL")
         register_pages("annotators", "rehearsal:")

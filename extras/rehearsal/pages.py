@@ -1,8 +1,6 @@
-"""Buttons and commands of the dry run and of a walk as a test participant."""
+"""The dry run by a button, and by `prolific launch --dry-run`."""
 
-from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from django.core.management.base import CommandError
 from django.http import HttpRequest, HttpResponse
@@ -10,11 +8,10 @@ from django.shortcuts import redirect
 from django.urls import path
 from django.views.decorators.http import require_http_methods
 
-from annotation.prolific.additions import ProlificAction, ProlificPart
 from annotation.prolific.launch.launch import LaunchTrial
-from annotation.prolific.pages.views import attempt, editor_page, show, to_home, user_of
+from annotation.prolific.pages.views import attempt, editor_page, show, user_of
 from extras.rehearsal.dry_run import DryRun, dry_run
-from extras.rehearsal.walkthrough import start_walk
+from extras.rehearsal.walkthrough import walk
 from studies.models import Study
 from studies.money import format_money
 
@@ -72,38 +69,6 @@ TRIAL = LaunchTrial(
     "draft, and shows every request.",
 )
 
-
-@require_http_methods(["POST"])
-@editor_page
-def walk(request: HttpRequest, study: Study) -> HttpResponse:
-    """Create a test study, through which a researcher walks as a participant."""
-    email = request.POST.get("email", "").strip()
-    attempt(
-        request,
-        lambda: start_walk(study_id=study.pk, email=email, user=user_of(request)),
-        lambda address: (
-            f"Test study created. Sign in to Prolific as the test participant: {address}"
-        ),
-    )
-    return to_home(study)
-
-
-def _walk_lines(study: Study, options: Mapping[str, Any]) -> Iterator[str]:
-    address = start_walk(study_id=study.pk, email=options["email"])
-    yield f"Open it on Prolific as the test participant: {address}"
-
-
-def _walk_options(parser: ArgumentParser) -> None:
-    parser.add_argument("--email", default="", help="of a new test participant")
-
-
-WALK = ProlificAction(
-    "walk",
-    "create a test study, to walk through the draft as a participant",
-    _walk_lines,
-    _walk_options,
-)
-PANEL = ProlificPart("walk", "home", "annotation/prolific/walk.html")
 
 app_name = "rehearsal"
 urlpatterns = [

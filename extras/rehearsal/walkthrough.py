@@ -4,13 +4,21 @@ Prolific publishes a copy of the draft to the workspace's test participants. The
 that copy, so its id is kept in the study's log. Their answers count nowhere.
 """
 
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy
+from annotation.prolific.additions import ProlificAction, ProlificPart
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import NotAllowed, NotFound, ProlificRejected, shaped
 from annotation.prolific.api.types import UNPUBLISHED
+from annotation.prolific.pages.views import attempt, editor_page, to_home, user_of
 from annotation.prolific.sync.entry import TEST_STUDY
 from studies.models import Study
 from studies.services.studies import record
@@ -45,3 +53,36 @@ def start_walk(*, study_id: int, email: str = "", user: User | None = None) -> s
             raise NotAllowed(f"{_NEEDS}{detail}") from error
         record(study, TEST_STUDY, user=user, test=test)
     return address
+
+
+@require_http_methods(["POST"])
+@editor_page
+def walk(request: HttpRequest, study: Study) -> HttpResponse:
+    """Create a test study, through which a researcher walks as a participant."""
+    email = request.POST.get("email", "").strip()
+    attempt(
+        request,
+        lambda: start_walk(study_id=study.pk, email=email, user=user_of(request)),
+        lambda address: (
+            f"Test study created. Sign in to Prolific as the test participant: {address}"
+        ),
+    )
+    return to_home(study)
+
+
+def _walk_lines(study: Study, options: Mapping[str, Any]) -> Iterator[str]:
+    address = start_walk(study_id=study.pk, email=options["email"])
+    yield f"Open it on Prolific as the test participant: {address}"
+
+
+def _walk_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--email", default="", help="of a new test participant")
+
+
+WALK = ProlificAction(
+    "walk",
+    "create a test study, to walk through the draft as a participant",
+    _walk_lines,
+    _walk_options,
+)
+PANEL = ProlificPart("walk", "home", "annotation/prolific/walk.html")
