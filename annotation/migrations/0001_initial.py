@@ -1099,14 +1099,6 @@ class Migration(migrations.Migration):
                         null=True,
                     ),
                 ),
-                (
-                    "costs",
-                    models.JSONField(
-                        blank=True,
-                        default=dict,
-                        help_text="Prolific's own figures, as last read; minor units.",
-                    ),
-                ),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 (
                     "study",
@@ -1286,7 +1278,6 @@ class Migration(migrations.Migration):
                         blank=True, default=list, help_text="Minor units, as paid there."
                     ),
                 ),
-                ("demographics", models.JSONField(blank=True, default=dict)),
                 ("approval_asked_at", models.DateTimeField(blank=True, null=True)),
                 ("followed", models.CharField(blank=True, max_length=40)),
                 ("seen_at", models.DateTimeField(blank=True, null=True)),

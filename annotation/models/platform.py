@@ -182,9 +182,6 @@ class ProlificStudy(models.Model):
     many_returns_at = models.DateTimeField(
         null=True, blank=True, help_text="When Prolific reported many returns; until seen to."
     )
-    costs = models.JSONField(
-        default=dict, blank=True, help_text="Prolific's own figures, as last read; minor units."
-    )
     created_at = clock.MomentField(auto_now_add=True)
 
     objects = RecruitingManager()
@@ -262,7 +259,6 @@ class ProlificSubmission(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     return_requested_at = models.DateTimeField(null=True, blank=True)
     bonuses = models.JSONField(default=list, blank=True, help_text="Minor units, as paid there.")
-    demographics = models.JSONField(default=dict, blank=True)
     # A researcher has confirmed the approval; it is requested until Prolific shows it.
     approval_asked_at = models.DateTimeField(null=True, blank=True)
     # The last status applied to the annotator's part, so that an annotator who continues afterwards

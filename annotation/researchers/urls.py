@@ -2,7 +2,6 @@ from django.urls import path
 
 from annotation.participants import preview
 from annotation.prolific.pages import account_views, plan_views
-from annotation.prolific.pages import settle_views as ledger
 from annotation.prolific.pages import settle_views as settling
 from annotation.prolific.pages import views as prolific
 from annotation.researchers import (
@@ -18,16 +17,12 @@ urlpatterns = [
     path("prolific/", prolific.home, name="prolific"),
     path("prolific/accounts/", account_views.accounts_page, name="prolific-accounts"),
     path("prolific/plan/", plan_views.plan, name="prolific-plan"),
-    path("prolific/filters/", plan_views.filters, name="prolific-filters"),
     path("prolific/launch/", prolific.check_and_launch, name="prolific-launch"),
     path("prolific/publish/", prolific.publish, name="prolific-publish"),
     path("prolific/change/", prolific.change, name="prolific-change"),
-    path("prolific/walk/", prolific.walk, name="prolific-walk"),
     path("prolific/places/", prolific.places, name="prolific-places"),
     path("prolific/webhooks/", prolific.webhooks, name="prolific-webhooks"),
     path("prolific/act/", prolific.act, name="prolific-act"),
-    path("prolific/money/", ledger.money_page, name="prolific-money"),
-    path("prolific/money/ledger.csv", ledger.money_file, name="prolific-money-file"),
     path("prolific/settle/", settling.settle, name="prolific-settle"),
     path("prolific/settle/approve/", settling.approve_many, name="prolific-approve"),
     path("prolific/settle/returns/", settling.ask_to_return, name="prolific-returns"),

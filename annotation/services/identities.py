@@ -143,7 +143,7 @@ def forget_person(annotator: Annotator) -> None:
     """
     annotator.feedback, annotator.demographics = "", {}
     annotator.save(update_fields=["feedback", "demographics"])
-    annotator.prolific_submissions.update(participant="", demographics={})
+    annotator.prolific_submissions.update(participant="")
     ProlificIdentity.objects.filter(annotator=annotator).delete()
 
 
@@ -151,4 +151,4 @@ def forget_withdrawn(study_id: int) -> None:
     """Delete data that a platform has sent since annotators withdrew."""
     ProlificSubmission.objects.filter(
         prolific_study__study=study_id, annotator__state=Annotator.State.WITHDREW
-    ).exclude(participant="", demographics={}).update(participant="", demographics={})
+    ).exclude(participant="").update(participant="")

@@ -5,16 +5,18 @@ the ledger of the first study. It is created in the first study's project, so in
 project it is the next wave. What people do there changes nothing about their first part.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
+from annotation.errors import EntryRefused
 from annotation.models import Annotator, ProlificStudy
 from annotation.prolific.api.claims import claimed
 from annotation.prolific.api.client import ProlificClient, connect
-from annotation.prolific.api.transport import NotAllowed
+from annotation.prolific.api.transport import NotAllowed, ProlificError, shaped
 from annotation.prolific.api.types import UNPUBLISHED, find_filter
 from annotation.prolific.launch.launch import adopt, create, delete_draft, find, group_name, mirror
 from annotation.prolific.launch.launch_plan import (
@@ -26,9 +28,11 @@ from annotation.prolific.launch.launch_plan import (
 )
 from annotation.prolific.launch.publication import add_places
 from annotation.prolific.settle.proposals import FollowUp
+from annotation.prolific.sync.sync import is_watched, page_client
 from studies.models import Study
 from studies.services.studies import record
 
+logger = logging.getLogger(__name__)
 GROUP_ALLOWLIST = "participant_group_allowlist"
 _MOST_PAY, _MOST_MINUTES = 1_000_000, 600
 
@@ -44,6 +48,19 @@ class Return(FollowUp):
     address: Callable[[Study], str]
     code: Callable[[Study], str]
     due: Callable[[Study], QuerySet[Annotator]]
+
+
+def group_members(client: ProlificClient, group: str) -> set[str]:
+    """The ids of the participants of a group."""
+    rows = client.ask("GET", f"participant-groups/{group}/participants/")
+    return shaped(lambda: {str(row["participant_id"]) for row in rows["results"]})
+
+
+def add_to_group(client: ProlificClient, group: str, participants: Sequence[str]) -> None:
+    """Add participants to a group; those who are in it already stay."""
+    body = {"participant_ids": list(participants)}
+    path = f"participant-groups/{group}/participants/"
+    client.send("POST", path, json=body, again=True)
 
 
 def row_of(study: Study, follow_up: Return) -> ProlificStudy | None:
@@ -84,8 +101,8 @@ def draft_follow_up(
                 name, workspace=workspace.id
             )
             row.save(update_fields=["group_id"])
-        client.add_to_group(row.group_id, people)
-        places = len(client.group_members(row.group_id))
+        add_to_group(client, row.group_id, people)
+        places = len(group_members(client, row.group_id))
         remote = create(
             client,
             _body(study, follow_up, row, workspace, places, reward, minutes),
@@ -140,7 +157,7 @@ def newly_due(study: Study, follow_up: Return, client: ProlificClient) -> tuple[
     Raises `NotAllowed` before the follow-up is published, and `ProlificError`.
     """
     row = _published(study, follow_up, client)
-    members = client.group_members(row.group_id)
+    members = group_members(client, row.group_id)
     wanted = members.union(_ids(follow_up.due(study)))
     return max(0, len(wanted) - row.places), row.places
 
@@ -157,8 +174,8 @@ def invite(
     with claimed(study_id, client):
         row = _published(study, follow_up, client)
         people = set(_ids(follow_up.due(study)))
-        if new := sorted(people - client.group_members(row.group_id)):
-            client.add_to_group(row.group_id, new)
+        if new := sorted(people - group_members(client, row.group_id)):
+            add_to_group(client, row.group_id, new)
     return add_places(study_id=study_id, extra=extra, label=follow_up.name, seen=seen, user=user)
 
 
@@ -190,3 +207,26 @@ def discard_follow_up(*, study_id: int, follow_up: Return, user: User | None = N
             delete_draft(client, remote_id)
         row.delete()
         record(study, "draft deleted on Prolific", user=user, of=follow_up.name)
+
+
+def verify_return(study: Study, query: Mapping[str, str]) -> bool:
+    """Compare PROLIFIC_PID with the submission to the study that brings people back.
+
+    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
+    refused if Prolific does not answer or does not know the session yet; returns whether it
+    confirms the session as the participant's. Raises `EntryRefused`.
+    """
+    if not is_watched(study):
+        return False
+    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
+    if not session:
+        raise EntryRefused("SESSION_ID is missing")
+    try:
+        with page_client(study.pk) as client:
+            remote = client.submission(session)
+    except ProlificError as error:
+        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
+        return False
+    if remote.participant != pid:
+        raise EntryRefused("SESSION_ID is somebody else's")
+    return True

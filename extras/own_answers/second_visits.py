@@ -39,12 +39,11 @@ from annotation.participants.access import (
 from annotation.participants.added_steps import EndNote, ShownAgain
 from annotation.participants.forms import AnswerForm
 from annotation.participants.item_context import ItemProgress, ProgressOnItems, item_context
-from annotation.prolific.api.transport import ProlificError
-from annotation.prolific.sync.sync import is_watched, page_client
 from annotation.seats import flow
 from annotation.services.answers import believable_ms
 from annotation.services.endings import AtEnd
 from annotation.services.identities import identity_hashes
+from extras.own_answers.follow_up import verify_return
 from extras.own_answers.models import (
     RetestAnswer,
     RetestVisit,
@@ -230,29 +229,6 @@ def retest(request: HttpRequest, study: Study) -> HttpResponse:
     else:
         response = see_other(_url(study, opened.position))
     return bind(request, response, visit.annotator)
-
-
-def verify_return(study: Study, query: Mapping[str, str]) -> bool:
-    """Compare PROLIFIC_PID with the submission to the study that brings people back.
-
-    That study was created on Prolific by hand, so only Prolific knows its submissions. Nobody is
-    refused if Prolific does not answer or does not know the session yet; returns whether it
-    confirms the session as the participant's. Raises `EntryRefused`.
-    """
-    if not is_watched(study):
-        return False
-    pid, session = query.get("PROLIFIC_PID", ""), query.get("SESSION_ID", "")
-    if not session:
-        raise EntryRefused("SESSION_ID is missing")
-    try:
-        with page_client(study.pk) as client:
-            remote = client.submission(session)
-    except ProlificError as error:
-        logger.info("study %s: a submission could not be looked up: %s", study.pk, error)
-        return False
-    if remote.participant != pid:
-        raise EntryRefused("SESSION_ID is somebody else's")
-    return True
 
 
 @require_http_methods(["GET", "POST"])

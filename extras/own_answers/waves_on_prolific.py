@@ -9,7 +9,7 @@ from annotation.prolific.api.client import ProlificClient, connect
 from annotation.prolific.api.transport import NotAllowed, OutcomeUnknown
 from annotation.prolific.launch.launch import group_name
 from annotation.prolific.launch.launch_plan import LaunchPlan, workspace_of
-from extras.own_answers.follow_up import GROUP_ALLOWLIST
+from extras.own_answers.follow_up import GROUP_ALLOWLIST, add_to_group, group_members
 from extras.own_answers.models import LaterWave
 from extras.own_answers.waves import WaveInvitations, add_people, keys_of, people_of
 from studies.models import Study
@@ -39,10 +39,10 @@ def invite_on_prolific(*, wave_id: int, user: User | None = None) -> WaveInvitat
         name = f"{group_name(study.pk)}-wave-{wave.number}"
         groups = client.groups(workspace=workspace.id)
         group = groups.get(name) or client.create_group(name, workspace=workspace.id)
-        before = client.group_members(group)
+        before = group_members(client, group)
         new = sorted({*keys.values()} - before)
         if new:
-            client.add_to_group(group, new)
+            add_to_group(client, group, new)
         plan = LaunchPlan.of(recruitment.plan).stored()
         others = [one for one in plan["filters"] if one.get("filter") != GROUP_ALLOWLIST]
         recruitment.plan = plan | {
@@ -82,7 +82,8 @@ def longitudinal_project(
         project = _project(client, workspace.id, title)
         if not project:
             try:
-                client.create_project(workspace.id, title, longitudinal=config)
+                fields = {"is_longitudinal": True, "longitudinal": {"config": config}}
+                client.create_project(workspace.id, title, **fields)
             except OutcomeUnknown:
                 pass  # it may be there
             project = _project(client, workspace.id, title)
@@ -100,5 +101,5 @@ def longitudinal_project(
 
 def _project(client: ProlificClient, workspace: str, title: str) -> str:
     """The id of our longitudinal project; empty if there is none."""
-    known = client.projects(workspace, are_longitudinal=True)
+    known = client.projects(workspace, is_longitudinal=True)
     return next((one for one, name in known.items() if name == title), "")

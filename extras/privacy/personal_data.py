@@ -352,7 +352,7 @@ def _forget_payments(annotator: Annotator) -> None:
     for one in annotator.prolific_submissions.all():
         if not is_erased(one.submission_id):
             one.submission_id = erased_ids(one.submission_id)[0]
-        one.participant, one.code, one.demographics = "", "", {}
+        one.participant, one.code = "", ""
         one.save()
 
 

@@ -291,7 +291,7 @@ def _forget_group(client: ProlificClient, study: Study, found: DryRun) -> None:
     name = group_name(study.pk)
     try:
         if group := _find_group(client, study, found.workspace, make=False):
-            client.delete_group(group)
+            client.send("DELETE", f"participant-groups/{group}/", again=True)
     except NotFound:
         # It may be gone or temporarily hidden: the list shows which.
         with contextlib.suppress(ProlificError):

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.prolific.launch.launch import LaunchTrial
 from annotation.prolific.pages.views import attempt, editor_page, show, user_of
 from extras.rehearsal.dry_run import DryRun, dry_run
+from extras.rehearsal.walkthrough import walk
 from studies.models import Study
 from studies.money import format_money
 
@@ -68,5 +69,9 @@ TRIAL = LaunchTrial(
     "draft, and shows every request.",
 )
 
+
 app_name = "rehearsal"
-urlpatterns = [path("", rehearse, name="dry-run")]
+urlpatterns = [
+    path("dry-run/", rehearse, name="dry-run"),
+    path("walk/", walk, name="walk"),
+]

@@ -4,7 +4,6 @@ import datetime as dt
 import re
 from argparse import ArgumentParser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -13,8 +12,8 @@ from annotation.content.consent_versions import promised_to
 from annotation.errors import AnnotationError
 from annotation.models import BonusPayment, ProlificStudy, Recruitment
 from annotation.prolific import money
+from annotation.prolific.additions import ACTIONS
 from annotation.prolific.api import accounts
-from annotation.prolific.api.client import connect
 from annotation.prolific.api.credentials import knows_secret, why_unusable
 from annotation.prolific.api.transport import ChooseWorkspace, LaunchRefused
 from annotation.prolific.launch import launch, publication
@@ -22,9 +21,8 @@ from annotation.prolific.launch.launch_checks import LaunchPreview
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan
 from annotation.prolific.launch.open_places import forecast_on_prolific
 from annotation.prolific.launch.plan_words import plan_sentence
-from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import BonusLine
-from annotation.prolific.settle import decisions, money_ledger
+from annotation.prolific.settle import decisions
 from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
@@ -34,10 +32,8 @@ from annotation.prolific.settle.proposals import (
     settlement,
     totals,
 )
-from annotation.prolific.sync import demographics
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import subscribe
-from studies.exporters.tables import CsvWriter
 from studies.management.terminal import find_study
 from studies.models import Study
 from studies.money import format_money, sums_in_words
@@ -197,7 +193,7 @@ def _devices(text: str) -> dict[str, Any]:
 
 _PAUSED = ("pause", "start", "stop")
 # When run again, these first look for the result of an earlier call.
-_LOOKS_ITSELF = ("launch", "forget", "webhooks", "demographics")
+_LOOKS_ITSELF = ("launch", "forget", "webhooks")
 
 
 class Command(BaseCommand):
@@ -225,8 +221,6 @@ class Command(BaseCommand):
             "--at", metavar="TIME", help="later, for example 2026-12-31T09:30+00:00 (default UTC)"
         )
         add("unschedule", "cancel a scheduled publication")
-        walk = add("walk", "create a test study, to walk through the draft as a participant")
-        walk.add_argument("--email", default="", help="of a new test participant")
         for name in _PAUSED:
             add(name, f"{name} recruitment")
         places = add("places", "show the cost of more places and add them")
@@ -234,9 +228,6 @@ class Command(BaseCommand):
         places.add_argument("--group", default="", help="quota group, if each has its own study")
         add("refill", "reopen the study to refill returned places")
         add("sync", "read everything from Prolific")
-        money = add("ledger", "compare every amount with Prolific's figures and mark differences")
-        money.add_argument("--out", metavar="FILE", help="write the payments to this CSV file")
-        add("demographics", "read the demographics of participants from Prolific")
         add("forget", "delete an unpublished draft here and on Prolific")
         add("webhooks", "subscribe to Prolific's notifications; prints the signing secret once")
         money = add("settle", "show all submissions; approve and pay after confirmation")
@@ -245,12 +236,18 @@ class Command(BaseCommand):
         )
         money.add_argument("--bonuses", action="store_true", help="pay the suggested bonuses")
         money.add_argument("--returns", metavar="REASON", help="request the suggested returns")
+        for each in ACTIONS:
+            each.add_options(add(each.name, each.help))
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         action: str = options["action"]
+        added = {each.name: each for each in ACTIONS}.get(action)
         try:
-            if action in _PAUSED:
+            if added:
+                for line in added.lines(study, options):
+                    self.stdout.write(line)
+            elif action in _PAUSED:
                 self._change(study, action, yes=options["yes"])
             else:
                 getattr(self, f"_{action}")(study, options)
@@ -264,7 +261,8 @@ class Command(BaseCommand):
             raise CommandError(f"{error} Name it with: prolific launch --workspace ID") from error
         except AnnotationError as error:
             # Only the action itself looks up some outcomes; `sync` shows all others.
-            again = action if action in _LOOKS_ITSELF else "sync"
+            looks_itself = added.looks_itself if added else action in _LOOKS_ITSELF
+            again = action if looks_itself else "sync"
             doubt = f" To find out, run: prolific {again} {study.slug}"
             unknown = getattr(error, "outcome_unknown", False)
             raise CommandError(f"{error}{doubt if unknown else ''}") from error
@@ -334,10 +332,6 @@ class Command(BaseCommand):
         publication.change(study_id=study.pk, action="CANCEL_PUBLISH")
         self.stdout.write("Publication cancelled. The study is a draft again.")
 
-    def _walk(self, study: Study, options: dict[str, Any]) -> None:
-        address = start_walk(study_id=study.pk, email=options["email"])
-        self.stdout.write(f"Open it on Prolific as the test participant: {address}")
-
     def _change(self, study: Study, action: str, *, yes: bool) -> None:
         if action == "stop" and not self._confirmed(
             "No new participants can join after that.", {"yes": yes}
@@ -351,10 +345,7 @@ class Command(BaseCommand):
         row = ProlificStudy.objects.filter(study=study, label=group).first()
         if row is None or extra < 1:
             raise CommandError("This study is not on Prolific, or the number is below 1.")
-        client = connect(study.pk)
-        seen = publication.places_seen(row, client, extra=extra)
-        cost = client.calculate_cost(reward=row.reward, places=extra)
-        total = format_money(cost, row.paid_in)
+        seen, total = publication.cost_of_places(row, extra=extra)
         question = f"Increase the places from {seen} to {seen + extra} for {total}?"
         if not self._confirmed(question, options):
             raise CommandError("No places were added.")
@@ -374,31 +365,6 @@ class Command(BaseCommand):
             self.stdout.write(f"Median time {pace.minutes:.0f} minutes: {hourly} an hour.")
         if warning := forecast_on_prolific(study).warning:
             self.stdout.write(warning)
-
-    def _ledger(self, study: Study, options: dict[str, Any]) -> None:
-        money_ledger.read_costs(study_id=study.pk)
-        found = money_ledger.ledger_of(study)
-
-        def text(line: money_ledger.LedgerLine, amount: int | None) -> str:
-            if amount is None:
-                return "unknown"
-            return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
-
-        for line in found.lines:
-            ours, theirs = (text(line, n) for n in (line.ours, line.theirs))
-            mark = "DIFFERS " if line.differs else "        "
-            self.stdout.write(f"{mark}{line.name:<26} ours {ours:>12}  Prolific {theirs:>12}")
-        if found.waiting:
-            self.stdout.write(f"Unconfirmed bonus payments: {found.waiting}.")
-        if options["out"]:
-            with Path(options["out"]).open("w", encoding="utf-8", newline="") as file:
-                writer = CsvWriter(file)
-                writer.row(money_ledger.COLUMNS)
-                writer.rows(money_ledger.csv_rows(found))
-            self.stdout.write(f"Wrote {len(found.entries):,} payments to {options['out']}.")
-
-    def _demographics(self, study: Study, options: dict[str, Any]) -> None:
-        self.stdout.write(f"New or changed: {demographics.fetch(study_id=study.pk):,}.")
 
     def _forget(self, study: Study, options: dict[str, Any]) -> None:
         forgotten = launch.forget_drafts(study_id=study.pk)
@@ -462,10 +428,7 @@ class Command(BaseCommand):
             raise CommandError("Nothing was approved.")
         ids = [row.submission.pk for row in rows]
         done = decisions.approve(study_id=study.pk, submission_ids=ids, confirmed=len(ids))
-        gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
-        self.stdout.write(
-            f"Approvals requested: {done.asked:,}. Approved: {done.approved:,}.{gone}"
-        )
+        self.stdout.write(str(done))
 
     def _ask_to_return(
         self, study: Study, rows: list[SettlementRow], options: dict[str, Any]

@@ -5,7 +5,7 @@ transitions that Prolific documents as idempotent. Creating a study and paying a
 once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +15,6 @@ from annotation.prolific.api.credentials import Credentials, credentials_of
 from annotation.prolific.api.transport import Transport, shaped
 from annotation.prolific.api.types import (
     BonusSetup,
-    Costs,
     Filter,
     FilterSet,
     RemoteStudy,
@@ -27,7 +26,6 @@ from annotation.prolific.api.types import (
 _RECOMMENDED = "recommended_reward_per_hour"
 MAX_BULK_APPROVE = 1000
 MAX_BULK_BONUS = 200
-MAX_EXPORTS, MAX_EXPORT_FILTERS = 2, 15
 
 
 class ProlificClient(Transport):
@@ -48,25 +46,16 @@ class ProlificClient(Transport):
         known = shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
         return {one: title for one, title in known.items() if self.workspace in ("", one)}
 
-    def projects(self, workspace: str, *, are_longitudinal: bool = False) -> dict[str, str]:
-        """A workspace's projects, in the platform's order: title by id. All, or longitudinal."""
+    def projects(self, workspace: str, **wanted: Any) -> dict[str, str]:
+        """A workspace's projects in the platform's order, title by id; with these values."""
         rows = list(self._slices(f"workspaces/{workspace}/projects/", {}))
-        if are_longitudinal:
-            rows = [row for row in rows if row.get("is_longitudinal") is True]
-        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in rows})
+        found = [row for row in rows if wanted.items() <= row.items()]
+        return shaped(lambda: {str(row["id"]): str(row.get("title") or "") for row in found})
 
-    def create_project(
-        self, workspace: str, title: str, *, longitudinal: Mapping[str, Any] | None = None
-    ) -> str:
-        """Create a project and return its id. Sent once: look for the title first.
-
-        A longitudinal one, of several waves, has a configuration.
-        """
+    def create_project(self, workspace: str, title: str, **fields: Any) -> str:
+        """Create a project and return its id. Sent once: look for the title first."""
         path = f"workspaces/{workspace}/projects/"
-        sent: dict[str, Any] = {"title": title}
-        if longitudinal:
-            sent |= {"is_longitudinal": True, "longitudinal": {"config": dict(longitudinal)}}
-        body = self.ask("POST", path, json=sent)
+        body = self.ask("POST", path, json={"title": title, **fields})
         return shaped(lambda: str(body["id"]))
 
     def balance(self, workspace: str) -> tuple[int | None, str]:
@@ -171,26 +160,11 @@ class ProlificClient(Transport):
         body = {"action": action} | ({"publish_at": at} if at else {})
         return _study(self.ask("POST", f"studies/{study_id}/transition/", json=body))
 
-    def add_test_participant(self, email: str) -> str:
-        """Create a test participant of the account and return their id; sent once."""
-        body = self.ask("POST", "researchers/participants/", json={"email": email})
-        return shaped(lambda: str(body["participant_id"]))
-
-    def create_test_study(self, study_id: str) -> tuple[str, str]:
-        """Publish a copy of a draft to the test participants only; its id and its address."""
-        body = self.ask("POST", f"studies/{study_id}/test-study")
-        return shaped(lambda: (str(body["study_id"]), str(body["study_url"])))
-
     def cost(self, study_id: str) -> StudyCost:
         """The total cost of the study once every place is filled, without bonuses."""
-        return self.costs(study_id, is_projected=True).rewards
-
-    def costs(self, study_id: str, *, is_projected: bool) -> Costs:
-        """The cost of the study once it is filled, or so far; bonuses are separate."""
         path = f"studies/{study_id}/cost/"
-        params = {"is_projected": "true"} if is_projected else {}
-        body = self.ask("GET", path, params=params)
-        return shaped(lambda: Costs.of(body))
+        body = self.ask("GET", path, params={"is_projected": "true"})
+        return shaped(lambda: StudyCost.of(body["rewards"]))
 
     def delete_study(self, study_id: str) -> None:
         """Delete a draft; other studies cannot be deleted."""
@@ -206,20 +180,6 @@ class ProlificClient(Transport):
         sent = {"name": name, "workspace_id": workspace}
         body = self.ask("POST", "participant-groups/", json=sent)
         return shaped(lambda: str(body["id"]))
-
-    def group_members(self, group: str) -> set[str]:
-        """The ids of the participants of a group."""
-        rows = self.ask("GET", f"participant-groups/{group}/participants/")
-        return shaped(lambda: {str(row["participant_id"]) for row in rows["results"]})
-
-    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
-        """Add participants to a group; those who are in it already stay."""
-        body = {"participant_ids": list(participants)}
-        path = f"participant-groups/{group}/participants/"
-        self.send("POST", path, json=body, again=True)
-
-    def delete_group(self, group: str) -> None:
-        self.send("DELETE", f"participant-groups/{group}/", again=True)
 
     # Submissions
 
@@ -261,41 +221,6 @@ class ProlificClient(Transport):
     def pay_bonuses(self, bulk_id: str) -> None:
         """Pay a set-up payment. A repeat pays twice, so never repeat it without reading first."""
         self.send("POST", f"bulk-bonus-payments/{bulk_id}/pay/")
-
-    def demographics(self, study_id: str, *, filters: Sequence[str] = ()) -> str:
-        """The demographic export of a study as CSV text, with the columns of these filters.
-
-        Filters have the form of a study's filters: with all choices, they exclude nobody. Filters
-        that are not in the live list are not requested. Prolific exports at most two combinations
-        for a study; after that, or if the filters are the same, the last one is requested again.
-        """
-        live = {one.id: one for one in self.filters()} if filters else {}
-        asked = [live[name].everybody() for name in filters if name in live]
-        if asked:
-            asked = self._filters_to_request(study_id, asked[:MAX_EXPORT_FILTERS])
-        body = {"filters": asked}
-        path = f"studies/{study_id}/demographic-export/"
-        response = self.send("POST", path, json=body, again=True)
-        try:
-            answer = response.json()
-        except ValueError:
-            return response.content.decode("utf-8-sig")
-        if isinstance(answer, str):
-            return answer
-        return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
-
-    def _filters_to_request(
-        self, study_id: str, asked: list[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
-        """The filters to request, given those of earlier exports."""
-        history = self.ask("GET", f"studies/{study_id}/demographic-export-history/")
-
-        def read() -> list[dict[str, Any]]:
-            last = list(history.get("filters") or [])
-            is_same = {f["filter_id"] for f in last} == {f["filter_id"] for f in asked}
-            return last if last and (is_same or int(history["count"]) >= MAX_EXPORTS) else asked
-
-        return shaped(read)
 
     # Webhooks
 

@@ -206,10 +206,6 @@ class Transport:
         return f"{type(self).__name__}({self._base}, token {self.token_fragment})"
 
     @property
-    def base_url(self) -> str:
-        return self._base
-
-    @property
     def origin(self) -> str:
         parts = urlsplit(self._base)
         return f"{parts.scheme}://{parts.netloc}"

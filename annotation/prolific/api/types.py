@@ -155,12 +155,6 @@ class Filter:
         """Whether it lists studies, participant groups or participants of the account by id."""
         return self.data_type in _LISTS
 
-    def everybody(self) -> dict[str, Any]:
-        """The filter in a form that excludes nobody."""
-        if self.is_range:
-            return {"filter_id": self.id, "selected_range": {"lower": self.low, "upper": self.high}}
-        return {"filter_id": self.id, "selected_values": list(self.choices)}
-
 
 @dataclass(frozen=True)
 class FilterSet:
@@ -200,18 +194,6 @@ class StudyCost:
     @property
     def total(self) -> int:
         return self.rewards + self.fees + self.tax
-
-
-@dataclass(frozen=True)
-class Costs:
-    """The cost of a study: rewards for its places, and bonuses."""
-
-    rewards: StudyCost
-    bonuses: StudyCost
-
-    @classmethod
-    def of(cls, body: dict[str, Any]) -> "Costs":
-        return cls(StudyCost.of(body["rewards"]), StudyCost.of(body.get("bonuses")))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from annotation.prolific.launch.targeting import (
     distributions,
     resolve_drafts,
 )
-from annotation.seats.capacity import needed_places, seats
+from annotation.seats.capacity import seats
 from studies.models import Study
 from studies.money import format_money
 from studies.services.items import ExpectedTime, expected_time
@@ -78,14 +78,8 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
     fix = reverse("people:places", args=[study.slug])
     answers, given = seats(study), places * study.items_per_annotator
     if not answers:
-        checks.append(
-            LaunchCheck(
-                "No item needs an answer. Import items.",
-                True,
-                True,
-                reverse("studies:import", args=[study.slug]),
-            )
-        )
+        imports = reverse("studies:import", args=[study.slug])
+        checks.append(LaunchCheck("No item needs an answer. Import items.", True, True, imports))
     words = (
         f"The study needs {answers:,} answers. {places:,} participants with "
         f"{study.items_per_annotator} items each give {given:,}"
@@ -93,23 +87,13 @@ def place_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChec
     if given < answers:
         checks.append(LaunchCheck(f"{words}, so some seats stay open.", True, False, fix))
     elif given > answers:
-        surplus = given - answers
-        checks.append(
-            LaunchCheck(
-                f"{words}: {surplus:,} of them are surplus, but paid too.", True, False, fix
-            )
-        )
+        words += f": {given - answers:,} of them are surplus, but paid too."
+        checks.append(LaunchCheck(words, True, False, fix))
     else:
         checks.append(LaunchCheck(f"{words}.", False, False))
     if places < 1:
-        checks.append(
-            LaunchCheck(
-                "The launch plan has no places. Enter the number of places.",
-                True,
-                True,
-                _planned(study, "places"),
-            )
-        )
+        words = "The launch plan has no places. Enter the number of places."
+        checks.append(LaunchCheck(words, True, True, _planned(study, "places")))
     return [*checks, *_group_checks(study, plan, places)]
 
 
@@ -142,28 +126,20 @@ def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChe
     if shares.places == places:
         checks = [LaunchCheck(f"{words}.{rest}", False, True)]
     else:
-        checks = [
-            LaunchCheck(
-                f"{words}, but the launch plan has {places}. Enter {shares.places} places in the "
-                f"launch plan, or change the quota groups.{rest}",
-                True,
-                True,
-                edit_plan,
-            )
-        ]
+        words += (
+            f", but the launch plan has {places}. Enter {shares.places} places in the launch plan, "
+            f"or change the quota groups.{rest}"
+        )
+        checks = [LaunchCheck(words, True, True, edit_plan)]
     if shares.problem:
         checks.append(LaunchCheck(shares.problem, True, True, edit_plan))
     free = sorted({key for group in groups for key in group.criteria if not plan.sorts_by(key)})
     if free and not plan.apart:
-        checks.append(
-            LaunchCheck(
-                f"The launch plan does not balance {' or '.join(free)} on Prolific, so people may "
-                "come for full groups. Their answers are surplus, but you pay for them.",
-                True,
-                False,
-                edit_plan,
-            )
+        words = (
+            f"The launch plan does not balance {' or '.join(free)} on Prolific, so people may come "
+            "for full groups. Their answers are surplus, but you pay for them."
         )
+        checks.append(LaunchCheck(words, True, False, edit_plan))
     return checks + [
         LaunchCheck(f"The group “{group}” has no places.", True, True, edit_quota)
         for group in groups
@@ -174,23 +150,17 @@ def _group_checks(study: Study, plan: LaunchPlan, places: int) -> list[LaunchChe
 def pay_checks(study: Study, account: Account, pay: float) -> list[LaunchCheck]:
     hourly = format_money(pay, study.currency)
     currency = account.currency or study.currency
-    checks = [
-        LaunchCheck(
-            f"The account and the study use {currency}."
-            if currency == study.currency
-            else f"The account pays in {currency}, but the study uses {study.currency}. "
-            f"Change the currency and the pay in the settings.",
-            currency != study.currency,
-            True,
-            _setting(study, "currency"),
+    words = f"The account and the study use {currency}."
+    if currency != study.currency:
+        words = (
+            f"The account pays in {currency}, but the study uses {study.currency}. Change the "
+            "currency and the pay in the settings."
         )
-    ]
-    if account.pay_problem:
-        words = f"{account.pay_problem} You pay {hourly} an hour."
-        return [*checks, LaunchCheck(words, True)]
-    if account.least is None or account.recommended is None:
-        words = f"Prolific gives no minimum pay for {study.currency}. You pay {hourly} an hour."
-        return [*checks, LaunchCheck(words, True)]
+    fix = _setting(study, "currency")
+    checks = [LaunchCheck(words, currency != study.currency, True, fix)]
+    if account.pay_problem or account.least is None or account.recommended is None:
+        problem = account.pay_problem or f"Prolific gives no minimum pay for {study.currency}."
+        return [*checks, LaunchCheck(f"{problem} You pay {hourly} an hour.", True)]
     minimum = format_money(account.least, study.currency)
     recommended = format_money(account.recommended, study.currency)
     if pay < account.least:
@@ -316,7 +286,6 @@ class LaunchPreview:
     checks: list[LaunchCheck]
     drafts: list[LaunchDraft]
     places: int
-    needed: int
     cost: int
     rewards: int
     reward: int
@@ -382,7 +351,6 @@ def preview(
         checks=sorted(checks, key=_urgency),
         drafts=drafts,
         places=places,
-        needed=needed_places(study),
         cost=cost,
         rewards=study.reward * places,
         reward=study.reward,
@@ -410,11 +378,8 @@ def _filter_checks(study: Study, drafts: list[LaunchDraft]) -> list[LaunchCheck]
         if draft.eligible is not None and draft.eligible < 5 * draft.places:
             people = f"{draft.eligible:,}" if draft.eligible else "fewer than 25"
             group = f" in {draft.label}" if draft.label else ""
-            checks.append(
-                LaunchCheck(
-                    f"Only {people} people match{group}; recruiting may be slow.", True, False
-                )
-            )
+            words = f"Only {people} people match{group}; recruiting may be slow."
+            checks.append(LaunchCheck(words, True))
         checks += [
             LaunchCheck(
                 f"{f'Only {cell.eligible:,}' if cell.eligible else 'Fewer than 25'} people match "

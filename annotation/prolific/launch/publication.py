@@ -350,7 +350,7 @@ def add_places(
 ) -> ProlificStudy:
     """Add places: read their number, add, write the absolute number; one request at a time.
 
-    `seen` is the number when a user agreed to the cost, from `places_seen`. If there are already
+    `seen` is the number when a user agreed to the cost, from `cost_of_places`. If there are already
     `extra` more, they were added before and are not added again. The request is stored before it is
     sent: after a crash, the same call ends at the same number. Raises `NotAllowed`,
     `ProlificError`.
@@ -408,11 +408,16 @@ def _set_places(client: ProlificClient, row: ProlificStudy, wanted: int) -> None
             raise
 
 
-def places_seen(row: ProlificStudy, client: ProlificClient, *, extra: int) -> int:
-    """The current number of places, or the one before an unfinished request for `extra` more."""
+def cost_of_places(row: ProlificStudy, *, extra: int) -> tuple[int, str]:
+    """The current number of places, and in words the cost of `extra` more.
+
+    With an unfinished request for as many, the number is the one before it. Raises `ProlificError`.
+    """
+    client = connect(row.study_id)
     remote = client.study(str(row.prolific_id))
     earlier = open_request(row, remote, extra=extra)
-    return earlier.before if earlier else remote.places
+    cost = client.calculate_cost(reward=row.reward, places=extra)
+    return earlier.before if earlier else remote.places, format_money(cost, row.paid_in)
 
 
 def refill(*, study_id: int, user: User | None = None) -> int:

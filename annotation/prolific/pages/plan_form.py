@@ -1,16 +1,12 @@
 """The form of a launch plan: Prolific's filters are chosen by name from its current list."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.cache import cache
 
 from annotation.models import DemographicQuestion
-from annotation.prolific.api.client import ProlificClient, connect
-from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import (
     BAND,
     COUNTRY,
@@ -23,68 +19,6 @@ from annotation.prolific.api.types import (
 )
 from annotation.prolific.launch.launch_plan import DEVICES, LaunchPlan, is_known, label_for
 from studies.money import format_money, major_units, minor_units
-
-# A page waits this long for the list; without it, users type names.
-_PATIENCE = 2.0
-_SECONDS = 600
-_MOST_FOUND = 20
-
-
-@dataclass(frozen=True)
-class FilterList:
-    """The filters and filter sets, or the reason why they could not be read."""
-
-    filters: Sequence[Filter] = ()
-    problem: str = ""
-    sets: Sequence[FilterSet] = ()
-
-    @property
-    def lists(self) -> list[Filter]:
-        """The lists of studies, participant groups and participants."""
-        return [one for one in self.filters if one.is_list]
-
-    def search(self, words: str) -> list[Filter]:
-        """Filters with all of the words in title, question or choices, sorted by title."""
-        wanted = words.casefold().split()
-        found = [
-            one
-            for one in self.filters
-            if wanted
-            and (one.is_choice or one.is_range)
-            and all(
-                word in " ".join([one.title, one.question, *one.choices.values()]).casefold()
-                for word in wanted
-            )
-        ]
-        return sorted(found, key=lambda one: one.title.casefold())[:_MOST_FOUND]
-
-
-def read_filters(study_id: int, workspace: str) -> FilterList:
-    """The filters and filter sets of a workspace, cached for ten minutes.
-
-    Without a named workspace, those of the only one, because studies and groups belong to it.
-    """
-    try:
-        client = connect(study_id, patience=_PATIENCE)
-        key = f"prolific-filter-list {client.origin} {client.token_fragment} {workspace}"
-        found: FilterList | None = cache.get(key.replace(" ", "-"))
-        if found is None:
-            known = [workspace] if workspace else list(client.workspaces())
-            only = known[0] if len(known) == 1 else ""
-            found = FilterList(client.filters(workspace=only), sets=_sets(client, only))
-            cache.set(key.replace(" ", "-"), found, _SECONDS)
-    except ProlificError as error:
-        return FilterList(problem=str(error))
-    return found
-
-
-def _sets(client: ProlificClient, workspace: str) -> list[FilterSet]:
-    """The workspace's filter sets; none if they cannot be read, because few plans have one."""
-    try:
-        return client.filter_sets(workspace=workspace) if workspace else []
-    except ProlificError:
-        return []
-
 
 _WIDE = forms.TextInput(attrs={"size": 48})
 _LINES = forms.Textarea(attrs={"rows": 3})
@@ -112,75 +46,79 @@ def _flat(data: Any) -> dict[str, Any]:
     return {name: data.getlist(name) if name in several else data[name] for name in data}
 
 
+def _whole(label: str, hint: str, *, least: int, most: int | None = None) -> forms.IntegerField:
+    return forms.IntegerField(
+        required=False, min_value=least, max_value=most, label=label, help_text=hint
+    )
+
+
+def _text(
+    label: str, hint: str, *, longest: int, widget: forms.Widget | None = None
+) -> forms.CharField:
+    return forms.CharField(
+        required=False, max_length=longest, label=label, widget=widget, help_text=hint
+    )
+
+
+def _tick(label: str, hint: str) -> forms.BooleanField:
+    return forms.BooleanField(required=False, label=label, help_text=hint)
+
+
 class LaunchPlanForm(forms.Form):
     """The launch plan. Empty fields request nothing."""
 
-    places = forms.IntegerField(
-        required=False,
-        min_value=1,
-        max_value=10_000,
-        label="Places",
-        help_text="Leave empty to recruit as many participants as the items need.",
+    places = _whole(
+        "Places",
+        "Leave empty to recruit as many participants as the items need.",
+        least=1,
+        most=10_000,
     )
-    country = forms.CharField(
-        required=False,
-        max_length=2000,
-        label="Countries of residence",
+    country = _text(
+        "Countries of residence",
+        "As Prolific names them, one a line, for example United States. Leave empty for any.",
+        longest=2000,
         widget=_LINES,
-        help_text="As Prolific names them, one a line, for example United States. Leave empty for "
-        "any.",
     )
-    language = forms.CharField(
-        required=False,
-        max_length=2000,
-        label="Fluent languages",
+    language = _text(
+        "Fluent languages",
+        "As Prolific names them, one a line, for example English. One of them is enough.",
+        longest=2000,
         widget=_LINES,
-        help_text="As Prolific names them, one a line, for example English. One of them is enough.",
     )
-    filter_set = forms.CharField(
-        required=False,
-        max_length=64,
-        label="Filter set",
-        help_text="Id of a filter set of the workspace, instead of every filter on this page.",
+    filter_set = _text(
+        "Filter set",
+        "Id of a filter set of the workspace, instead of every filter on this page.",
+        longest=64,
     )
-    approval_rate = forms.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=100,
-        label="Minimum approval rate",
-        help_text="Percentage of the participant’s earlier submissions that were approved.",
+    approval_rate = _whole(
+        "Minimum approval rate",
+        "Percentage of the participant’s earlier submissions that were approved.",
+        least=0,
+        most=100,
     )
-    earlier_submissions = forms.IntegerField(
-        required=False,
-        min_value=0,
-        max_value=10_000,
-        label="Minimum earlier submissions",
-        help_text="Submissions that a participant must have made.",
+    earlier_submissions = _whole(
+        "Minimum earlier submissions",
+        "Submissions that a participant must have made.",
+        least=0,
+        most=10_000,
     )
-    age_low = forms.IntegerField(
-        required=False, min_value=18, max_value=120, label="Minimum age", help_text="In years."
-    )
-    age_high = forms.IntegerField(
-        required=False, min_value=18, max_value=120, label="Maximum age", help_text="In years."
-    )
-    sexes = forms.CharField(
-        required=False,
-        max_length=200,
-        label="Balance by sex",
+    age_low = _whole("Minimum age", "In years.", least=18, most=120)
+    age_high = _whole("Maximum age", "In years.", least=18, most=120)
+    sexes = _text(
+        "Balance by sex",
+        "Prolific’s labels, separated by commas, for example Male, Female.",
+        longest=200,
         widget=_WIDE,
-        help_text="Prolific’s labels, separated by commas, for example Male, Female.",
     )
-    politics = forms.CharField(
-        required=False,
-        max_length=200,
-        label="Balance by U.S. political affiliation",
+    politics = _text(
+        "Balance by U.S. political affiliation",
+        "Prolific’s labels, separated by commas, for example Democrat, Republican.",
+        longest=200,
         widget=_WIDE,
-        help_text="Prolific’s labels, separated by commas, for example Democrat, Republican.",
     )
-    apart = forms.BooleanField(
-        required=False,
-        label="One study for each group",
-        help_text="Instead of one balanced study. Each participant can join only one of them.",
+    apart = _tick(
+        "One study for each group",
+        "Instead of one balanced study. Each participant can join only one of them.",
     )
     devices = forms.MultipleChoiceField(
         required=True,
@@ -190,13 +128,11 @@ class LaunchPlanForm(forms.Form):
         help_text="Devices that participants may use.",
         error_messages={"required": "Choose at least one device."},
     )
-    at_once = forms.IntegerField(
-        required=False,
-        min_value=1,
-        max_value=10_000,
-        label="Participants at the same time",
-        help_text="Prolific gives the next place when somebody has finished. Leave empty for no "
-        "limit.",
+    at_once = _whole(
+        "Participants at the same time",
+        "Prolific gives the next place when somebody has finished. Leave empty for no limit.",
+        least=1,
+        most=10_000,
     )
     naivety = forms.FloatField(
         required=False,
@@ -205,16 +141,14 @@ class LaunchPlanForm(forms.Form):
         label="Preference for participants with few studies",
         help_text="From 0 (everybody at once, fastest) to 1. Leave empty to let Prolific decide.",
     )
-    approve_at_once = forms.BooleanField(
-        required=False,
-        label="Approve automatically",
-        help_text="Prolific pays everybody who finishes, at once. You cannot look at their answers "
-        "first and cannot reject them.",
+    approve_at_once = _tick(
+        "Approve automatically",
+        "Prolific pays everybody who finishes, at once. You cannot look at their answers first "
+        "and cannot reject them.",
     )
-    signed_links = forms.BooleanField(
-        required=False,
-        label="Signed links",
-        help_text="Prolific signs the ids of participants. Only if your workspace supports it.",
+    signed_links = _tick(
+        "Signed links",
+        "Prolific signs the ids of participants. Only if your workspace supports it.",
     )
     screen_out_pay = forms.DecimalField(
         required=False,
@@ -224,23 +158,20 @@ class LaunchPlanForm(forms.Form):
         help_text="For example 0.20, for people who took part in a related study. Only if your "
         "workspace has fixed screen-out payments; otherwise settling proposes a bonus.",
     )
-    screen_out_slots = forms.IntegerField(
-        required=False,
-        min_value=1,
-        label="At most this many people are turned away",
-        help_text="Prolific pauses the study after paying this many.",
+    screen_out_slots = _whole(
+        "At most this many people are turned away",
+        "Prolific pauses the study after paying this many.",
+        least=1,
     )
-    workspace = forms.CharField(
-        required=False,
-        max_length=64,
-        label="Workspace",
-        help_text="Workspace id, required if your account has several. Its balance pays.",
+    workspace = _text(
+        "Workspace",
+        "Workspace id, required if your account has several. Its balance pays.",
+        longest=64,
     )
-    project = forms.CharField(
-        required=False,
-        max_length=64,
-        label="Project",
-        help_text="Project id. If empty, we use the project “Thirdperson”, else the first project.",
+    project = _text(
+        "Project",
+        "Project id. If empty, we use the project “Thirdperson”, else the first project.",
+        longest=64,
     )
 
     def __init__(

@@ -1,37 +1,70 @@
-"""The pages of a launch plan: its form, and its filters, which are found in Prolific's list."""
+"""The page of a launch plan, and the list of Prolific's filters that it offers."""
 
-import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.prolific.api.types import Filter, WantedFilter, resolve
+from annotation.prolific.api.client import ProlificClient, connect
+from annotation.prolific.api.transport import ProlificError
+from annotation.prolific.api.types import Filter, FilterSet
 from annotation.prolific.launch import launch
-from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.launch.plan_words import filter_words
 from annotation.prolific.launch.shares import places_of
-from annotation.prolific.pages.plan_form import FilterList, LaunchPlanForm, read_filters
+from annotation.prolific.pages.plan_form import LaunchPlanForm
 from annotation.prolific.pages.views import UNPROCESSABLE, attempt, editor_page, show, user_of
 from studies.errors import StaleVersion
 from studies.models import Study
 from studies.pages.responses import onward
 
-# The most filters of a plan, and the most ids of a list.
-_MOST, _MOST_VALUES = 40, 5000
+# A page waits this long for the list; without it, users type names.
+_PATIENCE = 2.0
+_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class FilterList:
+    """The filters and filter sets, or the reason why they could not be read."""
+
+    filters: Sequence[Filter] = ()
+    problem: str = ""
+    sets: Sequence[FilterSet] = ()
+
+
+def read_filters(study_id: int, workspace: str) -> FilterList:
+    """The filters and filter sets of a workspace, cached for ten minutes.
+
+    Without a named workspace, those of the only one, because studies and groups belong to it.
+    """
+    try:
+        client = connect(study_id, patience=_PATIENCE)
+        key = f"prolific-filter-list {client.origin} {client.token_fragment} {workspace}"
+        found: FilterList | None = cache.get(key.replace(" ", "-"))
+        if found is None:
+            known = [workspace] if workspace else list(client.workspaces())
+            only = known[0] if len(known) == 1 else ""
+            found = FilterList(client.filters(workspace=only), sets=_sets(client, only))
+            cache.set(key.replace(" ", "-"), found, _SECONDS)
+    except ProlificError as error:
+        return FilterList(problem=str(error))
+    return found
+
+
+def _sets(client: ProlificClient, workspace: str) -> list[FilterSet]:
+    """The workspace's filter sets; none if they cannot be read, because few plans have one."""
+    try:
+        return client.filter_sets(workspace=workspace) if workspace else []
+    except ProlificError:
+        return []
 
 
 @require_http_methods(["GET", "POST"])
 @editor_page
 def plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show and store the launch plan; a search of filters is on their own page."""
-    if request.method == "GET" and "search" in request.GET:
-        address = reverse("people:prolific-filters", args=[study.slug])
-        return redirect(f"{address}?{request.GET.urlencode()}")
+    """Show and store the launch plan."""
     if request.method == "POST" and "paper" in request.POST:
         attempt(
             request,
@@ -71,92 +104,3 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
         "places": places_of(stored, study) if of_quota else None,
     }
     return show(request, study, "plan", context, status=status)
-
-
-@require_http_methods(["GET", "POST"])
-@editor_page
-def filters(request: HttpRequest, study: Study) -> HttpResponse:
-    """Show the plan's filters and those of Prolific's list that match a search; change the plan."""
-    plan = launch.plan_of(study)
-    known = read_filters(study.pk, plan.workspace)
-    search = request.POST.get("search", "") or request.GET.get("search", "")
-    problem = ""
-    if request.method == "POST":
-        changed, problem = _changed(plan, request.POST, known)
-        if not problem and _save(request, study, changed):
-            return redirect("people:prolific-filters", study.slug)
-    context = {
-        "plan": [filter_words(one, known.filters) for one in plan.filters],
-        "joinable": [
-            (f"{number}+and", filter_words(one["any"][-1], known.filters))
-            for number, one in enumerate(plan.filters)
-            if one.get("any")
-        ],
-        "seen": launch.seen_launch(plan),
-        "known": known,
-        "search": search,
-        "found": known.search(search),
-        "problem": problem,
-    }
-    status = UNPROCESSABLE if request.method == "POST" else 200
-    return show(request, study, "filters", context, status=status)
-
-
-def _save(request: HttpRequest, study: Study, changed: LaunchPlan) -> bool:
-    def save() -> None:
-        seen = request.POST.get("seen")
-        launch.save_plan(study_id=study.pk, plan=changed, seen=seen, user=user_of(request))
-
-    try:
-        return attempt(request, save, lambda _: "Filters of the launch plan saved.")
-    except StaleVersion as error:
-        messages.error(request, str(error))
-        return False
-
-
-def _changed(plan: LaunchPlan, sent: QueryDict, known: FilterList) -> tuple[LaunchPlan, str]:
-    """The plan with a filter more or less, or the sentence why not."""
-    kept = list(plan.filters)
-    if "remove" in sent:
-        number = sent.get("remove", "")
-        if number.isdecimal() and int(number) < len(kept):
-            del kept[int(number)]
-        return dataclasses.replace(plan, filters=tuple(kept)), ""
-    live = {one.id: one for one in known.filters}
-    found = live.get(sent.get("filter", ""))
-    if found is None:
-        return plan, "Prolific has no such filter. Search for it again."
-    one, problem = _read(found, sent)
-    problem = problem or " ".join(resolve([WantedFilter.of(one)], known.filters).problems)
-    if not problem and len(kept) >= _MOST:
-        problem = f"A launch plan has at most {_MOST} filters. Remove one first."
-    if problem:
-        return plan, problem
-    place, _, joins = sent.get("instead_of", "").partition("+")
-    if place.isdecimal() and int(place) < len(kept):
-        before = kept[int(place)]
-        either = [*before.get("any", [before])]
-        if joins and "any" in before:
-            either[-1] = {"all": [*either[-1].get("all", [either[-1]]), one]}
-        else:
-            either.append(one)
-        kept[int(place)] = {"any": either}
-    else:
-        kept.append(one)
-    return dataclasses.replace(plan, filters=tuple(kept)), ""
-
-
-def _read(found: Filter, sent: QueryDict) -> tuple[Mapping[str, Any], str]:
-    """A filter as it is stored, from the fields of its form."""
-    if found.is_range:
-        bounds = {name: sent.get(name, "").strip() for name in ("low", "high")}
-        if not any(bounds.values()):
-            return {}, f"{found.title}: enter the lowest or the highest value, or both."
-        return {"filter": found.id, **{name: text for name, text in bounds.items() if text}}, ""
-    labels = [*sent.getlist("choice"), *sent.get("ids", "").replace(",", " ").split()]
-    labels = list(dict.fromkeys(label for label in labels if label))
-    if not labels:
-        return {}, f"{found.title}: choose at least one."
-    if len(labels) > _MOST_VALUES:
-        return {}, f"{found.title}: at most {_MOST_VALUES:,} ids. Use a participant group instead."
-    return {"filter": found.id, "labels": labels}, ""

@@ -1,4 +1,4 @@
-"""Settling: approve, request returns, reject one at a time, pay bonuses; and the ledger."""
+"""Settling: approve, request returns, reject one at a time, pay bonuses."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,14 +26,6 @@ from annotation.prolific.settle.decisions import (
     reject,
     request_returns,
 )
-from annotation.prolific.settle.money_ledger import (
-    COLUMNS,
-    LedgerEntry,
-    LedgerLine,
-    csv_rows,
-    ledger_of,
-    read_costs,
-)
 from annotation.prolific.settle.proposals import (
     APPROVE,
     BONUS,
@@ -48,10 +40,9 @@ from annotation.prolific.settle.proposals import (
     settlement,
     sorted_rows,
 )
-from annotation.prolific.sync.demographics import groups_of
 from studies.models import Study
 from studies.money import format_money, sums_in_words
-from studies.pages.responses import csv_response, whole_number
+from studies.pages.responses import whole_number
 
 
 class RejectForm(forms.Form):
@@ -194,7 +185,6 @@ def settle(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "unknown": found.unknown,
         **_owner_context(request, study),
-        "demographics": groups_of(study),
         "anybody": bool(found.rows),
         "parts": [(part.template, part.context(study)) for part in PARTS],
         "chosen": chosen,
@@ -238,10 +228,7 @@ def approve_many(request: HttpRequest, study: Study) -> HttpResponse:
                 confirmed=confirmed,
                 user=user_of(request),
             ),
-            lambda done: (
-                f"Approvals requested: {done.asked}. Approved: {done.approved}."
-                + "".join(f" {n} {status.lower()} meanwhile." for status, n in done.gone.items())
-            ),
+            str,
         )
         return _back(study)
     rows = [row for row in _chosen(request, study) if row.may_approve]
@@ -412,58 +399,3 @@ def act_on_payment(request: HttpRequest, study: Study) -> HttpResponse:
     function, words = actions[action]
     attempt(request, function, lambda _: words)
     return redirect("people:prolific-bonuses", study.slug)
-
-
-_SHOWN = 200
-
-
-@require_http_methods(["GET", "POST"])
-@editor_page
-def money_page(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every amount that we sent or know of; posting asks Prolific for its figures."""
-    if request.method == "POST":
-        attempt(
-            request,
-            lambda: read_costs(study_id=study.pk),
-            lambda n: f"Figures of {n} {'study' if n == 1 else 'studies'} refreshed from Prolific.",
-        )
-        return redirect("people:prolific-money", study.slug)
-    found = ledger_of(study)
-    context = {
-        "found": found,
-        "lines": [_line(line) for line in found.lines],
-        "entries": [_entry(entry) for entry in found.entries[:_SHOWN]],
-        "shown": min(_SHOWN, len(found.entries)),
-        "number": len(found.entries),
-    }
-    return show(request, study, "money", context)
-
-
-def _line(line: LedgerLine) -> dict[str, object]:
-    def text(amount: int | None) -> str:
-        if amount is None:
-            return "unknown"
-        return f"{amount:,}" if line.is_count else format_money(amount, line.currency)
-
-    difference = line.difference
-    return {
-        "name": line.name,
-        "ours": text(line.ours),
-        "theirs": text(line.theirs),
-        "difference": "–" if difference is None else text(difference),
-        "differs": line.differs,
-    }
-
-
-def _entry(entry: LedgerEntry) -> dict[str, object]:
-    def text(amount: int | None) -> str:
-        return "–" if amount is None else format_money(amount, entry.currency)
-
-    return {"entry": entry, "amount": text(entry.amount), "fees": text(entry.fees)}
-
-
-@require_http_methods(["GET"])
-@editor_page
-def money_file(request: HttpRequest, study: Study) -> HttpResponse:
-    """Every entry of the ledger as CSV."""
-    return csv_response(f"{study.slug}-money", COLUMNS, csv_rows(ledger_of(study)))

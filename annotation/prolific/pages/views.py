@@ -20,6 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from annotation.models import ProlificStudy, Recruitment
+from annotation.prolific.additions import PARTS
 from annotation.prolific.api.balance import Account, read_account
 from annotation.prolific.api.client import client_with, connect, is_local
 from annotation.prolific.api.credentials import credentials_in, knows_secret, trouble_of
@@ -35,10 +36,8 @@ from annotation.prolific.launch.launch_checks import LaunchPreview, state_check
 from annotation.prolific.launch.launch_plan import Workspace, workspace_of
 from annotation.prolific.launch.open_places import RESTING, forecast_on_prolific, used_screen_outs
 from annotation.prolific.launch.plan_words import plan_sentence
-from annotation.prolific.launch.walkthrough import start_walk
 from annotation.prolific.money import with_fees
 from annotation.prolific.settle.proposals import pace_of, totals
-from annotation.prolific.sync import demographics
 from annotation.prolific.sync.polling import OLD_AFTER
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import BadWebhook, keep, subscribe
@@ -99,8 +98,9 @@ def show(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """Render a recruiting page, which says whether the study or Prolific is simulated."""
-    shared = {"study": study, "is_local": is_local()}
+    """Render a recruiting page, which says whether Prolific is simulated and has extras' parts."""
+    added = [part.template for part in PARTS if part.page == page]
+    shared = {"study": study, "is_local": is_local(), "added": added}
     template = f"annotation/prolific/{page}.html"
     return render(request, template, shared | dict(context or {}), status=status)
 
@@ -128,6 +128,8 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         except NotConfigured as error:
             problem = str(error)
     statuses = {row.status for row in rows}
+    is_draft = bool(rows) and statuses <= {"", "UNPUBLISHED"}
+    unmade = any(row.prolific_id is None for row in rows)
     counts = totals(study)
     context = {
         "account": account,
@@ -136,8 +138,9 @@ def home(request: HttpRequest, study: Study) -> HttpResponse:
         "rows": [(row, format_money(row.reward, row.paid_in)) for row in rows],
         "is_scheduled": SCHEDULED in statuses,
         "scheduled": publication.scheduled_at(study) if SCHEDULED in statuses else None,
-        "unmade": any(row.prolific_id is None for row in rows),
-        "is_draft": bool(rows) and statuses <= {"", "UNPUBLISHED"},
+        "unmade": unmade,
+        "is_draft": is_draft,
+        "is_published": SCHEDULED not in statuses and (unmade or not is_draft),
         "may": {
             "pause": "ACTIVE" in statuses,
             "start": "PAUSED" in statuses,
@@ -361,20 +364,11 @@ def places(request: HttpRequest, study: Study) -> HttpResponse:
         messages.error(request, "Enter how many places to add, from 1 to 10,000.")
         return to_home(study)
     try:
-        client = connect(study.pk)
-        seen = publication.places_seen(row, client, extra=extra)
-        cost = client.calculate_cost(reward=row.reward, places=extra)
+        seen, total = publication.cost_of_places(row, extra=extra)
     except ProlificError as error:
         messages.error(request, str(error))
         return to_home(study)
-    total = format_money(cost, row.paid_in)
-    context = {
-        "extra": extra,
-        "label": label,
-        "total": total,
-        "seen": seen,
-        "after": seen + extra,
-    }
+    context = {"extra": extra, "label": label, "total": total, "seen": seen, "after": seen + extra}
     return show(request, study, "places", context)
 
 
@@ -410,21 +404,6 @@ def webhooks(request: HttpRequest, study: Study) -> HttpResponse:
 
 @require_http_methods(["POST"])
 @editor_page
-def walk(request: HttpRequest, study: Study) -> HttpResponse:
-    """Create a test study, through which a researcher walks as a participant."""
-    email = request.POST.get("email", "").strip()
-    attempt(
-        request,
-        lambda: start_walk(study_id=study.pk, email=email, user=user_of(request)),
-        lambda address: (
-            f"Test study created. Sign in to Prolific as the test participant: {address}"
-        ),
-    )
-    return to_home(study)
-
-
-@require_http_methods(["POST"])
-@editor_page
 def act(request: HttpRequest, study: Study) -> HttpResponse:
     """Actions that cost nothing: read again, refill returned places, delete a draft."""
     actions: dict[str, tuple[Callable[[], Any], Callable[[Any], str]]] = {
@@ -447,10 +426,6 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             lambda n: (
                 "Draft deleted here and on Prolific." if n else "There is no draft to delete."
             ),
-        ),
-        "demographics": (
-            lambda: demographics.fetch(study_id=study.pk),
-            lambda n: f"Demographics refreshed: {n} new or changed.",
         ),
     }
     chosen = actions.get(request.POST.get("action", ""))

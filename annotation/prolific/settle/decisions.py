@@ -41,6 +41,10 @@ class Approved:
     approved: int
     gone: Counter[str]
 
+    def __str__(self) -> str:
+        gone = "".join(f" {n} {status.lower()} meanwhile." for status, n in self.gone.items())
+        return f"Approvals requested: {self.asked:,}. Approved: {self.approved:,}.{gone}"
+
 
 def approve(
     *, study_id: int, submission_ids: Sequence[int], confirmed: int, user: User | None = None

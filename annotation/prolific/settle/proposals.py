@@ -28,7 +28,6 @@ from annotation.models import (
 from annotation.prolific.api import types
 from annotation.prolific.launch.launch_checks import least_screen_out
 from annotation.prolific.money import FOR_WORK, IN_FULL, PARTIAL, TURNED_AWAY, pro_rata
-from annotation.prolific.sync.demographics import mismatch
 from annotation.quality import OF_CONDUCT, Flag, quality_of
 from annotation.seats import flow
 from annotation.seats.flow import codes_of
@@ -96,7 +95,6 @@ class SettlementRow:
     reason: str
     bonus: int
     bonus_reason: str
-    mismatch: str
     flags: tuple[Flag, ...] = ()
     notes: tuple[Flag, ...] = ()  # flags to know of, which do not change the proposal
     amount: tuple[str, int] = ("", 0)  # the reward that was promised
@@ -132,7 +130,6 @@ def settlement(study: Study) -> Settlement:
     codes, told = codes_of(study.pk), stated_minutes(study)
     paid = _with_bonus(submissions)
     best = _best_of_each([s for s in submissions if not s.prolific_study.is_follow_up])
-    questions = list(study.demographic_questions.all())
     quality = _flags_of(study, submissions)
     rows = follow_up_rows(study, [s for s in submissions if s.prolific_study.is_follow_up])
     for submission in submissions:
@@ -165,7 +162,6 @@ def settlement(study: Study) -> Settlement:
                 reason,
                 amount,
                 why,
-                mismatch(submission, questions),
                 raised,
                 tuple(flag for flag in flags if flag.rule not in OF_CONDUCT),
                 promised_to(study, submission),
@@ -225,9 +221,7 @@ def follow_up_rows(study: Study, submissions: Sequence[ProlificSubmission]) -> l
             action, reason = WAIT, f"In progress: {one.prolific_study.label}."
         work = Work(has_finished=has_finished)
         amount = (one.prolific_study.paid_in, one.prolific_study.reward)
-        rows.append(
-            SettlementRow(one, one.annotator, work, action, reason, 0, "", "", amount=amount)
-        )
+        rows.append(SettlementRow(one, one.annotator, work, action, reason, 0, "", amount=amount))
     return rows
 
 

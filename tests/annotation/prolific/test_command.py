@@ -185,16 +185,16 @@ def test_an_unknown_outcome_names_the_command_that_finds_out(
         assert row.status == prolific.world.show_study(row.prolific_id)["status"]
 
 
-def test_demographics_forget_and_refill_answer_in_one_line(study, prolific, capsys):
+def test_forget_refill_and_sync_answer_in_one_line(study, prolific, capsys):
     launched(study)
     run("forget", study.slug)
     published(study)
     follow(study_id=study.pk)
-    for action in ("demographics", "refill", "sync"):
+    for action in ("refill", "sync"):
         run(action, study.slug)
 
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 3
     assert "None yet" in lines[-1]
 
 

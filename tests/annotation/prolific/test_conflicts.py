@@ -11,7 +11,6 @@ from annotation.prolific.launch.launch_plan import LaunchPlan, find_workspace
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve, reject
 from annotation.prolific.settle.proposals import APPROVE, BONUS, settlement
-from annotation.prolific.sync.demographics import fetch, groups_of
 from annotation.prolific.sync.sync import follow
 from annotation.prolific.sync.webhooks import EVENTS, subscribe
 from studies.models import Item
@@ -37,8 +36,6 @@ BOTH = {
     "awaiting": ["AWAITING REVIEW", "AWAITING_REVIEW"],
     "publishes": ["PUBLISHING", "ACTIVE"],
     "approves": ["later", "at once"],
-    "export": ["csv", "json"],
-    "export_filters": ["ids", "refused"],
     "past_the_end": ["404", "empty"],
     "child_studies": [False, True],
     "study_type": ["any", "required", "refused"],
@@ -81,7 +78,6 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(which, prolific
     publication.refill(study_id=study.pk)
     finish(prolific, *arrive(prolific, row))
     follow(study_id=study.pk)
-    fetch(study_id=study.pk)
     settle(study)
 
     statuses = sorted(s.status for s in prolific.world.submissions.values())
@@ -90,11 +86,6 @@ def test_a_study_goes_from_draft_to_payday_with_either_behaviour(which, prolific
     assert set(Item.objects.filter(study=study).values_list("answered", flat=True)) == {3}
     assert [hook.confirmed for hook in prolific.world.hooks.values()] == [True] * len(EVENTS)
     assert BonusPayment.objects.get().state == "paid"
-    known = groups_of(study)
-    if behaviours["export_filters"] == "refused":
-        assert known.unknown == 6
-    else:
-        assert [(group.here, group.there) for group in known.rows] == [(1, 1)] * 6
     follow(study_id=study.pk)
     ours = set(ProlificSubmission.objects.values_list("status", flat=True))
     assert ours == {"APPROVED", "REJECTED", "RETURNED", "TIMED-OUT"}

@@ -242,8 +242,6 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     project = client.projects(WORKSPACE)
     (project_id,) = project
     client.create_project(WORKSPACE, "Thirdperson")
-    config = {"target_completions": 40, "retention_rate": 0.8}
-    client.create_project(WORKSPACE, "Waves", longitudinal=config)
     client.me()
     client.balance(WORKSPACE)
     client.filters(workspace=WORKSPACE)
@@ -257,17 +255,11 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     group = client.create_group("Seen", workspace=WORKSPACE)
     assert client.groups(workspace=WORKSPACE) == {"Seen": group}
     assert client.groups(workspace=client.workspaces().popitem()[0])
-    for _ in range(2):
-        client.add_to_group(group, [ID])
-    assert client.group_members(group) == {ID}
-    client.delete_group(group)
     draft = client.create_study(study_payload(project=project_id))
     client.delete_study(draft.id)
     study = client.create_study(study_payload(project=project_id, internal_name="mine"))
     assert [s.internal_name for s in client.studies(project_id)] == ["mine"]
     assert [s.internal_name for s in client.studies()] == ["mine"]
-    client.add_test_participant("test@example.org")
-    client.create_test_study(study.id)
     client.transition_study(study.id, "SCHEDULE_PUBLISH", at="2100-01-01T09:00:00+00:00")
     client.transition_study(study.id, "CANCEL_PUBLISH")
     client.transition_study(study.id, "PUBLISH")
@@ -282,9 +274,6 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     client.reject(people[1], category="LOW_EFFORT", message="Nothing was read. " * 10)
     client.request_return(people[2], ["Other"])
     client.pay_bonuses(client.set_up_bonuses(study.id, [(people[0], "1.50")]).id)
-    assert "country" in client.demographics(
-        study.id, filters=["current-country-of-residence", "gone"]
-    )
     client.create_secret(WORKSPACE)
     assert len(client.secrets(WORKSPACE)) == 1
     hook = client.subscribe(
@@ -292,21 +281,6 @@ def test_every_call_of_the_client_is_as_documented(client_of, prolific):
     )
     assert len(client.subscriptions(WORKSPACE)) == 1
     client.unsubscribe(hook)
-
-
-def test_a_third_combination_of_export_filters_is_not_asked_for(client_of, prolific):
-    client = client_of()
-    study = client.create_study(study_payload()).id
-    country, diet, sex = "current-country-of-residence", "diet", "sex"
-
-    for asked in ([country], [diet], [sex], [sex], [diet]):
-        client.demographics(study, filters=asked)
-    client.demographics(study)
-
-    used = [
-        {chosen["filter_id"] for chosen in one} for one in prolific.world.studies[study]["exports"]
-    ]
-    assert used == [{country}, {diet}]
 
 
 DESCRIPTION = os.environ.get("THIRDPERSON_PROLIFIC_OPENAPI", "")

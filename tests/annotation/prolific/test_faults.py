@@ -58,7 +58,6 @@ CALLS = {
     "places": [("GET", "studies/"), ("PATCH", "studies/")],
     "delete": [("GET", "studies/"), ("DELETE", "studies/")],
     "sync": [("GET", "studies/"), ("GET", "submissions/")],
-    "demographics": [("POST", "demographic-export/")],
     "approve": [("GET", "submissions/"), ("POST", "bulk-approve/")],
     "returns": [("POST", "request-return/")],
     "reject": [("GET", "submissions/"), ("POST", "transition/")],
@@ -118,7 +117,6 @@ class Person:
             "places": ("-places", {"extra": "2", "seen": str(PLACES), "sure": "yes"}),
             "delete": ("-act", {"action": "forget"}),
             "sync": ("-act", {"action": "sync"}),
-            "demographics": ("-act", {"action": "demographics"}),
             "approve": ("-approve", {"submission": self._ids("done"), "confirmed": "1"}),
             "returns": (
                 "-returns",
@@ -238,7 +236,6 @@ def check_done(person: Person, action: str) -> None:
         "pause": lambda: study["status"] == row.status == "PAUSED",
         "places": lambda: study["total_available_places"] == row.places == PLACES + 2,
         "sync": lambda: row.seen_at is not None,
-        "demographics": lambda: any(s.demographics for s in ProlificSubmission.objects.all()),
         "approve": lambda: status["done"] == "APPROVED",
         "returns": lambda: world.submissions[by["empty"]].messages == 1,
         "reject": lambda: status["done"] == "REJECTED",

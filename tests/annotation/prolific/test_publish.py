@@ -6,9 +6,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotation.models import ProlificReservation
 from annotation.prolific.api.client import ProlificClient
 from annotation.prolific.api.transport import LaunchRefused, NotAllowed, ProlificError
-from annotation.prolific.api.types import BonusSetup, Costs, RemoteStudy, RemoteSubmission
+from annotation.prolific.api.types import BonusSetup, RemoteStudy, RemoteSubmission, StudyCost
 from annotation.prolific.launch import launch, publication
 from annotation.prolific.launch.launch_plan import LaunchPlan, content_warnings
 from annotation.prolific.sync.sync import follow
@@ -136,20 +137,16 @@ def test_a_draft_from_before_the_flags_is_not_published(prolific):
 
 
 def test_costs_with_decimals_are_rounded_and_not_cut():
-    body = {
-        "rewards": {
+    cost = StudyCost.of(
+        {
             "rewards": {"amount": 2699.9999, "currency": "USD"},
             "fees": {"amount": 899.5, "currency": "USD"},
             "tax": {"amount": "179.4", "currency": "USD"},
-        },
-        "bonuses": None,
-    }
+        }
+    )
 
-    costs = Costs.of(body)
-
-    assert (costs.rewards.rewards, costs.rewards.fees, costs.rewards.tax) == (2700, 900, 179)
-    assert costs.rewards.total == 3779
-    assert costs.bonuses.total == 0
+    assert (cost.rewards, cost.fees, cost.tax, cost.total) == (2700, 900, 179, 3779)
+    assert StudyCost.of(None).total == 0
     assert RemoteStudy.of({"id": "1", "reward": 449.9999}).reward == 450
     assert RemoteSubmission.of({"id": "1", "bonus_payments": [149.9999]}).bonuses == (150,)
     setup = BonusSetup.of({"id": "1", "amount": 150.5, "total_amount": 210.5, "fees": 49.5})
@@ -286,3 +283,27 @@ def test_the_command_says_what_it_did_on_prolific(study, row, capsys):
     call_command("study_state", study.slug, "paused")
 
     assert "Recruiting on Prolific was paused too." in capsys.readouterr().out
+
+
+def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
+    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
+    launch.launch(study_id=study.pk)
+    prolific.fault("POST", "transition/", "dropped_after")
+
+    for _ in range(3):
+        publication.publish(study_id=study.pk, confirmed="37.80")
+
+    (noted,) = ProlificReservation.objects.filter(prolific_study__study=study)
+    assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
+
+
+def test_places_whose_answer_was_lost_are_added_and_noted_once(prolific, row):
+    prolific.fault("PATCH", "studies/", "dropped_after")
+
+    for _ in range(2):
+        publication.add_places(study_id=row.study_id, extra=2, seen=6)
+
+    assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
+        (6, 6),
+        (2, 8),
+    ]

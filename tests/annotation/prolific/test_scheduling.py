@@ -1,4 +1,4 @@
-"""Publishing later, and the researcher's own walk through a draft."""
+"""Publishing later."""
 
 import datetime as dt
 
@@ -7,17 +7,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import services
-from annotation.models import Annotator, ProlificReservation
+from annotation.models import ProlificReservation
 from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.walkthrough import start_walk
-from annotation.prolific.sync.sync import follow, is_confirmed, refresh_submission
+from annotation.prolific.sync.sync import follow
 from demo.prolific.records import FUNDS, stamp
-from studies.models import Item, Membership, Study
+from studies.models import Membership, Study
 from studies.services.studies import change_state
 from tests.annotation.prolific.life import launched, make_recruiting
-from tests.factories import answer_all
 
 pytestmark = pytest.mark.django_db
 
@@ -92,37 +89,3 @@ def test_the_page_schedules_and_shows_when(draft, user):
     assert "1 May 2090, 09:30 UTC" in page
     assert "Cancel publication" in page
     assert "Submissions by state" not in page
-
-
-def test_a_researcher_walks_the_whole_way_and_counts_nowhere(draft, prolific):
-    with pytest.raises(NotAllowed, match="a test participant"):
-        start_walk(study_id=draft.study_id)
-    address = start_walk(study_id=draft.study_id, email="me@example.org")
-    test = address.rpartition("/")[2]
-    (participant,) = prolific.world.test_participants
-    card = prolific.world.arrive(test, participant)
-
-    response = Client().get(card["url"].partition("testserver")[2] or card["url"])
-
-    (annotator,) = Annotator.objects.all()
-    assert response.status_code == 302
-    assert annotator.works_surplus
-    assert annotator.excluded_at is not None
-    services.consent(annotator_id=annotator.pk, version="v1")
-    answer_all(services.finish_instructions(annotator_id=annotator.pk))
-    services.complete(annotator_id=annotator.pk)
-    follow(study_id=draft.study_id)
-    annotator.refresh_from_db()
-    assert is_confirmed(annotator, refresh_submission)  # and sees the code
-    assert not Item.objects.filter(seats_taken__gt=0).exists()
-
-
-def test_a_stranger_does_not_enter_as_a_test_participant(draft, prolific):
-    test = start_walk(study_id=draft.study_id, email="me@example.org").rpartition("/")[2]
-    (participant,) = prolific.world.test_participants
-    card = prolific.world.arrive(test, participant)
-    forged = card["url"].replace(participant, "f" * 24)
-
-    Client().get(forged.partition("testserver")[2] or forged)
-
-    assert not Annotator.objects.exists()

@@ -16,7 +16,6 @@ from annotation.models import Annotation, Annotator, ProlificSubmission
 from annotation.participants.access import bind
 from annotation.prolific.api.transport import NotAllowed, ProlificError
 from annotation.prolific.launch import publication
-from annotation.prolific.launch.launch_plan import LaunchPlan
 from annotation.prolific.settle.decisions import GROUNDS, approve, reject, request_returns
 from annotation.prolific.settle.proposals import (
     APPROVE,
@@ -29,19 +28,16 @@ from annotation.prolific.settle.proposals import (
     WAIT,
     settlement,
 )
-from annotation.prolific.sync.demographics import fetch
 from annotation.prolific.sync.sync import follow
 from annotation.seats.flow import code_for
 from studies.models import Item, Membership
 from studies.services.studies import change_state
 from tests.annotation.prolific.life import (
-    BALANCE,
     answer_some,
     arrive,
     finish,
     make_recruiting,
     published,
-    with_quotas,
 )
 from tests.factories import answer_all, answer_item
 
@@ -263,24 +259,6 @@ def test_people_unknown_to_prolific_are_named(study, row, prolific):
     follow(study_id=study.pk)
 
     assert len(settlement(study).unknown) == 1
-
-
-def test_different_answers_on_prolific_are_shown_but_never_a_ground(prolific):
-    study = with_quotas(make_recruiting(), each=1)
-    row = published(study, LaunchPlan(balance=BALANCE))
-    person, annotator = arrive(prolific, row)
-    finish(prolific, person, annotator)
-    follow(study_id=study.pk)
-    fetch(study_id=study.pk)
-    assert only(study).mismatch == ""
-
-    other = {"man": "woman", "woman": "man"}[annotator.demographics["gender"]]
-    Annotator.objects.filter(pk=annotator.pk).update(
-        demographics={**annotator.demographics, "gender": other}
-    )
-
-    assert f"here “{other}”" in only(study).mismatch
-    assert only(study).action == APPROVE
 
 
 # Approving

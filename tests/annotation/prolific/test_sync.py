@@ -17,7 +17,6 @@ from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import ProlificError
 from annotation.prolific.api.types import RemoteSubmission
 from annotation.prolific.launch.launch_plan import LaunchPlan
-from annotation.prolific.sync.demographics import read_export
 from annotation.prolific.sync.polling import follow_all
 from annotation.prolific.sync.sync import apply, follow
 from annotation.services.endings import release_expired
@@ -319,16 +318,6 @@ def test_without_a_token_nothing_is_followed(row, settings):
     settings.PROLIFIC_API_TOKEN = ""
 
     assert follow_all() == 0
-
-
-def test_the_export_is_read_by_its_header():
-    text = "Age,Submission id,Sex,Nonsense\n34,s1,Female,\nDATA_EXPIRED,s2,CONSENT_REVOKED,x\n"
-
-    assert read_export(text) == {
-        "s1": {"age": "34", "sex": "Female"},
-        "s2": {"nonsense": "x"},
-    }
-    assert read_export("") is read_export("no,known,header\n1,2,3\n") is None
 
 
 def test_imported_raters_are_not_looked_up(study, row, prolific):

@@ -5,7 +5,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Ending
-from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import LaunchRefused
 from annotation.prolific.api.types import Filter, WantedFilter, resolve
 from annotation.prolific.launch import launch, publication
@@ -22,7 +21,6 @@ from tests.annotation.prolific.life import (
     launched,
     make_recruiting,
     published,
-    unchecked,
     with_quotas,
 )
 
@@ -246,68 +244,6 @@ def signed_in_editor(user):
     client = Client()
     client.force_login(user)
     return study, client
-
-
-@pytest.fixture
-def page(signed_in_editor, prolific):
-    study, client = signed_in_editor
-    url = reverse("people:prolific-filters", args=[study.slug])
-
-    def post(**sent):
-        response = client.post(url, sent)
-        return response, list(launch.plan_of(study).filters)
-
-    post.study = study
-    return post
-
-
-def test_filters_are_added_combined_and_removed_on_their_page(page, prolific):
-    group = connect(page.study.pk).create_group("Panel", workspace=WORKSPACE)
-
-    page(filter="diet", choice=["Vegan", "Vegetarian"])
-    page(filter="age", low="60", instead_of="0")
-    page(filter="sex", choice=["Male"], instead_of="0+and")
-    page(filter="participant_group_blocklist", choice=[group])
-    response, filters = page(filter="custom_blocklist", ids=f"{PERSON}, {OTHER}")
-
-    either = {
-        "any": [
-            {"filter": "diet", "labels": ["Vegan", "Vegetarian"]},
-            {"all": [{"filter": "age", "low": "60"}, {"filter": "sex", "labels": ["Male"]}]},
-        ]
-    }
-    assert response.status_code == 302
-    assert filters == [
-        either,
-        {"filter": "participant_group_blocklist", "labels": [group]},
-        {"filter": "custom_blocklist", "labels": [PERSON, OTHER]},
-    ]
-    with unchecked():
-        (row,) = launch.launch(study_id=page.study.pk)
-    first = prolific.world.studies[row.prolific_id]["filters"][0]
-    assert [one["filter_id"] for one in first["selected_filters"]] == ["diet", "and"]
-    launch.forget_drafts(study_id=page.study.pk)
-    assert page(remove="1")[1] == [either, filters[2]]
-
-
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        ({"filter": "gone", "choice": ["x"]}, "no such filter"),
-        ({"filter": "diet"}, "choose at least one"),
-        ({"filter": "diet", "choice": ["<b>"]}, "no choice “&lt;b&gt;”"),
-        ({"filter": "age"}, "the lowest or the highest"),
-        ({"filter": "age", "low": "x"}, "takes whole numbers"),
-        ({"filter": "age", "low": "10"}, "allows from 18"),
-        ({"filter": "custom_allowlist", "ids": "me"}, "ids of 24 characters"),
-    ],
-)
-def test_what_no_filter_has_is_refused_by_name_and_changes_nothing(sent, words, page):
-    response, filters = page(**sent)
-
-    assert response.status_code == 422
-    assert words in response.content.decode()
-    assert filters == []
 
 
 def test_the_page_says_that_used_screen_outs_paused_the_study(prolific, signed_in_editor):

@@ -80,7 +80,6 @@ def test_eighteen_people_from_draft_to_payday_from_the_command_line(prolific, ca
         run("sync", study.slug)
         if came == 20:
             finish_late(*late)
-    run("demographics", study.slug)
     for _ in range(2):  # the second time there is nothing left to do
         run("settle", study.slug, "--approve", "--bonuses", "--yes")
 

@@ -14,14 +14,13 @@ from annotation.prolific.api.client import connect
 from annotation.prolific.api.transport import NotAllowed
 from annotation.prolific.launch import publication
 from annotation.prolific.settle.decisions import approve, reject
-from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.settle.proposals import APPROVE, RETURN, settlement
 from annotation.prolific.sync.sync import follow
 from demo.prolific.records import Problem
 from extras.own_answers.bringing_back import BACK, DUE, reminder_needs
-from extras.own_answers.follow_up import draft_follow_up, newly_due
+from extras.own_answers.follow_up import draft_follow_up, newly_due, verify_return
 from extras.own_answers.models import RetestVisit
-from extras.own_answers.second_visits import answer_again, second_visit_code, verify_return
+from extras.own_answers.second_visits import answer_again, second_visit_code
 from studies.models import Study
 from tests.annotation.prolific.conftest import prolific  # noqa: F401  a fixture
 from tests.annotation.prolific.life import (
@@ -133,8 +132,9 @@ def test_from_a_draft_to_a_ledger_that_equals_prolifics(study, people, page, pro
         study_id=study.pk, submission_ids=ready, confirmed=len(ready), user=User.objects.get()
     )
     assert done.approved == 4
-    read_costs(study_id=study.pk)
-    found = ledger_of(study)
+    ledger = pytest.importorskip("extras.prolific_ledger.ledger")
+    ledger.read_costs(study_id=study.pk)
+    found = ledger.ledger_of(study)
     lines = {line.name: (line.ours, line.theirs) for line in found.lines}
     assert found.differing == []
     assert lines["Rewards paid"] == (3 * 450 + 150,) * 2
@@ -210,3 +210,16 @@ def test_nobody_due_means_no_draft_and_those_due_can_be_reminded(study, people):
     with pytest.raises(NotAllowed, match="Nobody is due"):
         draft_follow_up(study_id=study.pk, follow_up=BACK, reward=150, minutes=5)
     assert not ProlificStudy.everything.filter(is_follow_up=True).exists()
+
+
+def test_returning_people_are_compared_with_their_submission_to_the_second_study(study, prolific):  # noqa: F811
+    published(study)
+    other = published(make_recruiting())  # by hand on Prolific, so not one of this study
+    person = prolific.world.arrive(other.prolific_id)
+    query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
+
+    verify_return(study, query)
+    verify_return(study, query | {"SESSION_ID": "b" * 24})  # may be seconds old
+    for edited in ({"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}):
+        with pytest.raises(EntryRefused):
+            verify_return(study, query | edited)

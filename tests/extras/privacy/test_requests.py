@@ -77,7 +77,6 @@ def person(study) -> Annotator:
         submission_id=SESSION,
         participant=PID,
         status="APPROVED",
-        demographics={"Age": "83 and a half"},
     )
     done = {"bulk_id": "b", "sent_at": clock.now()}
     payment = BonusPayment.objects.create(prolific_study=row, state="paid", **done)
@@ -126,7 +125,7 @@ def test_after_a_deletion_nothing_is_found_but_what_the_page_names(
         (folder / "report.json").write_text(old)
     export = request_export(study_id=study.pk, user=owner, what="annotators", identified=True)
     tasks.write_export(export.pk)
-    words = [old, PID, SESSION, "Quokkas", "83 and a half"]
+    words = [old, PID, SESSION, "Quokkas"]
     assert {"exports: " + PID, "annotation.Annotator: " + old} <= everywhere(words, tmp_path)
     caplog.set_level("DEBUG")
 
@@ -218,7 +217,7 @@ def test_the_copy_has_all_that_the_tables_have(study, person):
     address = reverse("privacy:file", args=[study.slug])
     whole = client.get(address, {"rater": person.pseudonym, "format": "json"}).json()
 
-    for words in (PID, SESSION, "Quokkas are lovely.", "83 and a half", "37"):
+    for words in (PID, SESSION, "Quokkas are lovely.", "37"):
         assert words in readable
     assert len(whole["Items and answers"]) == 4 == len(whole["Annotation revisions"])
     assert {row["certainty"] for row in whole["Items and answers"]} == {37}

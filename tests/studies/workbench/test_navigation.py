@@ -108,7 +108,7 @@ def pages(page):
 
 
 def test_a_section_lists_its_pages(editor, study):
-    found = pages(editor.get(reverse("people:prolific-money", args=[study.slug])))
+    found = pages(editor.get(reverse("people:prolific-bonuses", args=[study.slug])))
 
     ours = [
         "All annotators",

@@ -1,4 +1,4 @@
-"""Every sum is noted once, and stands beside what Prolific says itself."""
+"""Every sum stands next to what Prolific says itself."""
 
 import csv
 import io
@@ -9,17 +9,16 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation.models import ProlificReservation, ProlificStudy, ProlificSubmission
+from annotation.models import ProlificStudy, ProlificSubmission
 from annotation.prolific import money
 from annotation.prolific.api.transport import ProlificError
-from annotation.prolific.launch import launch, publication
-from annotation.prolific.launch.launch_plan import LaunchPlan
+from annotation.prolific.launch import publication
 from annotation.prolific.money import BonusLine
 from annotation.prolific.settle.decisions import approve
-from annotation.prolific.settle.money_ledger import ledger_of, read_costs
 from annotation.prolific.settle.proposals import settlement
 from annotation.prolific.sync.sync import follow
 from annotation.services.faulty_items import take_out
+from extras.prolific_ledger.ledger import ledger_of, read_costs
 from studies.models import Study
 from tests.annotation.prolific.life import (
     answer_some,
@@ -135,7 +134,7 @@ def test_money_keeps_its_promised_currency_and_is_never_added_across(settled, ed
 
     found = ledger_of(settled)
     ours = {line.name: (line.ours, line.currency) for line in found.lines}
-    page = editor.get(reverse("people:prolific-money", args=[settled.slug])).content.decode()
+    page = editor.get(reverse("prolific_ledger:page", args=[settled.slug])).content.decode()
     sums = editor.post(
         reverse("people:prolific-approve", args=[settled.slug]),
         {"submission": [each.pk for each in waiting]},
@@ -174,30 +173,6 @@ def test_changes_made_on_prolific_show_as_differences(settled, prolific):
     }
 
 
-def test_a_publish_whose_answer_was_lost_is_noted_once(prolific, study):
-    launch.save_plan(study_id=study.pk, plan=LaunchPlan())
-    launch.launch(study_id=study.pk)
-    prolific.fault("POST", "transition/", "dropped_after")
-
-    for _ in range(3):
-        publication.publish(study_id=study.pk, confirmed="37.80")
-
-    (noted,) = ProlificReservation.objects.filter(prolific_study__study=study)
-    assert (noted.places, noted.rewards, noted.fees) == (6, 2700, 1080)
-
-
-def test_places_whose_answer_was_lost_are_added_and_noted_once(prolific, row):
-    prolific.fault("PATCH", "studies/", "dropped_after")
-
-    for _ in range(2):
-        publication.add_places(study_id=row.study_id, extra=2, seen=6)
-
-    assert list(ProlificReservation.objects.values_list("places", "places_after")) == [
-        (6, 6),
-        (2, 8),
-    ]
-
-
 def test_fees_that_prolific_did_not_state_are_unknown_not_zero(prolific, row):
     prolific.fault("POST", "study-cost-calculator/", "500", times=9)
     publication.add_places(study_id=row.study_id, extra=2, seen=6)
@@ -228,7 +203,7 @@ def test_an_unconfirmed_payment_is_in_no_total(prolific, row):
 def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, editor):
     ProlificStudy.objects.update(label="=1+1")
 
-    response = editor.get(reverse("people:prolific-money-file", args=[settled.slug]))
+    response = editor.get(reverse("prolific_ledger:file", args=[settled.slug]))
 
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
     assert "attachment" in response["Content-Disposition"]
@@ -242,7 +217,7 @@ def test_the_file_holds_every_entry_in_major_units_and_no_formula(settled, edito
 
 @pytest.mark.nightly
 def test_the_page_compares_and_marks_what_differs(settled, editor, prolific):
-    url = reverse("people:prolific-money", args=[settled.slug])
+    url = reverse("prolific_ledger:page", args=[settled.slug])
     assert "All known figures match" in editor.get(url).content.decode()
     row = ProlificStudy.objects.get()
     prolific.world.patch_study(row.prolific_id, {"total_available_places": 9})
@@ -262,7 +237,7 @@ def test_the_page_asks_prolific_nothing_and_the_database_little(
 ):
     prolific.requests.clear()
     with django_assert_max_num_queries(20):
-        editor.get(reverse("people:prolific-money", args=[settled.slug]))
+        editor.get(reverse("prolific_ledger:page", args=[settled.slug]))
 
     assert prolific.requests == []
 
@@ -281,5 +256,5 @@ def test_the_command_prints_the_comparison_and_writes_the_file(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == "DIFFERS Rewards set aside ours $36.00 Prolific $40.50".split()
     assert "payments to" in lines[-1]
-    page = editor.get(reverse("people:prolific-money-file", args=[settled.slug]))
+    page = editor.get(reverse("prolific_ledger:file", args=[settled.slug]))
     assert out.read_bytes() == page.content

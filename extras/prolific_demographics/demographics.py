@@ -9,6 +9,9 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
 
 from annotation.models import (
     Annotator,
@@ -19,10 +22,11 @@ from annotation.models import (
 )
 from annotation.prolific.api import types
 from annotation.prolific.api.client import ProlificClient, connect
-from annotation.prolific.api.transport import NotFound, OutcomeUnknown, ProlificRejected
+from annotation.prolific.api.transport import NotFound, OutcomeUnknown, ProlificRejected, shaped
 from annotation.prolific.api.types import POLITICS, SEX, Filter
 from annotation.prolific.launch.launch_plan import label_for, question_of
 from annotation.seats.quotas import matching_group
+from extras.prolific_demographics.models import StatedDemographics
 from studies.importers.files.lines import BadLine, records
 from studies.models import Study
 
@@ -142,6 +146,7 @@ _NOT_ABOUT_PEOPLE = {
     "completion code",
     "total approvals",
 }
+_MOST_EXPORTS, _MOST_FILTERS = 2, 15
 _HOLDING = (types.ACTIVE, types.AWAITING_REVIEW, types.APPROVED, types.PARTIALLY_APPROVED)
 
 
@@ -155,14 +160,30 @@ def fetch(*, study_id: int) -> int:
         people = read_export(text)
         if people is None:
             raise OutcomeUnknown("Prolific's export cannot be read. Try again later.")
-        # Answers of annotators who withdrew are not read again.
-        for submission in row.submissions.exclude(annotator__state=Annotator.State.WITHDREW):
+        for submission in row.submissions.select_related("stated_demographics"):
             about = people.get(submission.submission_id)
-            if about is not None and about != submission.demographics:
-                submission.demographics = about
-                submission.save(update_fields=["demographics"])
-                kept += 1
+            if about is not None and about != _stated(submission):
+                kept += _store(submission, about)
     return kept
+
+
+def _stated(submission: ProlificSubmission) -> dict[str, str]:
+    """What Prolific says about the person; empty if it was not read."""
+    found = getattr(submission, "stated_demographics", None)
+    return found.answers if found else {}
+
+
+@transaction.atomic
+def _store(submission: ProlificSubmission, about: dict[str, str]) -> bool:
+    """Store what Prolific says; not about somebody who has withdrawn, even just now."""
+    # Locked, as it is while they withdraw.
+    person = Annotator.objects.select_for_update(no_key=True).filter(
+        pk=submission.annotator_id or 0
+    )
+    if Annotator.State.WITHDREW in person.values_list("state", flat=True):
+        return False
+    StatedDemographics.objects.update_or_create(submission=submission, defaults={"answers": about})
+    return True
 
 
 def _filters(client: ProlificClient, questions: Sequence[DemographicQuestion]) -> list[str]:
@@ -179,10 +200,53 @@ def _export(client: ProlificClient, study_id: str, wanted: Sequence[str]) -> str
     """The export with the columns of our questions, or without them if they are refused."""
     if wanted:
         try:
-            return client.demographics(study_id, filters=wanted)
+            return export(client, study_id, wanted)
         except (ProlificRejected, NotFound):
             pass
-    return client.demographics(study_id)
+    return export(client, study_id)
+
+
+def export(client: ProlificClient, study_id: str, wanted: Sequence[str] = ()) -> str:
+    """The demographic export of a study as CSV text, with the columns of these filters.
+
+    Filters have the form of a study's filters: with all choices, they exclude nobody. Filters that
+    are not in the live list are not requested. Prolific exports at most two combinations for a
+    study; after that, or if the filters are the same, the last one is requested again.
+    """
+    live = {one.id: one for one in client.filters()} if wanted else {}
+    asked = [_everybody(live[name]) for name in wanted if name in live]
+    if asked:
+        asked = _filters_to_request(client, study_id, asked[:_MOST_FILTERS])
+    path = f"studies/{study_id}/demographic-export/"
+    response = client.send("POST", path, json={"filters": asked}, again=True)
+    try:
+        answer = response.json()
+    except ValueError:
+        return response.content.decode("utf-8-sig")
+    if isinstance(answer, str):
+        return answer
+    return shaped(lambda: str(answer.get("csv") or answer.get("data") or ""))
+
+
+def _everybody(one: Filter) -> dict[str, Any]:
+    """The filter in a form that excludes nobody."""
+    if one.is_range:
+        return {"filter_id": one.id, "selected_range": {"lower": one.low, "upper": one.high}}
+    return {"filter_id": one.id, "selected_values": list(one.choices)}
+
+
+def _filters_to_request(
+    client: ProlificClient, study_id: str, asked: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The filters to request, given those of earlier exports."""
+    history = client.ask("GET", f"studies/{study_id}/demographic-export-history/")
+
+    def read() -> list[dict[str, Any]]:
+        last = list(history.get("filters") or [])
+        is_same = {f["filter_id"] for f in last} == {f["filter_id"] for f in asked}
+        return last if last and (is_same or int(history["count"]) >= _MOST_EXPORTS) else asked
+
+    return shaped(read)
 
 
 def read_export(text: str) -> dict[str, dict[str, str]] | None:
@@ -231,8 +295,9 @@ def mismatch(submission: ProlificSubmission, questions: Sequence[DemographicQues
 
 
 def _prolific_value(submission: ProlificSubmission, question: DemographicQuestion) -> str:
-    name = column_of(question, submission.demographics)
-    return submission.demographics[name] if name else ""
+    about = _stated(submission)
+    name = column_of(question, about)
+    return about[name] if name else ""
 
 
 @dataclass(frozen=True)
@@ -268,9 +333,9 @@ def groups_of(study: Study) -> DemographicGroups | None:
             prolific_study__is_follow_up=False,
             status__in=_HOLDING,
             annotator__isnull=False,
-        ).select_related("annotator")
+        ).select_related("annotator", "stated_demographics")
     )
-    if not groups or not any(submission.demographics for submission in people):
+    if not groups or not any(_stated(submission) for submission in people):
         return None
     asked = {key for group in groups for key in group.criteria}
     questions = [q for q in study.demographic_questions.all() if q.key in asked]

@@ -14,10 +14,12 @@ from django.db.models import Q, Sum
 from annotation.content.consent_versions import promised_to
 from annotation.models import BonusPayment, ProlificReservation, ProlificStudy, ProlificSubmission
 from annotation.prolific.api import types
-from annotation.prolific.api.client import connect
-from annotation.prolific.api.types import Costs, StudyCost
+from annotation.prolific.api.client import ProlificClient, connect
+from annotation.prolific.api.transport import shaped
+from annotation.prolific.api.types import StudyCost
 from annotation.prolific.launch.launch import plan_of
 from annotation.prolific.sync.sync import follow, refresh_submission
+from extras.prolific_ledger.models import ProlificCosts
 from studies.models import Study
 from studies.money import major_units
 from studies.statements import clock
@@ -36,6 +38,14 @@ COLUMNS = (
     "state",
     "note",
 )
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The cost of a study: rewards for its places, and bonuses."""
+
+    rewards: StudyCost
+    bonuses: StudyCost
 
 
 @dataclass(frozen=True)
@@ -101,15 +111,19 @@ def read_costs(*, study_id: int) -> int:
         refresh_submission(submission_id, client=client)
     rows = list(ProlificStudy.everything.filter(study=study_id, prolific_id__isnull=False))
     for row in rows:
-        projected = client.costs(str(row.prolific_id), is_projected=True)
-        now = client.costs(str(row.prolific_id), is_projected=False)
-        row.costs = {
-            "projected": asdict(projected),
-            "now": asdict(now),
-            "read_at": clock.now().isoformat(),
+        read = {
+            "projected": asdict(_read(client, row, is_projected="true")),
+            "so_far": asdict(_read(client, row)),
+            "read_at": clock.now(),
         }
-        row.save(update_fields=["costs"])
+        ProlificCosts.objects.update_or_create(prolific_study=row, defaults=read)
     return len(rows)
+
+
+def _read(client: ProlificClient, row: ProlificStudy, **params: str) -> Costs:
+    """The cost of a study so far, or once it is filled."""
+    body = client.ask("GET", f"studies/{row.prolific_id}/cost/", params=params)
+    return shaped(lambda: Costs(StudyCost.of(body["rewards"]), StudyCost.of(body.get("bonuses"))))
 
 
 def _bonuses_unseen(study_id: int) -> list[str]:
@@ -122,7 +136,7 @@ def _bonuses_unseen(study_id: int) -> list[str]:
 
 def ledger_of(study: Study) -> MoneyLedger:
     """The ledger from stored data, in a handful of queries."""
-    rows = list(ProlificStudy.everything.filter(study=study).select_related("study"))
+    rows = list(ProlificStudy.everything.filter(study=study).select_related("study", "costs"))
     reservations = list(
         ProlificReservation.objects.filter(prolific_study__in=rows).select_related(
             "prolific_study__study"
@@ -146,14 +160,14 @@ def ledger_of(study: Study) -> MoneyLedger:
         *(entry for payment in payments for entry in _bonuses(payment)),
     ]
     entries.sort(key=lambda entry: entry.when.timestamp() if entry.when else 0.0, reverse=True)
-    read = [row.costs["read_at"] for row in rows if row.costs]
+    read = [row.costs.read_at for row in rows if hasattr(row, "costs")]
     return MoneyLedger(
         entries=entries,
         lines=[
             *_compare_by_currency(rows, reservations, rewards, payments),
             *_bonuses_by_person(study, submissions, payments),
         ],
-        read_at=dt.datetime.fromisoformat(min(read)) if read else None,
+        read_at=min(read, default=None),
         waiting=sum(payment.state == _State.SENT for payment in payments),
     )
 
@@ -255,7 +269,7 @@ def _compare(
     published = [row for row in rows if row.status not in ("", types.UNPUBLISHED)]
     paid = [payment for payment in payments if payment.state == _State.PAID]
     projected = _sum_on_prolific(published, "projected")
-    now = _sum_on_prolific(published, "now")
+    now = _sum_on_prolific(published, "so_far")
     return [
         LedgerLine(
             "Places",
@@ -305,9 +319,9 @@ def _total(amounts: Iterable[int | None]) -> int | None:
 
 def _sum_on_prolific(rows: Sequence[ProlificStudy], name: str) -> Costs | None:
     """Prolific's figures over all rows; None if one row was never read."""
-    if not all(row.costs for row in rows):
+    if not all(hasattr(row, "costs") for row in rows):
         return None
-    found = [_costs(row.costs[name]) for row in rows]
+    found = [_costs(getattr(row.costs, name)) for row in rows]
     return Costs(_add(one.rewards for one in found), _add(one.bonuses for one in found))
 
 

@@ -1,0 +1,38 @@
+"""What extras add to recruiting on Prolific: actions of the command, and parts of its pages."""
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.additions import Additions
+from studies.models import Study
+
+
+@dataclass(frozen=True)
+class ProlificAction:
+    """An action of the command `prolific`, which prints `lines` of the study and its options.
+
+    With `looks_itself`, running it again shows the result of a call whose answer was lost.
+    """
+
+    name: str
+    help: str
+    lines: Callable[[Study, Mapping[str, Any]], Iterable[str]]
+    add_options: Callable[[ArgumentParser], object] = lambda _parser: None
+    looks_itself: bool = False
+
+
+ACTIONS: Additions[ProlificAction] = Additions()
+
+
+@dataclass(frozen=True)
+class ProlificPart:
+    """A template that a page about recruiting includes, and that sees the page's context."""
+
+    name: str
+    page: str
+    template: str
+
+
+PARTS: Additions[ProlificPart] = Additions()

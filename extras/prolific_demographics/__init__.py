@@ -1,0 +1,1 @@
+"""Participants' demographics from Prolific, next to the quota groups. They decide nothing."""
