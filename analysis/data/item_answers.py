@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, F, Q, QuerySet, Value, When
 from django.http import Http404
 
-from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.answer_rows import COUNTED, SetPairs
 from analysis.data.extras import ANSWER_WORDS
 from analysis.data.item_comparisons import annotator_aggregates, run_aggregates
 from annotation.content.texts import setting_of

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, F, Max, Q, QuerySet, Sum
 
-from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.answer_rows import COUNTED, SetPairs
 from annotation.content.texts import setting_of
 from annotation.models import Annotation, Annotator
 from judging.models import JudgeRun, Judgment

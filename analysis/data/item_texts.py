@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Max
 
-from analysis.data.answers import SetPairs
+from analysis.data.answer_rows import SetPairs
 from judging.models import JudgeRun, Judgment
 from studies.models import Item, Persona, Study
 from studies.personas import profile_for, profile_text

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import TruncHour
 
-from analysis.data.answers import feature_keys
+from analysis.data.answer_rows import feature_keys
 from annotation.files.answers_out import side_of
 from judging.models import JudgeRun, Judgment, PromptTemplate
 from judging.prompts.asking import stored_words, tasks_of

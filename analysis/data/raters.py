@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.models import BigIntegerField, Case, Count, Expression, Min, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Coalesce, NullIf
 
-from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.answer_rows import COUNTED, SetPairs
 from analysis.data.arrays import (
     CHOICES,
     CODE,

@@ -12,7 +12,7 @@ import numpy as np
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from analysis.data.answers import feature_keys
+from analysis.data.answer_rows import feature_keys
 from analysis.data.arrays import (
     CHOICES,
     MISSING,

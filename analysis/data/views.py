@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from analysis.data.answers import COUNTED
+from analysis.data.answer_rows import COUNTED
 from analysis.errors import BadParameters
 from annotation.models import (
     Annotation,

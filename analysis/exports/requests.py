@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
 
-from analysis.data.answers import changes_of_people
+from analysis.data.answer_rows import changes_of_people
 from analysis.errors import ExportError
 from analysis.exports.catalogue import LABELS, MORE, MORE_FOLDERS, added_folder, is_blind
 from analysis.exports.study_export import check_choice

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import connection
 
-from analysis.data.answers import (
+from analysis.data.answer_rows import (
     annotator_rows,
     answer_lines,
     answer_page,

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from analysis.data.answers import removed_own_answers
+from analysis.data.answer_rows import removed_own_answers
 from analysis.data.arrays import Dataset
 from analysis.data.dataset import load_dataset
 from analysis.data.frozen_plan import keeper

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
 
-from analysis.data.answers import names_in, topics_in
+from analysis.data.answer_rows import names_in, topics_in
 from analysis.data.item_comparisons import runs_to_compare
 from analysis.data.views import AS_IT_IS, PEOPLE, View
 from analysis.errors import BadParameters

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import ExpressionWrapper, F, IntegerField, QuerySet
 from django.shortcuts import get_object_or_404
 
-from analysis.data.answers import exclusions_since, withdrawn_answers
+from analysis.data.answer_rows import exclusions_since, withdrawn_answers
 from analysis.data.frozen_plan import keeper
 from analysis.errors import BadParameters, ForeignFiles
 from analysis.models import ComparedItem, Export, Report

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from analysis.data.answers import demographic_answers
+from analysis.data.answer_rows import demographic_answers
 from analysis.data.views import TIES, View
 from analysis.errors import BadParameters
 from analysis.lifecycle.requests import read_view, request_report, run_names_in, written_view

@@ -14,7 +14,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.data.answers import changes_of_people
+from analysis.data.answer_rows import changes_of_people
 from analysis.errors import ExportError
 from analysis.exports.catalogue import LICENCES
 from analysis.exports.requests import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any
 
-from analysis.data.answers import COUNTED
+from analysis.data.answer_rows import COUNTED
 from analysis.exports.columns import Column
 from analysis.exports.rows import exported_id
 from analysis.exports.table_files import ExportTableFile

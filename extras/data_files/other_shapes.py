@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
-from analysis.data.answers import COUNTED
+from analysis.data.answer_rows import COUNTED
 from analysis.data.item_texts import ItemTexts, item_keys, item_texts
 from analysis.errors import ExportError
 from analysis.exports.catalogue import ExportTable

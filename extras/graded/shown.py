@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
-from analysis.data.answers import COUNTED
+from analysis.data.answer_rows import COUNTED
 from analysis.data.extras import AnswerWords
 from extras.graded.models import Grades, Strength
 from studies.models import Choice, Item

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.data.answers import SetPairs
+from analysis.data.answer_rows import SetPairs
 from analysis.data.arrays import CODE, MISSING, Codes, Dataset, RunData
 from analysis.data.dataset import load_dataset
 from analysis.data.item_comparisons import fingerprint_of, runs_to_compare

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from django.db.models.fields.json import KeyTextTransform
 
-from analysis.data.answers import COUNTED
+from analysis.data.answer_rows import COUNTED
 from analysis.data.arrays import MISSING, Dataset, Extra, Index, ItemData
 from analysis.data.extras import ExtraReader
 from annotation.models import Annotation

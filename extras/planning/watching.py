@@ -12,7 +12,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from analysis.data.answers import COUNTED, SetPairs
+from analysis.data.answer_rows import COUNTED, SetPairs
 from analysis.data.item_comparisons import runs_to_compare
 from analysis.errors import AnalysisError
 from annotation.models import Annotation, Annotator

@@ -5,7 +5,7 @@ from functools import partial
 
 from django.contrib.auth.models import User
 
-from analysis.data.answers import names_in
+from analysis.data.answer_rows import names_in
 from analysis.data.raters import REPORT_WRITTEN
 from analysis.data.views import PEOPLE
 from analysis.exports.requests import delete_export, has_people, has_stale_file, name_of

@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
 
-from analysis.data.answers import changes_of_people
+from analysis.data.answer_rows import changes_of_people
 from analysis.errors import BadParameters
 from analysis.exports.requests import Since, delete_export, request_export, size_text
 from analysis.exports.study_export import WITH_NAMES

@@ -8,7 +8,7 @@ from django.http import FileResponse, HttpRequest
 from ninja import Query, Router, Schema, Status
 from pydantic import ConfigDict, Field, JsonValue
 
-from analysis.data.answers import changes_of_people
+from analysis.data.answer_rows import changes_of_people
 from analysis.exports.requests import (
     ChangeMoments,
     Since,

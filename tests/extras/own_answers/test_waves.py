@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis.data.answers import removed_own_answers
+from analysis.data.answer_rows import removed_own_answers
 from analysis.data.dataset import load_dataset
 from analysis.exports.rows import exported_id
 from analysis.report.build import build_report

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from analysis.data.answers import PairAnswer
+from analysis.data.answer_rows import PairAnswer
 from extras.planning.models import WatchedComparison
 from extras.planning.stats.confidence_sequence import confidence_sequence
 from extras.planning.watching import (
