@@ -10,11 +10,9 @@ class VerificationConfig(AppConfig):
 
     def ready(self) -> None:
         from analysis.pages.workbench import REPORT_PARTS
-        from extras.verification.comparison import section_page
         from studies import held_copies
-        from studies.pages.workbench import register_pages, section_pages
+        from studies.pages.workbench import register_pages
 
         REPORT_PARTS.add(f"{self.name}.views:PART")
         held_copies.MORE.add(f"{self.name}.rechecks:HELD")
-        section_pages.register(section_page)
         register_pages("report", "verification:", "comparison:")

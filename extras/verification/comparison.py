@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import path
 from django.views.decorators.http import require_GET
 
 from analysis.lifecycle.main_numbers import ComparedRow, compare_results, compare_settings
@@ -16,8 +16,6 @@ from analysis.lifecycle.storage import report_dir, reports_for
 from analysis.models import Report
 from extras.verification.differences import ReportDifference, differences
 from studies.importers.files.lines import BadLine, table_rows
-from studies.models.studies import Study
-from studies.pages.workbench import SectionPage
 from studies.selectors import get_study
 
 SHOWN = 100
@@ -125,11 +123,6 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
         ]
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "verification/compare.html", context, status=status)
-
-
-def section_page(study: Study) -> list[SectionPage]:
-    address = reverse("comparison:reports", args=[study.slug])
-    return [SectionPage("report", "Compare reports", address)]
 
 
 app_name = "comparison"

@@ -210,16 +210,3 @@ def test_nobody_due_means_no_draft_and_those_due_can_be_reminded(study, people):
     with pytest.raises(NotAllowed, match="Nobody is due"):
         draft_follow_up(study_id=study.pk, follow_up=BACK, reward=150, minutes=5)
     assert not ProlificStudy.everything.filter(is_follow_up=True).exists()
-
-
-def test_returning_people_are_compared_with_their_submission_to_the_second_study(study, prolific):  # noqa: F811
-    published(study)
-    other = published(make_recruiting())  # by hand on Prolific, so not one of this study
-    person = prolific.world.arrive(other.prolific_id)
-    query = {"PROLIFIC_PID": person["participant"], "SESSION_ID": person["submission"]}
-
-    verify_return(study, query)
-    verify_return(study, query | {"SESSION_ID": "b" * 24})  # may be seconds old
-    for edited in ({"PROLIFIC_PID": "b" * 24}, {"SESSION_ID": ""}):
-        with pytest.raises(EntryRefused):
-            verify_return(study, query | edited)
